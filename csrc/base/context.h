@@ -1,0 +1,46 @@
+/* context.h: everything that would be global in a lesser house. One hd_ctx a lua_State (or C host);
+ * every function that allocates, computes, draws or fails takes it first. A context is used by one
+ * thread at a time; several contexts work at once on several threads.
+ */
+#ifndef HD_CONTEXT_H
+#define HD_CONTEXT_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/memory.h"
+#include "base/random.h"
+#include "base/status.h"
+
+struct hd_threads;    /* base/parallel.c */
+struct hd_kernels;    /* kernels/kernels.h: the table of one instruction set */
+struct hd_gemm_plan;  /* kernels/gemm.c: which BLIS kernel this context uses */
+
+typedef struct hd_ctx {
+    hd_error error;
+    hd_account *account;       /* bytes: live, peak, limit; outlives the context while storage lives */
+    hd_rng rng;                /* the training stream */
+    struct hd_threads *threads;
+    int num_threads;           /* wanted; the pool is made at the first parallel loop */
+    const struct hd_kernels *kernels;
+    struct hd_gemm_plan *gemm;
+    bool grad_enabled;         /* set by whoever calls (the Lua room: per coroutine, at entry) */
+    uint64_t next_sequence;    /* of graph nodes */
+    volatile sig_atomic_t cancel; /* set asynchronously: stop between tasks with HD_ECANCEL */
+    int uninterruptible;       /* > 0: cancel waits (an optimiser step is never half done) */
+    void *host;                /* the Lua room's own record; rooms below never look inside */
+} hd_ctx;
+
+/* NULL when memory fails. num_threads 0: OMP_NUM_THREADS, else the machine's cores. */
+hd_ctx *hd_ctx_new(int num_threads);
+void hd_ctx_free(hd_ctx *cx); /* joins the threads; tensors that are still held stay valid to release */
+
+/* Record an error and return its status: return hd_fail(cx, HD_EARG, "dim: expected ..., got %d", d); */
+hd_status hd_fail(hd_ctx *cx, hd_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* The same for functions that return a pointer. */
+void *hd_fail_null(hd_ctx *cx, hd_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+#endif

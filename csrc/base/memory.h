@@ -1,0 +1,46 @@
+/* memory.h: where every byte of ours comes from.
+ *
+ * One process-wide pool (a mutex guards it): size classes, blocks aligned to 64 bytes, large blocks in
+ * MADV_HUGEPAGE regions, freed blocks kept and reused without returning to the kernel. Bytes are
+ * counted for each account (one a context).
+ */
+#ifndef HD_MEMORY_H
+#define HD_MEMORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct hd_ctx;
+
+/* Refcounted, because storage may outlive the context that made it. */
+typedef struct hd_account {
+    int refs;
+    int64_t live;      /* bytes handed out and not returned */
+    int64_t peak;      /* largest live so far */
+    int64_t limit;     /* 0: none */
+    int64_t allocated; /* bytes ever handed out: the collector's clock */
+    int64_t fail_at;   /* tests: the n-th allocation from now fails (counts down); 0: never */
+} hd_account;
+
+hd_account *hd_account_new(void);
+void hd_account_retain(hd_account *account);
+void hd_account_release(hd_account *account);
+
+/* NULL: the message in cx says how many bytes were wanted and why they were not given. size 0 gives a valid block. */
+void *hd_alloc(struct hd_ctx *cx, size_t size);
+void *hd_alloc_zeroed(struct hd_ctx *cx, size_t size);
+/* Needs no context: storage is freed by collectors after the context died. NULL is fine. */
+void hd_free(hd_account *account, void *block);
+/* Bytes that hd_alloc(size) really takes (the size class). */
+size_t hd_alloc_size(size_t size);
+
+/* Whole process: bytes held by the pool and not handed out. */
+int64_t hd_pool_idle_bytes(void);
+/* Give idle blocks back to the kernel; returns the bytes given back. */
+int64_t hd_pool_trim(void);
+
+/* a*b (and a+b) without overflow; false when it does not fit in int64_t. */
+bool hd_mul_fits(int64_t a, int64_t b, int64_t *product);
+
+#endif

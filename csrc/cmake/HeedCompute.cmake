@@ -1,0 +1,41 @@
+# The compute rooms (base, tensor, kernels, ops, layers, io): no lua.h anywhere, so a C host can use them alone.
+add_library(heed_flags INTERFACE)
+target_include_directories(heed_flags INTERFACE ${CMAKE_SOURCE_DIR}/csrc)
+target_compile_options(heed_flags INTERFACE -Wall -Wextra -ffp-contract=fast -fno-math-errno -fno-trapping-math)
+if(HEED_SANITIZE)
+  target_compile_options(heed_flags INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=undefined
+                                              -fno-omit-frame-pointer)
+  target_link_options(heed_flags INTERFACE -fsanitize=address,undefined)
+endif()
+
+set(compute_sources)
+foreach(room base tensor kernels ops layers io)
+  file(GLOB room_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/csrc/${room}/*.c)
+  list(APPEND compute_sources ${room_sources})
+endforeach()
+add_library(heed_compute OBJECT ${compute_sources})
+target_link_libraries(heed_compute PUBLIC heed_flags)
+target_include_directories(heed_compute PRIVATE ${CJSON_INCLUDE_DIRS} ${PTHREADPOOL_INCLUDE_DIR})
+set_source_files_properties(${CMAKE_SOURCE_DIR}/csrc/kernels/gemm.c PROPERTIES
+                            INCLUDE_DIRECTORIES "${BLIS_INCLUDE_DIR}")
+
+# csrc/kernels/isa/*.c once per instruction set.
+file(GLOB isa_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/csrc/kernels/isa/*.c)
+set(isa_objects)
+function(heed_isa suffix)
+  add_library(heed_isa_${suffix} OBJECT ${isa_sources})
+  target_link_libraries(heed_isa_${suffix} PRIVATE heed_flags)
+  target_compile_definitions(heed_isa_${suffix} PRIVATE HD_ISA_SUFFIX=${suffix})
+  target_compile_options(heed_isa_${suffix} PRIVATE ${ARGN})
+  set(isa_objects ${isa_objects} $<TARGET_OBJECTS:heed_isa_${suffix}> PARENT_SCOPE)
+endfunction()
+
+heed_isa(plain)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")
+  heed_isa(avx2 -mavx2 -mfma -mf16c -mbmi2)
+  heed_isa(avx512 -mavx512f -mavx512dq -mavx512bw -mavx512vl -mfma -mbmi2 -mprefer-vector-width=512)
+  target_compile_definitions(heed_compute PRIVATE HD_HAVE_AVX2 HD_HAVE_AVX512)
+endif()
+
+set(heed_compute_objects $<TARGET_OBJECTS:heed_compute> ${isa_objects})
+set(heed_compute_libraries ${BLIS_LIBRARY} ${PTHREADPOOL_LIBRARY} ${CJSON_LINK_LIBRARIES} Threads::Threads m)

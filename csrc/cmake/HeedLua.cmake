@@ -1,0 +1,1 @@
+# The Lua room and what users run.

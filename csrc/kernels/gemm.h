@@ -1,0 +1,43 @@
+/* gemm.h: matrix products. C = alpha · op(A) · op(B) + beta · C by BLIS, one-threaded per tile from our
+ * own loops; tiles are cut by the shape alone, so the bits do not depend on the number of threads.
+ * gemm.c is the only file of the project that includes blis.h.
+ *
+ * Row and column strides are free (a transpose is a swap of strides, nothing is copied for it).
+ * beta = 0 never reads C. NaN and infinities propagate (0 · NaN is NaN). k = 0 gives beta · C.
+ */
+#ifndef HD_GEMM_H
+#define HD_GEMM_H
+
+#include "base/context.h"
+#include "tensor/dtype.h"
+
+typedef struct hd_matrix {
+    void *data;
+    int64_t row_stride, col_stride; /* elements */
+    int64_t batch_stride;           /* elements from one product of a batch to the next; 0 repeats it */
+} hd_matrix;
+
+typedef struct hd_gemm {
+    hd_dtype dtype; /* HD_F32 or HD_F64 */
+    int64_t m, n, k;
+    int64_t batch;  /* 1 for a single product */
+    double alpha, beta;
+    hd_matrix a; /* m x k */
+    hd_matrix b; /* k x n */
+    hd_matrix c; /* m x n; must not overlap a or b, nor one batch another */
+} hd_gemm;
+
+/* HD_ENOMEM when BLIS' buffers could not be had (BLIS would abort), HD_ECANCEL between tiles. */
+hd_status hd_gemm_run(hd_ctx *cx, const hd_gemm *g);
+
+/* The same by three loops, for the specs. */
+void hd_gemm_naive(const hd_gemm *g);
+
+/* Chooses the kernel by microarchitecture; refuses (HD_EARG) a BLIS of another version than the one built for. */
+hd_status hd_gemm_init(hd_ctx *cx);
+void hd_gemm_done(hd_ctx *cx);
+/* "zen3", "skx", "own 14x32 in skx"...: what heed.info() shows; blis_version is the loaded library's. */
+const char *hd_gemm_kernel_name(const hd_ctx *cx);
+const char *hd_gemm_blis_version(void);
+
+#endif

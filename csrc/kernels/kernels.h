@@ -1,0 +1,94 @@
+/* kernels.h: arithmetic on raw pointers. A kernel allocates nothing, checks nothing, knows no tensor.
+ *
+ * The sources listed as ISA sources (csrc/kernels/isa/) are compiled once per instruction set with
+ * HD_ISA_SUFFIX = plain | avx2 | avx512; each gives one suffixed part of the table below and nothing else.
+ * hd_kernels_init picks one table a context. Strides are in elements; a stride of 0 repeats a scalar.
+ * In-place (y == x, same stride) is allowed for elementwise kernels. No alignment is assumed.
+ *
+ * dtype-indexed entries hold NULL where a kernel does not exist for the dtype.
+ */
+#ifndef HD_KERNELS_H
+#define HD_KERNELS_H
+
+#include "base/context.h"
+#include "base/cpu.h"
+#include "tensor/dtype.h"
+
+typedef enum hd_unary {
+    HD_NEG, HD_ABS, HD_SIGN, HD_SQUARE, HD_SQRT, HD_RSQRT, HD_EXP, HD_LOG, HD_SIN, HD_COS, HD_TANH, HD_SIGMOID,
+    HD_ERF, HD_RELU, HD_GELU /* exact, by erf */, HD_SILU, HD_FLOOR, HD_ROUND /* half to even */,
+    HD_LOGICAL_NOT /* to bool */, HD_ISNAN, HD_ISFINITE /* to bool */, HD_UNARY_COUNT
+} hd_unary;
+
+typedef enum hd_binary {
+    HD_ADD, HD_SUB, HD_MUL, HD_DIV, HD_POW, HD_MOD /* floored */, HD_FLOORDIV, HD_MAXIMUM, HD_MINIMUM,
+    HD_EQ, HD_NE, HD_LT, HD_LE, HD_GT, HD_GE /* these give bool */, HD_AND, HD_OR, HD_XOR, HD_BINARY_COUNT
+} hd_binary;
+
+typedef enum hd_reduction { HD_SUM, HD_PROD, HD_MAX, HD_MIN, HD_ANY, HD_ALL, HD_REDUCTION_COUNT } hd_reduction;
+
+typedef void (*hd_unary_fn)(int64_t n, const void *x, int64_t sx, void *y, int64_t sy);
+typedef void (*hd_binary_fn)(int64_t n, const void *a, int64_t sa, const void *b, int64_t sb, void *y, int64_t sy);
+/* dx = g * f'(...): s is what the operation saved, its input or its output as the op's comment in
+ * isa/unary.c says (HD_EXP HD_SQRT HD_RSQRT HD_TANH HD_SIGMOID save the output, the others the input). */
+typedef void (*hd_unary_grad_fn)(int64_t n, const void *g, int64_t sg, const void *s, int64_t ss, void *dx, int64_t sdx);
+/* One value from n elements: *out = x[0] op x[1] ... in a fixed order that depends on n alone. Sums of f32 are
+ * blocked or wider so that 10^7 ones give 10^7. Max and min propagate NaN. bool and i64 sums give i64. */
+typedef void (*hd_reduce_row_fn)(int64_t n, const void *x, int64_t sx, void *out);
+/* out[j] = out[j] op x[j] for n columns: reducing an outer dimension row by row. */
+typedef void (*hd_reduce_cols_fn)(int64_t n, const void *x, void *out);
+
+typedef struct hd_kernels {
+    hd_isa isa;
+    const char *name; /* "avx512" */
+
+    /* elementwise */
+    hd_unary_fn unary[HD_UNARY_COUNT][HD_DTYPE_COUNT];
+    hd_unary_grad_fn unary_grad[HD_UNARY_COUNT][HD_DTYPE_COUNT];
+    hd_binary_fn binary[HD_BINARY_COUNT][HD_DTYPE_COUNT]; /* by the dtype of a and b */
+    void (*where[HD_DTYPE_COUNT])(int64_t n, const uint8_t *c, int64_t sc, const void *a, int64_t sa, const void *b,
+                                  int64_t sb, void *y, int64_t sy);
+    hd_unary_fn cast[HD_DTYPE_COUNT][HD_DTYPE_COUNT]; /* [from][to]; the same dtype copies */
+    /* y = x * scale + shift in one pass, y += alpha * x */
+    void (*axpy[HD_DTYPE_COUNT])(int64_t n, double alpha, const void *x, int64_t sx, void *y, int64_t sy);
+
+    /* reductions */
+    hd_reduce_row_fn reduce_row[HD_REDUCTION_COUNT][HD_DTYPE_COUNT];
+    hd_reduce_cols_fn reduce_cols[HD_REDUCTION_COUNT][HD_DTYPE_COUNT];
+    int64_t (*argmax_row[HD_DTYPE_COUNT])(int64_t n, const void *x, int64_t sx); /* first of the largest, from 0; NaN wins */
+    int64_t (*argmin_row[HD_DTYPE_COUNT])(int64_t n, const void *x, int64_t sx);
+    double (*sum_squares[HD_DTYPE_COUNT])(int64_t n, const void *x); /* f64 accumulation, contiguous */
+
+    /* rows of n contiguous elements */
+    void (*softmax_row[HD_DTYPE_COUNT])(int64_t n, const void *x, void *y);          /* all -inf: zeros */
+    void (*softmax_row_grad[HD_DTYPE_COUNT])(int64_t n, const void *y, const void *g, void *dx); /* y (g - sum g y) */
+    void (*log_softmax_row[HD_DTYPE_COUNT])(int64_t n, const void *x, void *y);
+    void (*log_softmax_row_grad[HD_DTYPE_COUNT])(int64_t n, const void *y, const void *g, void *dx);
+    double (*logsumexp_row[HD_DTYPE_COUNT])(int64_t n, const void *x);
+    /* y = (x - mean) * rstd * w + b; w, b may be NULL; mean and rstd are of the element type, one each a row */
+    void (*layer_norm_row[HD_DTYPE_COUNT])(int64_t n, const void *x, const void *w, const void *b, double eps, void *y,
+                                           void *mean, void *rstd);
+    /* dx of one row; adds into dw, db (NULL: not wanted) */
+    void (*layer_norm_row_grad[HD_DTYPE_COUNT])(int64_t n, const void *g, const void *x, const void *w, const void *mean,
+                                                const void *rstd, void *dx, void *dw, void *db);
+    /* loss of one row of logits against target (0-based), label smoothing eps spread over the `classes` allowed
+     * (excluded[j] != 0 gets none; NULL: none excluded); grad (NULL: not wanted) = softmax - smoothed target. */
+    double (*cross_entropy_row[HD_DTYPE_COUNT])(int64_t n, const void *logits, int64_t target, double smoothing,
+                                                const uint8_t *excluded, void *grad);
+
+    /* random: element i of the range is element first + i of the draw */
+    void (*uniform[HD_DTYPE_COUNT])(hd_draw draw, int64_t first, int64_t n, double low, double high, void *y);
+    void (*normal[HD_DTYPE_COUNT])(hd_draw draw, int64_t first, int64_t n, double mean, double std, void *y);
+    /* y = x / (1-p) where kept, else 0; p = 1 gives zeros. x == y is fine. */
+    void (*dropout[HD_DTYPE_COUNT])(hd_draw draw, int64_t first, int64_t n, double p, const void *x, void *y);
+
+    /* One pass of AdamW (Loshchilov & Hutter 2019) over n elements; scale multiplies the gradient (clipping). */
+    void (*adamw[HD_DTYPE_COUNT])(int64_t n, void *w, const void *g, void *m, void *v, double lr, double beta1,
+                                  double beta2, double eps, double weight_decay, double bias1, double bias2, double scale);
+} hd_kernels;
+
+/* Sets cx->kernels to the table of the best (or HEED_ISA's) instruction set. */
+hd_status hd_kernels_init(hd_ctx *cx);
+const hd_kernels *hd_kernels_of(hd_isa isa); /* NULL when not built or the processor lacks it */
+
+#endif
