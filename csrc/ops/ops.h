@@ -1,0 +1,146 @@
+/* ops.h: the contents page of the operations. A section is a file; its comments there say the formula, the
+ * gradient and the corners.
+ *
+ * All return a new reference, or NULL with the error in cx; tensors are borrowed; results are contiguous
+ * unless "view" is said. Dimensions count from 0 here, -1 is the last; values of index tensors count from 1.
+ * Every operation here is recorded in the graph when recording is on and an input wants a gradient.
+ */
+#ifndef HD_OPS_H
+#define HD_OPS_H
+
+#include "kernels/kernels.h"
+#include "ops/graph.h"
+#include "tensor/tensor.h"
+
+/* A Lua number: weak in promotion (an f32 tensor stays f32; an integer tensor with a float scalar becomes f32). */
+typedef struct hd_scalar {
+    bool is_integer;
+    int64_t i;
+    double f; /* also set when is_integer */
+} hd_scalar;
+static inline hd_scalar hd_scalar_f(double f) { return (hd_scalar){false, 0, f}; }
+static inline hd_scalar hd_scalar_i(int64_t i) { return (hd_scalar){true, i, (double)i}; }
+
+#define HD_ALL_DIMS 0xFFFFFFFFu /* reductions take dimensions as a bit set: bit d for dimension d */
+
+/* ---- create.c: no gradients -------------------------------------------------------------------------- */
+hd_tensor *hd_full(hd_ctx *cx, hd_dtype dtype, int ndim, const int64_t *shape, hd_scalar value);
+hd_tensor *hd_range(hd_ctx *cx, hd_dtype dtype, hd_scalar first, hd_scalar last, hd_scalar step); /* both ends in */
+hd_tensor *hd_eye(hd_ctx *cx, hd_dtype dtype, int64_t n, int64_t m);
+/* Each draws from *rng (NULL: cx->rng) once. */
+hd_tensor *hd_rand(hd_ctx *cx, hd_rng *rng, hd_dtype dtype, int ndim, const int64_t *shape);  /* U[0,1) */
+hd_tensor *hd_randn(hd_ctx *cx, hd_rng *rng, hd_dtype dtype, int ndim, const int64_t *shape); /* N(0,1) */
+hd_tensor *hd_randint(hd_ctx *cx, hd_rng *rng, int64_t low, int64_t high, int ndim, const int64_t *shape); /* both ends in, i64 */
+hd_tensor *hd_randperm(hd_ctx *cx, hd_rng *rng, int64_t n); /* 1..n shuffled, i64 */
+hd_status hd_uniform_(hd_ctx *cx, hd_rng *rng, hd_tensor *t, double low, double high);
+hd_status hd_normal_(hd_ctx *cx, hd_rng *rng, hd_tensor *t, double mean, double std);
+
+/* ---- unary.c, binary.c, where.c, cast.c: elementwise, broadcasting ------------------------------------ */
+hd_tensor *hd_unary_op(hd_ctx *cx, hd_unary op, hd_tensor *x);
+hd_tensor *hd_binary_op(hd_ctx *cx, hd_binary op, hd_tensor *a, hd_tensor *b);
+hd_tensor *hd_binary_scalar(hd_ctx *cx, hd_binary op, hd_tensor *a, hd_scalar b, bool reversed /* b op a */);
+hd_tensor *hd_where(hd_ctx *cx, hd_tensor *condition, hd_tensor *a, hd_tensor *b);
+hd_tensor *hd_masked_fill(hd_ctx *cx, hd_tensor *x, hd_tensor *mask, hd_scalar value);
+hd_tensor *hd_clamp(hd_ctx *cx, hd_tensor *x, const hd_scalar *low, const hd_scalar *high); /* NULL: open */
+hd_tensor *hd_cast(hd_ctx *cx, hd_tensor *x, hd_dtype dtype); /* the same dtype: x itself, retained */
+hd_tensor *hd_tril(hd_ctx *cx, hd_tensor *x, int64_t diagonal);
+hd_tensor *hd_triu(hd_ctx *cx, hd_tensor *x, int64_t diagonal);
+hd_tensor *hd_round_decimals(hd_ctx *cx, hd_tensor *x, int decimals);
+/* in place: t = t op b. Recorded as hd_check_inplace allows; the dtype never changes. */
+hd_status hd_unary_(hd_ctx *cx, hd_unary op, hd_tensor *t);
+hd_status hd_binary_(hd_ctx *cx, hd_binary op, hd_tensor *t, hd_tensor *b);
+hd_status hd_binary_scalar_(hd_ctx *cx, hd_binary op, hd_tensor *t, hd_scalar b);
+hd_status hd_fill_(hd_ctx *cx, hd_tensor *t, hd_scalar value);
+hd_status hd_copy_(hd_ctx *cx, hd_tensor *t, hd_tensor *source); /* broadcasts, casts */
+hd_status hd_masked_fill_(hd_ctx *cx, hd_tensor *t, hd_tensor *mask, hd_scalar value);
+
+/* ---- shape.c, join.c: views where possible --------------------------------------------------------------- */
+hd_tensor *hd_reshape(hd_ctx *cx, hd_tensor *x, int ndim, const int64_t *shape); /* one size may be -1; view or copy */
+hd_tensor *hd_view(hd_ctx *cx, hd_tensor *x, int ndim, const int64_t *shape);    /* view or error */
+hd_tensor *hd_permute(hd_ctx *cx, hd_tensor *x, const int *order);               /* view */
+hd_tensor *hd_transpose(hd_ctx *cx, hd_tensor *x, int d1, int d2);               /* view */
+hd_tensor *hd_narrow(hd_ctx *cx, hd_tensor *x, int dim, int64_t start, int64_t length, int64_t step); /* view */
+hd_tensor *hd_select(hd_ctx *cx, hd_tensor *x, int dim, int64_t index);          /* view, one dimension less */
+hd_tensor *hd_unsqueeze(hd_ctx *cx, hd_tensor *x, int dim);                      /* view */
+hd_tensor *hd_squeeze(hd_ctx *cx, hd_tensor *x, int dim);                        /* view; dim INT_MIN: all ones */
+hd_tensor *hd_expand(hd_ctx *cx, hd_tensor *x, int ndim, const int64_t *shape);  /* view; -1 keeps a size */
+hd_tensor *hd_flip(hd_ctx *cx, hd_tensor *x, uint32_t dims);
+hd_tensor *hd_contiguous(hd_ctx *cx, hd_tensor *x); /* x itself when it is */
+hd_tensor *hd_clone(hd_ctx *cx, hd_tensor *x);
+hd_tensor *hd_cat(hd_ctx *cx, int count, hd_tensor *const *parts, int dim);
+hd_tensor *hd_stack(hd_ctx *cx, int count, hd_tensor *const *parts, int dim);
+
+/* ---- index.c: index tensors are i64, values from 1, checked; the message names position, value and range ---- */
+hd_tensor *hd_index_select(hd_ctx *cx, hd_tensor *x, int dim, hd_tensor *index);
+hd_tensor *hd_gather(hd_ctx *cx, hd_tensor *x, int dim, hd_tensor *index);
+hd_tensor *hd_masked_select(hd_ctx *cx, hd_tensor *x, hd_tensor *mask); /* 1-d */
+hd_tensor *hd_one_hot(hd_ctx *cx, hd_tensor *index, int64_t classes);   /* i64 */
+/* assignment: the functional node of x[...] = v. `region` is a view of x (made by narrow, select); writes v there. */
+hd_status hd_assign_(hd_ctx *cx, hd_tensor *x, hd_tensor *region, hd_tensor *v);
+hd_status hd_assign_mask_(hd_ctx *cx, hd_tensor *x, hd_tensor *mask, hd_tensor *v);
+hd_status hd_assign_index_(hd_ctx *cx, hd_tensor *x, hd_tensor *index, hd_tensor *v); /* rows of dimension 0 */
+
+/* ---- reduce.c ----------------------------------------------------------------------------------------------- */
+hd_tensor *hd_reduce(hd_ctx *cx, hd_reduction op, hd_tensor *x, uint32_t dims, bool keepdim);
+hd_tensor *hd_mean(hd_ctx *cx, hd_tensor *x, uint32_t dims, bool keepdim);
+hd_tensor *hd_var(hd_ctx *cx, hd_tensor *x, uint32_t dims, bool keepdim, int correction);
+hd_tensor *hd_logsumexp(hd_ctx *cx, hd_tensor *x, uint32_t dims, bool keepdim);
+hd_status hd_max_dim(hd_ctx *cx, hd_tensor *x, int dim, bool keepdim, bool smallest, hd_tensor **values, hd_tensor **indices);
+hd_tensor *hd_argmax(hd_ctx *cx, hd_tensor *x, int dim /* INT_MIN: flattened */, bool keepdim, bool smallest);
+hd_tensor *hd_cumsum(hd_ctx *cx, hd_tensor *x, int dim);
+hd_tensor *hd_norm2(hd_ctx *cx, hd_tensor *x); /* sqrt(sum of squares), 0-d; gradient 0 at 0 */
+
+/* ---- matmul.c, linear.c ---------------------------------------------------------------------------------------- */
+hd_tensor *hd_matmul(hd_ctx *cx, hd_tensor *a, hd_tensor *b); /* as PyTorch's: vectors, batches, broadcasting */
+typedef enum hd_activation { HD_ACT_NONE, HD_ACT_RELU, HD_ACT_GELU, HD_ACT_SILU } hd_activation;
+/* y = act(x W^T + b), then dropout(p) when p > 0 drawing from cx->rng. x [..., in], w [out, in], b [out] or NULL. */
+hd_tensor *hd_linear(hd_ctx *cx, hd_tensor *x, hd_tensor *w, hd_tensor *b, hd_activation act, double dropout);
+
+/* ---- softmax.c, norm.c, dropout.c, embedding.c, loss.c -------------------------------------------------------------- */
+hd_tensor *hd_softmax(hd_ctx *cx, hd_tensor *x, int dim);
+hd_tensor *hd_log_softmax(hd_ctx *cx, hd_tensor *x, int dim);
+hd_tensor *hd_layer_norm(hd_ctx *cx, hd_tensor *x, hd_tensor *w, hd_tensor *b, double eps); /* last dimension; w, b may be NULL */
+hd_tensor *hd_dropout(hd_ctx *cx, hd_tensor *x, double p);                  /* draws from cx->rng; p = 0: x itself */
+hd_tensor *hd_dropout_add(hd_ctx *cx, hd_tensor *residual, hd_tensor *x, double p); /* residual + dropout(x), one pass */
+/* tokens i64 [...] -> [..., E], times scale; rows equal to padding_idx (0: none) get no gradient. */
+hd_tensor *hd_embedding(hd_ctx *cx, hd_tensor *weight, hd_tensor *tokens, int64_t padding_idx, double scale);
+
+typedef enum hd_loss_reduction { HD_LOSS_MEAN, HD_LOSS_SUM, HD_LOSS_NONE } hd_loss_reduction;
+typedef struct hd_cross_entropy_options {
+    bool has_ignore_index;
+    int64_t ignore_index;
+    double label_smoothing;
+    const int64_t *excluded; /* smoothing_exclude: classes from 1 */
+    int excluded_count;
+    hd_tensor *weight; /* [V] or NULL */
+    hd_loss_reduction reduction;
+} hd_cross_entropy_options;
+/* logits [..., V], targets i64 [...] in 1..V or ignore_index. Mean over kept targets; all ignored: 0. */
+hd_tensor *hd_cross_entropy(hd_ctx *cx, hd_tensor *logits, hd_tensor *targets, const hd_cross_entropy_options *o);
+
+/* ---- attention.c ------------------------------------------------------------------------------------------------------ */
+/* softmax(scale · q k^T + bias) v. q [B,H,L,D], k [B,Hk,S,D], v [B,Hk,S,Dv], any strides; H a multiple of Hk.
+ * What a query may see: all of these at once (booleans and). See docs/attention.md for the rules. */
+typedef struct hd_attention_options {
+    double scale;             /* 0: 1/sqrt(D) */
+    double softcap;           /* 0: none */
+    double dropout;           /* of the weights; the caller gives 0 in evaluation */
+    bool causal;              /* query i sees keys j <= S - L + i */
+    hd_tensor *key_lengths;   /* i64 [B] or NULL: keys j <= lengths[b] */
+    hd_tensor *mask;          /* bool (or integer: nonzero may attend), broadcastable to [B,H,L,S]; or NULL */
+    hd_tensor *bias;          /* float, added, broadcastable to [B,H,L,S]; or NULL; differentiable */
+    bool want_weights;
+} hd_attention_options;
+/* out [B,H,L,Dv] as a view of memory laid out [B,L,H,Dv]. *weights (want_weights) [B,H,L,S]: before dropout, detached. */
+hd_status hd_attention(hd_ctx *cx, hd_tensor *q, hd_tensor *k, hd_tensor *v, const hd_attention_options *o,
+                       hd_tensor **out, hd_tensor **weights);
+
+/* ---- optim.c: one pass over all tensors; no graph ---------------------------------------------------------------------- */
+typedef struct hd_adamw_slot { hd_tensor *w, *g, *m, *v; } hd_adamw_slot;
+typedef struct hd_adamw_options { double lr, beta1, beta2, eps, weight_decay; int64_t step; double grad_scale; } hd_adamw_options;
+hd_status hd_adamw(hd_ctx *cx, int64_t count, const hd_adamw_slot *slots, const hd_adamw_options *o);
+/* sqrt of the sum of squares of all elements of all tensors (f64 accumulation). */
+hd_status hd_total_norm(hd_ctx *cx, int64_t count, hd_tensor *const *tensors, double *norm);
+hd_status hd_scale_all(hd_ctx *cx, int64_t count, hd_tensor *const *tensors, double factor);
+
+#endif
