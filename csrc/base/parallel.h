@@ -21,8 +21,10 @@ hd_status hd_parallel(hd_ctx *cx, int64_t count, hd_task task, void *arg);
 /* [0, count) in ranges of `grain` elements, last one shorter: task(arg, first, last, worker), last exclusive. */
 hd_status hd_parallel_ranges(hd_ctx *cx, int64_t count, int64_t grain, hd_range_task task, void *arg);
 
+#define HD_MAX_THREADS 256
+
 int hd_max_workers(const hd_ctx *cx);
-/* Takes effect at the next loop. In a forked child every loop is serial. */
+/* Clamped to 1 .. HD_MAX_THREADS. Takes effect at the next loop. In a forked child every loop is serial. */
 void hd_set_num_threads(hd_ctx *cx, int num_threads);
 /* Joined and freed; made again when needed. */
 void hd_threads_stop(hd_ctx *cx);
