@@ -14,6 +14,11 @@
 
 struct hd_node; /* ops/graph.h */
 
+/* What this room knows of a node: its first field, which drops one reference. */
+struct hd_node_head {
+    void (*release_hook)(struct hd_node *);
+};
+
 typedef struct hd_storage {
     int refs;
     uint32_t version; /* one up at every in-place write, seen by all views */

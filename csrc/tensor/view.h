@@ -1,0 +1,40 @@
+/* view.h: other readings of the same storage. Nothing is copied and nothing recorded: the ops room
+ * wraps these differentiably.
+ *
+ * Each returns a new header (neither node nor gradient), or NULL with HD_EARG that names the argument
+ * in Lua's counting. Dimensions may be negative (from the end), indices may not; both count from 0.
+ */
+#ifndef HD_VIEW_H
+#define HD_VIEW_H
+
+#include "tensor/tensor.h"
+
+/* Dimension i of the result is dims[i] of t: a permutation of all of them. */
+hd_tensor *hd_view_permute(hd_ctx *cx, const hd_tensor *t, int count, const int64_t *dims);
+hd_tensor *hd_view_transpose(hd_ctx *cx, const hd_tensor *t, int64_t dim1, int64_t dim2);
+
+/* length elements of dimension dim: start, start + step, ... (step >= 1). */
+hd_tensor *hd_view_narrow(hd_ctx *cx, const hd_tensor *t, int64_t dim, int64_t start, int64_t length,
+                          int64_t step);
+/* One element of dimension dim, which goes away. */
+hd_tensor *hd_view_select(hd_ctx *cx, const hd_tensor *t, int64_t dim, int64_t index);
+
+/* A dimension of size 1 before dimension dim: 0 .. ndim (-1: at the end). */
+hd_tensor *hd_view_unsqueeze(hd_ctx *cx, const hd_tensor *t, int64_t dim);
+/* Drops dimension dim if its size is 1; otherwise the shape stays. */
+hd_tensor *hd_view_squeeze(hd_ctx *cx, const hd_tensor *t, int64_t dim);
+hd_tensor *hd_view_squeeze_all(hd_ctx *cx, const hd_tensor *t);
+
+/* Repeats dimensions of size 1 with stride 0, and adds dimensions on the left. A size of -1 keeps t's. */
+hd_tensor *hd_view_expand(hd_ctx *cx, const hd_tensor *t, int ndim, const int64_t *shape);
+
+/* Fills in the one size that may be -1; HD_EARG when the numbers of elements differ. */
+hd_status hd_infer_shape(hd_ctx *cx, const hd_tensor *t, int ndim, const int64_t *wanted, int64_t *shape);
+/* The same elements in the same order under another shape (one size may be -1). When the strides do
+ * not allow it *possible is false and NULL returned without an error: the caller copies first. */
+hd_tensor *hd_view_reshape(hd_ctx *cx, const hd_tensor *t, int ndim, const int64_t *shape, bool *possible);
+
+/* Elements (i, i + offset) of dim1 and dim2, which go away; the diagonal is the last dimension. */
+hd_tensor *hd_view_diagonal(hd_ctx *cx, const hd_tensor *t, int64_t offset, int64_t dim1, int64_t dim2);
+
+#endif
