@@ -23,7 +23,6 @@
 
 typedef struct hd_node hd_node;
 
-#define HD_MAX_INPUTS 16  /* more than this: hd_node_new still works, edges live in their own block */
 #define HD_MAX_SAVED 8
 
 typedef struct hd_node_class {
@@ -35,9 +34,10 @@ typedef struct hd_node_class {
     void (*release)(hd_node *node); /* frees payload; NULL: nothing to free */
 } hd_node_class;
 
+/* Where the gradient of an input goes. */
 typedef struct hd_edge {
     hd_node *node;   /* owned; or */
-    hd_tensor *leaf; /* owned: gradient is accumulated here; both NULL: no gradient wanted */
+    hd_tensor *leaf; /* owned: the gradient is accumulated into leaf->grad; both NULL: none is wanted */
     int output;      /* of node */
 } hd_edge;
 
@@ -46,29 +46,32 @@ typedef struct hd_saved {
     uint32_t version;
 } hd_saved;
 
-/* Small numbers an operation wants back in backward: put your struct here (static_assert its size). */
+/* Of each output: the gradient that arrives must look like this. */
+typedef struct hd_output_meta {
+    uint8_t dtype, ndim;
+    int64_t shape[HD_MAX_DIMS];
+} hd_output_meta;
+
+/* Small numbers an operation wants back in backward: put your struct here (hd_record checks its size). */
 #define HD_NODE_PARAMS 96
 
+/* One block: the node, then its edges, its outputs' descriptions and its outputs' gradients. */
 struct hd_node {
     void (*release_hook)(struct hd_node *); /* first field: how the tensor room drops its reference */
     int refs;
+    int num_inputs, num_outputs, num_saved;
+    bool freed; /* a backward pass has released what was saved */
     const hd_node_class *class;
     uint64_t sequence;
-    int num_inputs, num_outputs, num_saved;
-    bool freed; /* backward has passed and released what was saved */
     hd_edge *edges;
-    hd_saved saved[HD_MAX_SAVED];
-    void *payload; /* of functions from outside; freed by class->release */
-    _Alignas(8) unsigned char params[HD_NODE_PARAMS];
+    hd_output_meta *outputs;
+    hd_tensor **grads;       /* while a backward pass runs: what has arrived for each output */
+    struct hd_backward *run; /* the pass that has this node in its queue */
+    hd_node *next_dead;      /* while a chain is released */
     hd_account *account;
-    /* while a backward pass runs */
-    struct hd_backward *run;
-    hd_tensor **grads; /* num_outputs */
-    hd_node *next_dead;
-    struct hd_output_meta { /* of each output: what zero its missing gradient is, and how to check what arrives */
-        uint8_t dtype, ndim;
-        int64_t shape[HD_MAX_DIMS];
-    } *outputs;
+    void *payload; /* of functions from outside; freed by class->release */
+    hd_saved saved[HD_MAX_SAVED];
+    _Alignas(16) unsigned char params[HD_NODE_PARAMS];
 };
 
 /* ---- recording -------------------------------------------------------------------------------------- */
