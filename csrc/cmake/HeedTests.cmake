@@ -1,0 +1,36 @@
+# ctest: C tests of the rooms below Lua (spec/c), then busted over spec/.
+find_program(BUSTED busted)
+set(test_environment
+    "LUA_PATH=${CMAKE_SOURCE_DIR}/lua/?.lua;${CMAKE_SOURCE_DIR}/lua/?/init.lua;${CMAKE_SOURCE_DIR}/?.lua;;"
+    "LUA_CPATH=${CMAKE_BINARY_DIR}/lua/?.so;;" "HEED_BUILD=${CMAKE_BINARY_DIR}")
+if(HEED_SANITIZE)
+  execute_process(COMMAND ${CMAKE_C_COMPILER} -print-file-name=libasan.so OUTPUT_VARIABLE asan
+                  OUTPUT_STRIP_TRAILING_WHITESPACE)
+  # Leaks are looked for by the C tests; lua5.4 itself is not built for it.
+  set(sanitizer_environment "LD_PRELOAD=${asan}" "ASAN_OPTIONS=detect_leaks=0:halt_on_error=1"
+                            "UBSAN_OPTIONS=print_stacktrace=1")
+endif()
+
+file(GLOB c_tests CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/spec/c/*_test.c)
+foreach(source ${c_tests})
+  get_filename_component(name ${source} NAME_WE)
+  add_executable(${name} ${source} ${heed_compute_objects})
+  target_link_libraries(${name} PRIVATE heed_flags ${heed_compute_libraries})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  add_test(NAME c/${name} COMMAND ${name})
+  set_tests_properties(c/${name} PROPERTIES TIMEOUT 300)
+endforeach()
+
+if(BUSTED)
+  file(GLOB spec_rooms RELATIVE ${CMAKE_SOURCE_DIR}/spec CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/spec/*)
+  foreach(room ${spec_rooms})
+    file(GLOB_RECURSE specs ${CMAKE_SOURCE_DIR}/spec/${room}/*_spec.lua)
+    if(specs OR room MATCHES "_spec.lua$")
+      add_test(NAME spec/${room} COMMAND ${BUSTED} spec/${room} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+      set_tests_properties(spec/${room} PROPERTIES ENVIRONMENT "${test_environment};${sanitizer_environment}"
+                                                   TIMEOUT 600)
+    endif()
+  endforeach()
+else()
+  message(WARNING "busted was not found: only the C tests will run")
+endif()
