@@ -27,6 +27,9 @@ typedef enum hd_binary {
 
 typedef enum hd_reduction { HD_SUM, HD_PROD, HD_MAX, HD_MIN, HD_ANY, HD_ALL, HD_REDUCTION_COUNT } hd_reduction;
 
+/* What may follow a linear map in one pass (bias_act). */
+typedef enum hd_activation { HD_ACT_NONE = -1, HD_ACT_RELU, HD_ACT_GELU, HD_ACT_SILU, HD_ACT_COUNT } hd_activation;
+
 typedef void (*hd_unary_fn)(int64_t n, const void *x, int64_t sx, void *y, int64_t sy);
 typedef void (*hd_binary_fn)(int64_t n, const void *a, int64_t sa, const void *b, int64_t sb, void *y, int64_t sy);
 /* dx = g * f'(...): s is what the operation saved, its input or its output as the op's comment in
@@ -49,19 +52,31 @@ typedef struct hd_kernels {
     void (*where[HD_DTYPE_COUNT])(int64_t n, const uint8_t *c, int64_t sc, const void *a, int64_t sa, const void *b,
                                   int64_t sb, void *y, int64_t sy);
     hd_unary_fn cast[HD_DTYPE_COUNT][HD_DTYPE_COUNT]; /* [from][to]; the same dtype copies */
-    /* y = x * scale + shift in one pass, y += alpha * x */
+    /* y += alpha * x; y = x * scale + shift in one pass (i64: the numbers are truncated to integers) */
     void (*axpy[HD_DTYPE_COUNT])(int64_t n, double alpha, const void *x, int64_t sx, void *y, int64_t sy);
+    void (*affine[HD_DTYPE_COUNT])(int64_t n, double scale, double shift, const void *x, int64_t sx, void *y, int64_t sy);
+    /* y += x, contiguous */
+    void (*accumulate[HD_DTYPE_COUNT])(int64_t n, const void *x, void *y);
 
     /* reductions */
     hd_reduce_row_fn reduce_row[HD_REDUCTION_COUNT][HD_DTYPE_COUNT];
     hd_reduce_cols_fn reduce_cols[HD_REDUCTION_COUNT][HD_DTYPE_COUNT];
     int64_t (*argmax_row[HD_DTYPE_COUNT])(int64_t n, const void *x, int64_t sx); /* first of the largest, from 0; NaN wins */
     int64_t (*argmin_row[HD_DTYPE_COUNT])(int64_t n, const void *x, int64_t sx);
+    /* out[j] += sum over rows of x[row][j] (the gradient of a bias), in a fixed order; rows may be any number */
+    void (*column_sums[HD_DTYPE_COUNT])(int64_t rows, int64_t n, const void *x, int64_t row_stride, void *out);
     double (*sum_squares[HD_DTYPE_COUNT])(int64_t n, const void *x); /* f64 accumulation, contiguous */
 
     /* rows of n contiguous elements */
     void (*softmax_row[HD_DTYPE_COUNT])(int64_t n, const void *x, void *y);          /* all -inf: zeros */
-    void (*softmax_row_grad[HD_DTYPE_COUNT])(int64_t n, const void *y, const void *g, void *dx); /* y (g - sum g y) */
+    /* y (g - sum g y). Where y is exactly 0 (hidden), g is not looked at: it may be NaN. Serves masked_softmax_row too:
+     * the gradient with respect to the biased, scaled scores. */
+    void (*softmax_row_grad[HD_DTYPE_COUNT])(int64_t n, const void *y, const void *g, void *dx);
+    /* Attention's weights: p = softmax(scale * x + bias) over the visible ones. Hidden is what see (NULL: all may be seen)
+     * has 0 for and what bias (NULL: none) has -inf for: p is exactly 0 there whatever x holds. Nothing visible: zeros.
+     * Returns the logsumexp of the visible scores, -inf when there is none. p == x is fine. */
+    double (*masked_softmax_row[HD_DTYPE_COUNT])(int64_t n, const void *x, double scale, const uint8_t *see,
+                                                 const void *bias, void *p);
     void (*log_softmax_row[HD_DTYPE_COUNT])(int64_t n, const void *x, void *y);
     void (*log_softmax_row_grad[HD_DTYPE_COUNT])(int64_t n, const void *y, const void *g, void *dx);
     double (*logsumexp_row[HD_DTYPE_COUNT])(int64_t n, const void *x);
@@ -71,8 +86,10 @@ typedef struct hd_kernels {
     /* dx of one row; adds into dw, db (NULL: not wanted) */
     void (*layer_norm_row_grad[HD_DTYPE_COUNT])(int64_t n, const void *g, const void *x, const void *w, const void *mean,
                                                 const void *rstd, void *dx, void *dw, void *db);
-    /* loss of one row of logits against target (0-based), label smoothing eps spread over the `classes` allowed
-     * (excluded[j] != 0 gets none; NULL: none excluded); grad (NULL: not wanted) = softmax - smoothed target. */
+    /* loss of one row of logits against target (0-based). Smoothing eps without `excluded` (NULL): eps / n to every class
+     * and 1 - eps more to the target, as PyTorch does; with it: 1 - eps to the target, eps shared by the other classes j
+     * with excluded[j] == 0. A class with no share adds nothing, even where its log is -inf.
+     * grad (NULL: not wanted) = softmax - smoothed target; grad == logits is fine. All logits -inf: loss inf, grad 0. */
     double (*cross_entropy_row[HD_DTYPE_COUNT])(int64_t n, const void *logits, int64_t target, double smoothing,
                                                 const uint8_t *excluded, void *grad);
 
@@ -81,6 +98,16 @@ typedef struct hd_kernels {
     void (*normal[HD_DTYPE_COUNT])(hd_draw draw, int64_t first, int64_t n, double mean, double std, void *y);
     /* y = x / (1-p) where kept, else 0; p = 1 gives zeros. x == y is fine. */
     void (*dropout[HD_DTYPE_COUNT])(hd_draw draw, int64_t first, int64_t n, double p, const void *x, void *y);
+    /* y = residual + dropout(x + bias), n contiguous elements; residual, bias may be NULL, p = 0 draws nothing. Its
+     * gradient with respect to x is `dropout` of the same draw. */
+    void (*dropout_add[HD_DTYPE_COUNT])(hd_draw draw, int64_t first, int64_t n, double p, const void *x, const void *bias,
+                                        const void *residual, void *y);
+    /* y = dropout(act(x + bias)); dx = dropout(g) * act'(x + bias). bias may be NULL, p = 0 draws nothing. In place is
+     * fine (y == x, dx == g or x). */
+    void (*bias_act[HD_ACT_COUNT][HD_DTYPE_COUNT])(hd_draw draw, int64_t first, int64_t n, double p, const void *x,
+                                                   const void *bias, void *y);
+    void (*bias_act_grad[HD_ACT_COUNT][HD_DTYPE_COUNT])(hd_draw draw, int64_t first, int64_t n, double p, const void *g,
+                                                        const void *x, const void *bias, void *dx);
 
     /* One pass of AdamW (Loshchilov & Hutter 2019) over n elements; scale multiplies the gradient (clipping). */
     void (*adamw[HD_DTYPE_COUNT])(int64_t n, void *w, const void *g, void *m, void *v, double lr, double beta1,
