@@ -1,0 +1,111 @@
+#define _GNU_SOURCE
+#include "io/replace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static hd_status failed(hd_ctx *cx, const hd_replace *r, const char *doing) {
+    return hd_fail(cx, HD_EIO, "%s: %s: %s", r->target, doing, strerror(errno));
+}
+
+static void close_and_free(hd_replace *r) {
+    if (r->fd >= 0) close(r->fd);
+    hd_free(r->account, r->temporary);
+    hd_free(r->account, r->target);
+    *r = (hd_replace){.fd = -1};
+}
+
+void hd_replace_abort(hd_replace *r) {
+    if (r->fd >= 0) unlink(r->temporary);
+    close_and_free(r);
+}
+
+/* A file keeps its permissions; a new one gets what open(2) would give. */
+static mode_t wanted_mode(const char *target) {
+    struct stat st;
+    if (!stat(target, &st)) return st.st_mode & 0777;
+    /* umask can only be read by setting it, which other threads would see; the kernel tells it too. */
+    mode_t mask = 022;
+    FILE *status = fopen("/proc/self/status", "re");
+    char line[128];
+    unsigned value;
+    while (status && fgets(line, sizeof line, status))
+        if (sscanf(line, "Umask: %o", &value) == 1) mask = (mode_t)value;
+    if (status) fclose(status);
+    return 0666 & ~mask;
+}
+
+hd_status hd_replace_begin(hd_ctx *cx, hd_replace *r, const char *path) {
+    *r = (hd_replace){.fd = -1, .account = cx->account};
+    char resolved[PATH_MAX];
+    if (!realpath(path, resolved)) {
+        size_t length = strlen(path);
+        if (length >= sizeof resolved)
+            return hd_fail(cx, HD_EIO, "%.100s...: %s", path, strerror(ENAMETOOLONG));
+        memcpy(resolved, path, length + 1);
+    }
+    struct stat st;
+    if (!stat(resolved, &st) && !S_ISREG(st.st_mode))
+        return hd_fail(cx, HD_EIO, "%s: expected a regular file to write to, it is something else", resolved);
+    size_t size = strlen(resolved) + sizeof ".XXXXXX.tmp";
+    r->target = hd_alloc(cx, size);
+    r->temporary = r->target ? hd_alloc(cx, size) : NULL;
+    if (!r->temporary) {
+        close_and_free(r);
+        return cx->error.status;
+    }
+    strcpy(r->target, resolved);
+    snprintf(r->temporary, size, "%s.XXXXXX.tmp", resolved);
+    r->fd = mkostemps(r->temporary, 4, O_CLOEXEC);
+    if (r->fd >= 0 && !fchmod(r->fd, wanted_mode(r->target))) return HD_OK;
+    hd_status status = failed(cx, r, "creating a file beside it");
+    hd_replace_abort(r);
+    return status;
+}
+
+hd_status hd_replace_write(hd_ctx *cx, hd_replace *r, const void *bytes, size_t count) {
+    const char *at = bytes;
+    while (count) {
+        ssize_t written = write(r->fd, at, count > (1u << 30) ? (1u << 30) : count);
+        if (written < 0 && errno == EINTR) continue;
+        if (written <= 0) return failed(cx, r, "writing");
+        at += written;
+        count -= (size_t)written;
+    }
+    return HD_OK;
+}
+
+/* The rename itself must survive a crash; not every file system can sync a directory, so failure is no error.
+ */
+static void sync_directory(const char *target) {
+    char directory[PATH_MAX];
+    snprintf(directory, sizeof directory, "%s", target);
+    char *slash = strrchr(directory, '/');
+    if (slash == directory) slash++;
+    if (slash) *slash = 0;
+    int fd = open(slash ? directory : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) return;
+    (void)!fsync(fd);
+    close(fd);
+}
+
+hd_status hd_replace_commit(hd_ctx *cx, hd_replace *r) {
+    hd_status status = HD_OK;
+    if (fsync(r->fd))
+        status = failed(cx, r, "syncing");
+    else if (rename(r->temporary, r->target))
+        status = failed(cx, r, "renaming into place");
+    if (status) {
+        hd_replace_abort(r);
+        return status;
+    }
+    sync_directory(r->target);
+    close_and_free(r);
+    return HD_OK;
+}

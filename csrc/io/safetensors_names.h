@@ -1,0 +1,20 @@
+/* safetensors_names.h: the format's names of dtypes, and the bounds that readers and writers share. */
+#ifndef HD_SAFETENSORS_NAMES_H
+#define HD_SAFETENSORS_NAMES_H
+
+#include "tensor/dtype.h"
+
+/* A header of a model with 10^5 tensors has about 10 MB. */
+#define HD_SAFETENSORS_MAX_HEADER (64 << 20)
+
+static const struct {
+    const char *name;
+    hd_dtype dtype;
+} hd_safetensors_dtypes[] = {
+    {"F32", HD_F32}, {"F64", HD_F64},   {"I64", HD_I64},   {"I32", HD_I32},
+    {"U8", HD_U8},   {"BOOL", HD_BOOL}, {"BF16", HD_BF16}, {"F16", HD_F16},
+};
+
+#define HD_SAFETENSORS_DTYPES (sizeof hd_safetensors_dtypes / sizeof hd_safetensors_dtypes[0])
+
+#endif
