@@ -1,13 +1,141 @@
 #include "base/memory.h"
 
-#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/context.h"
 
+/* AddressSanitizer sees overruns and late uses only of blocks that come from malloc, exactly as large
+ * as they were wanted. */
+#if defined(__SANITIZE_ADDRESS__)
+#define HD_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define HD_ASAN 1
+#endif
+#endif
+
+#ifdef HD_ASAN
+#include <malloc.h>
+#else
+#include "base/pool.h"
+#endif
+
+#ifdef HD_ASAN
+
+/* ---- blocks: from libc ------------------------------------------------------------------------------- */
+
+static hd_account *account_new(void) {
+    return calloc(1, sizeof(hd_account));
+}
+static void account_free(hd_account *account) {
+    free(account);
+}
+
+static void *take(hd_account *account, size_t size) {
+    (void)account;
+    void *block;
+    return posix_memalign(&block, 64, size) == 0 ? block : NULL;
+}
+
+static int64_t give(hd_account *account, void *block) {
+    (void)account;
+    int64_t size = (int64_t)malloc_usable_size(block);
+    free(block);
+    return size;
+}
+
+size_t hd_alloc_size(size_t size) {
+    return size;
+}
+
+#else
+
+/* ---- blocks: from the pool, the smallest by way of the account --------------------------------------- */
+
+/* An account belongs to one thread at a time, so its front lists need no lock. */
+typedef struct front {
+    void *chain;
+    int count;
+} front;
+
+enum { FRONT_BATCH = 32, FRONT_MOST = 3 * FRONT_BATCH };
+
+typedef struct fronted_account {
+    hd_account account;
+    front fronts[HD_FRONT_CLASSES + 1]; /* by class; 0 is empty */
+} fronted_account;
+
+static hd_account *account_new(void) {
+    fronted_account *fronted = calloc(1, sizeof *fronted);
+    return fronted != NULL ? &fronted->account : NULL;
+}
+
+static void account_free(hd_account *account) {
+    fronted_account *fronted = (fronted_account *)account;
+    for (size_t class = 1; class <= HD_FRONT_CLASSES; class ++)
+        hd_pool_give_chain(fronted->fronts[class].chain);
+    free(fronted);
+}
+
+static front *front_of(hd_account *account, size_t class) {
+    return &((fronted_account *)account)->fronts[class];
+}
+
+static void *pop(front *f) {
+    void *block = f->chain;
+    f->chain = *hd_chain_next(block);
+    f->count--;
+    return block;
+}
+
+static void push(front *f, void *block) {
+    *hd_chain_next(block) = f->chain;
+    f->chain = block;
+    f->count++;
+}
+
+static void *take(hd_account *account, size_t size) {
+    size_t class = hd_front_class(size);
+    if (class > HD_FRONT_CLASSES) return hd_pool_take(size);
+    front *f = front_of(account, class);
+    if (f->count == 0) f->count = hd_pool_take_chain((unsigned)class, FRONT_BATCH, &f->chain);
+    return f->count > 0 ? pop(f) : NULL;
+}
+
+static void shorten(front *f) {
+    void *surplus = NULL;
+    for (int i = 0; i < FRONT_BATCH; i++) {
+        void *block = pop(f);
+        *hd_chain_next(block) = surplus;
+        surplus = block;
+    }
+    hd_pool_give_chain(surplus);
+}
+
+static int64_t give(hd_account *account, void *block) {
+    unsigned class = hd_block_record_of(block)->class;
+    if (class == 0 || class > HD_FRONT_CLASSES) {
+        int64_t size = (int64_t)hd_pool_size_of(block);
+        hd_pool_give(block);
+        return size;
+    }
+    front *f = front_of(account, class);
+    push(f, block);
+    if (f->count > FRONT_MOST) shorten(f);
+    return (int64_t) class * 64;
+}
+
+size_t hd_alloc_size(size_t size) {
+    return hd_pool_size(size);
+}
+
+#endif
+
+/* ---- accounts ------------------------------------------------------------------------------------------ */
+
 hd_account *hd_account_new(void) {
-    hd_account *account = calloc(1, sizeof *account);
+    hd_account *account = account_new();
     if (account != NULL) account->refs = 1;
     return account;
 }
@@ -17,40 +145,41 @@ void hd_account_retain(hd_account *account) {
 }
 
 void hd_account_release(hd_account *account) {
-    if (account == NULL || --account->refs > 0) return;
-    free(account);
+    if (account != NULL && --account->refs == 0) account_free(account);
 }
 
-static void *take(size_t size) {
-    void *block = NULL;
-    return posix_memalign(&block, 64, size) == 0 ? block : NULL;
-}
-
-size_t hd_alloc_size(size_t size) {
-    return size;
-}
+/* ---- allocation -----------------------------------------------------------------------------------------
+ */
 
 static void *refuse(hd_ctx *cx, size_t size, const char *why) {
-    return hd_fail_null(cx, HD_ENOMEM, "memory: %zu bytes wanted, %s", size, why);
+    return hd_fail_null(cx, HD_ENOMEM, "out of memory: %zu bytes wanted, %s", size, why);
+}
+
+static void *refuse_by_limit(hd_ctx *cx, size_t size) {
+    return hd_fail_null(cx, HD_ENOMEM, "out of memory: %zu bytes wanted, %lld of the limit of %lld in use",
+                        size, (long long)cx->account->live, (long long)cx->account->limit);
 }
 
 static bool must_fail(hd_account *account) {
     return account->fail_at > 0 && --account->fail_at == 0;
 }
 
+static void charge(hd_account *account, int64_t size) {
+    account->live += size;
+    account->allocated += size;
+    if (account->live > account->peak) account->peak = account->live;
+}
+
 void *hd_alloc(hd_ctx *cx, size_t size) {
     hd_account *account = cx->account;
-    if (must_fail(account)) return refuse(cx, size, "refused by a test");
-    if (size > (size_t)INT64_MAX / 2) return refuse(cx, size, "more than an address can name");
-    if (account->limit > 0 && account->live + (int64_t)size > account->limit)
-        return hd_fail_null(cx, HD_ENOMEM, "memory: %zu bytes wanted, %lld of the limit of %lld are in use",
-                            size, (long long)account->live, (long long)account->limit);
-    void *block = take(size);
+    if (must_fail(account)) return refuse(cx, size, "refused as a test asked");
+    /* A quarter of what int64_t holds: no sum or rounding of sizes below can overflow. */
+    if (size > (size_t)INT64_MAX / 4) return refuse(cx, size, "more than there can be");
+    int64_t charged = (int64_t)hd_alloc_size(size);
+    if (account->limit > 0 && account->live + charged > account->limit) return refuse_by_limit(cx, size);
+    void *block = take(account, size);
     if (block == NULL) return refuse(cx, size, "the system has no more");
-    int64_t charged = (int64_t)malloc_usable_size(block);
-    account->live += charged;
-    account->allocated += charged;
-    if (account->live > account->peak) account->peak = account->live;
+    charge(account, charged);
     return block;
 }
 
@@ -61,16 +190,7 @@ void *hd_alloc_zeroed(hd_ctx *cx, size_t size) {
 }
 
 void hd_free(hd_account *account, void *block) {
-    if (block == NULL) return;
-    account->live -= (int64_t)malloc_usable_size(block);
-    free(block);
-}
-
-int64_t hd_pool_idle_bytes(void) {
-    return 0;
-}
-int64_t hd_pool_trim(void) {
-    return 0;
+    if (block != NULL) account->live -= give(account, block);
 }
 
 bool hd_mul_fits(int64_t a, int64_t b, int64_t *product) {

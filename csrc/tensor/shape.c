@@ -14,14 +14,12 @@ int64_t hd_numel(const hd_tensor *t) {
 
 bool hd_is_contiguous(const hd_tensor *t) {
     int64_t expected = 1;
-    bool in_order = true;
     for (int i = t->ndim - 1; i >= 0; i--) {
-        if (t->shape[i] == 0) return true;
         if (t->shape[i] == 1) continue;
-        if (t->stride[i] != expected) in_order = false;
-        if (in_order) expected *= t->shape[i];
+        if (t->stride[i] != expected) return hd_numel(t) == 0;
+        expected *= t->shape[i];
     }
-    return in_order;
+    return true;
 }
 
 bool hd_same_shape(const hd_tensor *a, const hd_tensor *b) {
