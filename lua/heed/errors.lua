@@ -1,0 +1,71 @@
+--- Where an error is the user's: the line outside this library that led to it, and the path of the module inside a
+--- model that was running. Both are found on the call stack when something has gone wrong, so that nothing is paid before.
+
+local errors = {}
+
+local getinfo, getlocal = debug and debug.getinfo, debug and debug.getlocal
+
+-- Chunks of this library share what comes before this file's name, whether read from files or embedded.
+local own = getinfo and getinfo(1, "S").source:match("^(.-)errors[%w.]*$")
+
+local function is_own(source)
+    return own ~= nil and source:sub(1, #own) == own
+end
+
+---The module running at a stack level, if that level runs a method of one. Set by heed.nn.
+---@type fun(value: any): boolean
+errors.is_module = function() return false end
+
+---The path of one module inside another ("decoder.layers.2"), or nil. Set by heed.nn.
+---@type fun(root: table, module: table): string|nil
+errors.path_between = function() return nil end
+
+-- "file:line: " of the innermost line that is not ours, and the modules that run, outermost first.
+local function survey(level)
+    local position, modules = "", {}
+    while true do
+        local info = getinfo(level, "Sl")
+        if not info then break end
+        if info.what ~= "C" then
+            local _, value = getlocal(level, 1)
+            if errors.is_module(value) then table.insert(modules, 1, value) end
+            if position == "" and info.currentline > 0 and not is_own(info.source) then
+                position = ("%s:%d: "):format(info.short_src, info.currentline)
+            end
+        end
+        level = level + 1
+    end
+    return position, modules
+end
+
+local function module_prefix(modules, message)
+    local root, leaf = modules[1], modules[#modules]
+    if not root then return message end
+    local path = errors.path_between(root, leaf)
+    if path == nil or path == "" then path = (path and root or leaf).class_name end
+    -- A layer that runs whole names its part first: decoder.layers.2 and "multihead_attn: ..." are one path.
+    local part, rest = message:match("^([%a_][%w_.]*): (.*)$")
+    if part and errors.is_module(leaf[part:match("^[^.]+")]) then
+        local below = errors.path_between(root, leaf)
+        return (below and below ~= "" and below .. "." or "") .. part .. ": " .. rest
+    end
+    return path .. ": " .. message
+end
+
+---The message as the user should see it: position, module path, message.
+---@param message string
+---@param level? integer stack level to begin at; 1 (the default) is the caller
+---@return string
+function errors.locate(message, level)
+    if not getinfo then return message end
+    local position, modules = survey((level or 1) + 2)
+    return position .. module_prefix(modules, message)
+end
+
+---Raises an error that names the user's line and the module path.
+---@param format string
+function errors.raise(format, ...)
+    error(errors.locate(select("#", ...) > 0 and format:format(...) or format, 1), 0)
+end
+
+return errors

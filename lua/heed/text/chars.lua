@@ -1,0 +1,162 @@
+--- A vocabulary of characters: every token is one Unicode character (a byte that is no character stands for itself).
+
+local check = require "heed.check"
+local errors = require "heed.errors"
+
+---@class heed.text.Chars
+---@field pad integer
+---@field bos integer
+---@field eos integer
+---@field unk integer
+---@field special table<string, integer> ids of the special tokens by name
+local Chars = {}
+Chars.__index = Chars
+
+local DEFAULT_SPECIALS = { "pad", "bos", "eos", "unk" }
+local RESERVED = check.set("special", "names", "tokens", "ids")
+local MAX_TOKENS = 0x110000 + 256
+
+-- Calls emit(character) for each character, or for the byte where the text is not UTF-8.
+local function each_character(text, emit)
+    local at, length = 1, #text
+    while at <= length do
+        local valid, bad = utf8.len(text, at)
+        local last = valid and length or bad - 1
+        for character in text:sub(at, last):gmatch(utf8.charpattern) do emit(character) end
+        if not valid then emit(text:sub(bad, bad)) end
+        at = last + (valid and 1 or 2)
+    end
+end
+
+local function problem_with_specials(specials)
+    if type(specials) ~= "table" then return "expected a list of names" end
+    local seen = {}
+    for _, name in ipairs(specials) do
+        if type(name) ~= "string" or not name:find "^[%a_][%w_]*$" or seen[name] or Chars[name] or RESERVED[name] then
+            return check.describe(name) .. " is not a new name of letters, digits and _"
+        end
+        seen[name] = true
+    end
+end
+
+-- From the special names and the characters in the order of their ids.
+local function fill(self, specials, characters)
+    self.special, self.names, self.tokens, self.ids = {}, {}, {}, {}
+    for id, name in ipairs(specials) do
+        self.special[name], self.names[id], self.tokens[id], self[name] = id, name, "", id
+    end
+    for _, character in ipairs(characters) do
+        self.tokens[#self.tokens + 1] = character
+        self.ids[character] = #self.tokens
+    end
+    return self
+end
+
+---The characters of a text, or of all texts of a list, sorted, after the special tokens.
+---@param source string|string[]
+---@param options? { specials?: string[] } names of special tokens, ids from 1 (default pad, bos, eos, unk)
+---@return heed.text.Chars
+local function chars(source, options)
+    options = check.options("chars", options, { specials = true })
+    local specials = options.specials or DEFAULT_SPECIALS
+    local problem = problem_with_specials(specials)
+    if problem then errors.raise("chars: specials: %s", problem) end
+    if type(source) == "string" then source = { source } end
+    check.type("chars", "source", source, "table")
+    local seen, list = {}, {}
+    for i, text in ipairs(source) do
+        if type(text) ~= "string" then
+            errors.raise("chars: source: expected strings, got %s at %d", check.describe(text), i)
+        end
+        each_character(text, function(character)
+            if not seen[character] then
+                seen[character] = true
+                list[#list + 1] = character
+            end
+        end)
+    end
+    table.sort(list)
+    return fill(setmetatable({}, Chars), specials, list)
+end
+
+---The tokens of a text. A character that the vocabulary lacks is the special token unk; without one it is an error.
+---@param text string
+---@param options? { bos?: boolean, eos?: boolean } put these special tokens around
+---@return integer[] ids
+function Chars:encode(text, options)
+    if type(text) ~= "string" then errors.raise("chars:encode: text: expected a string, got %s", check.describe(text)) end
+    local ids, known, unknown = {}, self.ids, self.unk
+    if options and options.bos then ids[1] = self.bos end
+    each_character(text, function(character)
+        local id = known[character] or unknown
+        if not id then errors.raise("chars:encode: text: %q is not in the vocabulary", character) end
+        ids[#ids + 1] = id
+    end)
+    if options and options.eos then ids[#ids + 1] = self.eos end
+    return ids
+end
+
+---The text of tokens; special tokens are left out.
+---@param ids integer[]|heed.Tensor a list or a vector
+---@return string
+function Chars:decode(ids)
+    if check.is_tensor(ids) then ids = ids:totable() end
+    check.type("chars:decode", "ids", ids, "table")
+    local out = {}
+    for i, id in ipairs(ids) do
+        out[i] = self.tokens[id]
+        if not out[i] then
+            errors.raise("chars:decode: ids: expected tokens from 1 to %d, got %s at %d", #self.tokens, check.describe(id), i)
+        end
+    end
+    return table.concat(out)
+end
+
+---One token as a person may read it.
+---@param id integer
+---@return string
+function Chars:token(id)
+    local token = self.tokens[id]
+    if not token then
+        errors.raise("chars:token: id: expected a token from 1 to %d, got %s", #self.tokens, check.describe(id))
+    end
+    return self.names[id] and "<" .. self.names[id] .. ">" or token
+end
+
+function Chars:__len() return #self.tokens end
+
+function Chars:__tostring()
+    return ("heed.text.chars(%d tokens: %s and %d characters)"):format(#self.tokens, table.concat(self.names, " "),
+        #self.tokens - #self.names)
+end
+
+---For heed.checkpoint.
+---@return { specials: string[], characters: string[] }
+function Chars:state_dict()
+    return { specials = self.names, characters = table.move(self.tokens, #self.names + 1, #self.tokens, 1, {}) }
+end
+
+---nil and a message when this is no state of a vocabulary.
+---@return true|nil
+---@return string? message
+function Chars:check_state_dict(state) -- luacheck: ignore self
+    if type(state) ~= "table" or type(state.characters) ~= "table" or #state.characters > MAX_TOKENS then
+        return nil, "not the state of a vocabulary of characters"
+    end
+    local problem = problem_with_specials(state.specials)
+    if problem then return nil, problem end
+    for _, character in ipairs(state.characters) do
+        if type(character) ~= "string" or character == "" then return nil, "a character that is no string" end
+    end
+    return true
+end
+
+---Becomes the vocabulary that was saved.
+function Chars:load_state_dict(state)
+    local ok, message = self:check_state_dict(state)
+    if not ok then errors.raise("chars:load_state_dict: %s", message) end
+    for key in pairs(self) do self[key] = nil end
+    fill(self, state.specials, state.characters)
+end
+
+return chars
