@@ -35,7 +35,7 @@ static void account_free(hd_account *account) {
 static void *take(hd_account *account, size_t size) {
     (void)account;
     void *block;
-    return posix_memalign(&block, 64, size) == 0 ? block : NULL;
+    return posix_memalign(&block, 64, hd_alloc_size(size)) == 0 ? block : NULL;
 }
 
 static int64_t give(hd_account *account, void *block) {
@@ -46,7 +46,7 @@ static int64_t give(hd_account *account, void *block) {
 }
 
 size_t hd_alloc_size(size_t size) {
-    return size;
+    return size > 0 ? size : 1;
 }
 
 #else
