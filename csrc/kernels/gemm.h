@@ -20,7 +20,7 @@ typedef struct hd_matrix {
 typedef struct hd_gemm {
     hd_dtype dtype; /* HD_F32 or HD_F64 */
     int64_t m, n, k;
-    int64_t batch;  /* 1 for a single product */
+    int64_t batch; /* 1 for a single product */
     double alpha, beta;
     hd_matrix a; /* m x k */
     hd_matrix b; /* k x n */
@@ -33,7 +33,8 @@ hd_status hd_gemm_run(hd_ctx *cx, const hd_gemm *g);
 /* The same by three loops, for the specs. */
 void hd_gemm_naive(const hd_gemm *g);
 
-/* Chooses the kernel by microarchitecture; refuses (HD_EARG) a BLIS of another version than the one built for. */
+/* Chooses the kernel by microarchitecture; refuses (HD_EARG) a BLIS of another version than the one built
+ * for. */
 hd_status hd_gemm_init(hd_ctx *cx);
 void hd_gemm_done(hd_ctx *cx);
 /* "zen3", "skx", "own 14x32 in skx"...: what heed.info() shows; blis_version is the loaded library's. */

@@ -1,0 +1,60 @@
+/* gemm_run.c: which way a product goes. */
+#include "kernels/gemm.h"
+
+#include "kernels/gemm_loops.h"
+
+static hd_matrix transposed(hd_matrix x) {
+    return (hd_matrix){x.data, x.col_stride, x.row_stride, x.batch_stride};
+}
+
+/* c^T = b^T a^T */
+static hd_gemm mirrored(const hd_gemm *g) {
+    hd_gemm t = *g;
+    t.m = g->n;
+    t.n = g->m;
+    t.a = transposed(g->b);
+    t.b = transposed(g->a);
+    t.c = transposed(g->c);
+    return t;
+}
+
+/* The tiles want the columns of c side by side, and more columns than rows when there is only one of either.
+ */
+static bool better_mirrored(const hd_gemm *g) {
+    if (g->n == 1) return g->c.row_stride == 1 && g->m > 1;
+    return g->c.col_stride != 1 && (g->c.row_stride == 1 || g->m == 1);
+}
+
+/* Packing pays when every packed element is used often enough. */
+static bool large(const hd_gemm *g, const hd_gemm_tile *t) {
+    return g->m >= 4 * t->mr && g->n >= 2 * t->nr && g->k >= 64 && g->m * g->n * g->k >= 128 * 128 * 128;
+}
+
+hd_status hd_gemm_run(hd_ctx *cx, const hd_gemm *g) {
+    if (g->m <= 0 || g->n <= 0 || g->batch <= 0) return HD_OK;
+    if (hd_gemm_init(cx) != HD_OK) return HD_EARG;
+    const hd_gemm product = better_mirrored(g) ? mirrored(g) : *g;
+    const bool wide = g->dtype == HD_F64;
+    const hd_gemm_tile *blocked = wide ? &cx->gemm->blocked.f64 : &cx->gemm->blocked.f32;
+    if (large(&product, blocked)) return hd_gemm_blocked(cx, blocked, &product);
+    return hd_gemm_direct(cx, wide ? &cx->gemm->direct.f64 : &cx->gemm->direct.f32, &product);
+}
+
+#define NAIVE(T)                                                                                             \
+    for (int64_t e = 0; e < g->batch; e++)                                                                   \
+        for (int64_t i = 0; i < g->m; i++)                                                                   \
+            for (int64_t j = 0; j < g->n; j++) {                                                             \
+                T sum = 0;                                                                                   \
+                for (int64_t p = 0; p < g->k; p++)                                                           \
+                    sum += *(T *)hd_gemm_at(g, &g->a, e, i, p) * *(T *)hd_gemm_at(g, &g->b, e, p, j);        \
+                T *c = (T *)hd_gemm_at(g, &g->c, e, i, j);                                                   \
+                *c = (T)g->alpha * sum + (g->beta == 0 ? 0 : (T)g->beta * *c);                               \
+            }
+
+void hd_gemm_naive(const hd_gemm *g) {
+    if (g->dtype == HD_F64) {
+        NAIVE(double)
+    } else {
+        NAIVE(float)
+    }
+}

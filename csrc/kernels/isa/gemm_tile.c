@@ -1,0 +1,132 @@
+/* The register tiles of matrix products, in vector extensions of the compiler: 14 x 2 vectors where there
+ * are 32 vector registers, 6 x 2 where there are 16. gemm_tile_body.h is the text for one element type.
+ */
+#include "kernels/gemm_tile.h"
+
+#include <string.h>
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
+#if defined(__AVX512F__)
+#define VECTOR_BYTES 64
+#define TILE_ROWS 14
+#define EACH_ROWS(X) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14)
+#else
+#define TILE_ROWS 6
+#define EACH_ROWS(X) X(1) X(2) X(3) X(4) X(5) X(6)
+#if defined(__AVX2__)
+#define VECTOR_BYTES 32
+#else
+#define VECTOR_BYTES 16
+#endif
+#endif
+
+#define INLINE static inline __attribute__((always_inline))
+#define JOIN2(a, b) a##_##b
+#define JOIN(a, b) JOIN2(a, b)
+
+/* ---- the first n lanes of a vector ------------------------------------------------------------------- */
+
+#if defined(__AVX512F__)
+typedef __mmask16 mask_f32;
+typedef __mmask8 mask_f64;
+INLINE mask_f32 first_f32(int64_t n) {
+    return (__mmask16)((1u << n) - 1);
+}
+INLINE mask_f64 first_f64(int64_t n) {
+    return (__mmask8)((1u << n) - 1);
+}
+INLINE __m512 load_f32(const float *p, mask_f32 m) {
+    return _mm512_maskz_loadu_ps(m, p);
+}
+INLINE __m512d load_f64(const double *p, mask_f64 m) {
+    return _mm512_maskz_loadu_pd(m, p);
+}
+INLINE void store_f32(float *p, mask_f32 m, __m512 v) {
+    _mm512_mask_storeu_ps(p, m, v);
+}
+INLINE void store_f64(double *p, mask_f64 m, __m512d v) {
+    _mm512_mask_storeu_pd(p, m, v);
+}
+#elif defined(__AVX2__)
+typedef __m256i mask_f32;
+typedef __m256i mask_f64;
+INLINE mask_f32 first_f32(int64_t n) {
+    return _mm256_cmpgt_epi32(_mm256_set1_epi32((int)n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+}
+INLINE mask_f64 first_f64(int64_t n) {
+    return _mm256_cmpgt_epi64(_mm256_set1_epi64x(n), _mm256_setr_epi64x(0, 1, 2, 3));
+}
+INLINE __m256 load_f32(const float *p, mask_f32 m) {
+    return _mm256_maskload_ps(p, m);
+}
+INLINE __m256d load_f64(const double *p, mask_f64 m) {
+    return _mm256_maskload_pd(p, m);
+}
+INLINE void store_f32(float *p, mask_f32 m, __m256 v) {
+    _mm256_maskstore_ps(p, m, v);
+}
+INLINE void store_f64(double *p, mask_f64 m, __m256d v) {
+    _mm256_maskstore_pd(p, m, v);
+}
+#else
+typedef float plain_f32 __attribute__((vector_size(VECTOR_BYTES)));
+typedef double plain_f64 __attribute__((vector_size(VECTOR_BYTES)));
+typedef int64_t mask_f32;
+typedef int64_t mask_f64;
+INLINE mask_f32 first_f32(int64_t n) {
+    return n;
+}
+INLINE mask_f64 first_f64(int64_t n) {
+    return n;
+}
+INLINE plain_f32 load_f32(const float *p, mask_f32 n) {
+    plain_f32 v = {0};
+    for (int64_t i = 0; i < n; i++) v[i] = p[i];
+    return v;
+}
+INLINE plain_f64 load_f64(const double *p, mask_f64 n) {
+    plain_f64 v = {0};
+    for (int64_t i = 0; i < n; i++) v[i] = p[i];
+    return v;
+}
+INLINE void store_f32(float *p, mask_f32 n, plain_f32 v) {
+    for (int64_t i = 0; i < n; i++) p[i] = v[i];
+}
+INLINE void store_f64(double *p, mask_f64 n, plain_f64 v) {
+    for (int64_t i = 0; i < n; i++) p[i] = v[i];
+}
+#endif
+
+/* ---- the tiles ----------------------------------------------------------------------------------------- */
+
+#define T float
+#define LANES (VECTOR_BYTES / 4)
+#define NAME(x) JOIN(x, f32)
+#include "gemm_tile_body.h"
+#undef T
+#undef LANES
+#undef NAME
+
+#define T double
+#define LANES (VECTOR_BYTES / 8)
+#define NAME(x) JOIN(x, f64)
+#include "gemm_tile_body.h"
+
+/* A panel of b (kc x nr) fills the first-level cache, a block of a (mc x kc) half of the second. */
+#if defined(__AVX512F__)
+#define TILE_F32 .name = "avx512 14x32", .mr = 14, .nr = 32, .mc = 224, .kc = 384, .nc = 3072
+#define TILE_F64 .name = "avx512 14x16", .mr = 14, .nr = 16, .mc = 112, .kc = 384, .nc = 3072
+#elif defined(__AVX2__)
+#define TILE_F32 .name = "avx2 6x16", .mr = 6, .nr = 16, .mc = 144, .kc = 256, .nc = 4080
+#define TILE_F64 .name = "avx2 6x8", .mr = 6, .nr = 8, .mc = 72, .kc = 256, .nc = 4080
+#else
+#define TILE_F32 .name = "plain 6x8", .mr = 6, .nr = 8, .mc = 144, .kc = 256, .nc = 4080
+#define TILE_F64 .name = "plain 6x4", .mr = 6, .nr = 4, .mc = 72, .kc = 256, .nc = 4080
+#endif
+
+const hd_gemm_tiles JOIN(hd_gemm_tiles, HD_ISA_SUFFIX) = {
+    .f32 = {TILE_F32, .strided = true, .run = run_f32, .pack = pack_f32},
+    .f64 = {TILE_F64, .strided = true, .run = run_f64, .pack = pack_f64},
+};

@@ -1,0 +1,256 @@
+/* gemm_tile_body.h: gemm_tile.c's text for the element type T, LANES of them a vector. */
+
+typedef T NAME(vec) __attribute__((vector_size(VECTOR_BYTES)));
+typedef T NAME(loose) __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(T)), may_alias));
+#define VEC NAME(vec)
+
+/* ---- the register tile -----------------------------------------------------------------------------------
+ */
+
+typedef struct NAME(operands) {
+    int64_t k;
+    T alpha, beta;
+    const T *a, *b;
+    T *c;
+    int64_t a_rs, a_cs, b_rs, c_rs; /* in bytes */
+    NAME(mask) last;                /* lanes of the last vector of a line */
+} NAME(operands);
+
+INLINE VEC NAME(fetch)(const T *p, bool whole, NAME(mask) last) {
+    return whole ? (VEC) * (const NAME(loose) *)p : (VEC)NAME(load)(p, last);
+}
+
+INLINE void NAME(put)(T *p, bool whole, NAME(mask) last, VEC v) {
+    if (whole)
+        *(NAME(loose) *)p = v;
+    else
+        NAME(store)(p, last, v);
+}
+
+#define AT(type, p, bytes) ((type *)((char *)(p) + (bytes)))
+
+/* rows, vectors and whole are constants at every call: the accumulators live in registers. Five pointers,
+ * each for three rows of a, spare the address arithmetic that a pointer a row would need. */
+INLINE void NAME(tile)(const NAME(operands) * o, const int rows, const int vectors, const bool whole) {
+    const NAME(mask) last = o->last;
+    const int64_t rs = o->a_rs, cs = o->a_cs, b_rs = o->b_rs, c_rs = o->c_rs;
+    const T *a[(TILE_ROWS + 2) / 3], *b = o->b;
+    VEC sum[TILE_ROWS][2];
+    T *c = o->c;
+#pragma GCC unroll 5
+    for (int g = 0; g < (rows + 2) / 3; g++) a[g] = AT(const T, o->a, 3 * g * rs);
+#pragma GCC unroll 14
+    for (int i = 0; i < rows; i++, c = AT(T, c, c_rs)) {
+        __builtin_prefetch(c, 1);
+        if (vectors > 1) __builtin_prefetch(c + LANES, 1);
+        for (int j = 0; j < vectors; j++) sum[i][j] = (VEC){0};
+    }
+    for (int64_t p = 0; p < o->k; p++) {
+        VEC line[2];
+        for (int j = 0; j < vectors; j++)
+            line[j] = NAME(fetch)(b + j * LANES, whole || j + 1 < vectors, last);
+#pragma GCC unroll 14
+        for (int i = 0; i < rows; i++) {
+            const VEC x = *AT(const T, a[i / 3], i % 3 * rs) - (VEC){0};
+            for (int j = 0; j < vectors; j++) sum[i][j] += x * line[j];
+        }
+#pragma GCC unroll 5
+        for (int g = 0; g < (rows + 2) / 3; g++) a[g] = AT(const T, a[g], cs);
+        b = AT(const T, b, b_rs);
+    }
+    const T alpha = o->alpha, beta = o->beta;
+    c = o->c;
+#pragma GCC unroll 14
+    for (int i = 0; i < rows; i++, c = AT(T, c, c_rs))
+        for (int j = 0; j < vectors; j++) {
+            const bool all = whole || j + 1 < vectors;
+            VEC v = sum[i][j] * alpha;
+            if (beta != 0) v += NAME(fetch)(c + j * LANES, all, last) * beta;
+            NAME(put)(c + j * LANES, all, last, v);
+        }
+}
+
+typedef void (*NAME(tile_fn))(const NAME(operands) *);
+
+/* With 512-bit vectors a masked load costs no more than a whole one: one instance serves both. */
+#define INSTANCE(R)                                                                                          \
+    static void NAME(tile_1_##R)(const NAME(operands) * o) {                                                 \
+        NAME(tile)(o, R, 1, false);                                                                          \
+    }                                                                                                        \
+    static void NAME(tile_2_##R)(const NAME(operands) * o) {                                                 \
+        NAME(tile)(o, R, 2, false);                                                                          \
+    }
+EACH_ROWS(INSTANCE)
+#define ENTRY_1(R) NAME(tile_1_##R),
+#define ENTRY_2(R) NAME(tile_2_##R),
+static const NAME(tile_fn) NAME(partial_tiles)[2][TILE_ROWS] = {{EACH_ROWS(ENTRY_1)}, {EACH_ROWS(ENTRY_2)}};
+#if defined(__AVX512F__)
+#define WHOLE_TILES NAME(partial_tiles)
+#else
+#define WHOLE_INSTANCE(R)                                                                                    \
+    static void NAME(whole_1_##R)(const NAME(operands) * o) {                                                \
+        NAME(tile)(o, R, 1, true);                                                                           \
+    }                                                                                                        \
+    static void NAME(whole_2_##R)(const NAME(operands) * o) {                                                \
+        NAME(tile)(o, R, 2, true);                                                                           \
+    }
+EACH_ROWS(WHOLE_INSTANCE)
+#define WHOLE_ENTRY_1(R) NAME(whole_1_##R),
+#define WHOLE_ENTRY_2(R) NAME(whole_2_##R),
+static const NAME(tile_fn)
+    NAME(whole_tiles)[2][TILE_ROWS] = {{EACH_ROWS(WHOLE_ENTRY_1)}, {EACH_ROWS(WHOLE_ENTRY_2)}};
+#define WHOLE_TILES NAME(whole_tiles)
+#undef WHOLE_INSTANCE
+#undef WHOLE_ENTRY_1
+#undef WHOLE_ENTRY_2
+#endif
+
+static void NAME(run)(const hd_gemm_tile *t, int64_t m, int64_t n, int64_t k, double alpha, const void *a,
+                      int64_t a_rs, int64_t a_cs, const void *b, int64_t b_rs, double beta, void *c,
+                      int64_t c_rs) {
+    (void)t;
+    const int wide = n > LANES;
+    const int64_t lanes = wide ? n - LANES : n, size = sizeof(T);
+    const NAME(operands) o = {.k = k,
+                              .alpha = (T)alpha,
+                              .beta = (T)beta,
+                              .a = a,
+                              .b = b,
+                              .c = c,
+                              .a_rs = a_rs * size,
+                              .a_cs = a_cs * size,
+                              .b_rs = b_rs * size,
+                              .c_rs = c_rs * size,
+                              .last = NAME(first)(lanes)};
+    if (lanes == LANES)
+        WHOLE_TILES[wide][m - 1](&o);
+    else
+        NAME(partial_tiles)[wide][m - 1](&o);
+}
+
+/* ---- packing
+ * ------------------------------------------------------------------------------------------------ */
+
+/* Lanes of x with bit S set change places with lanes of y with bit S clear. */
+#define LOW(l, S) ((l) & (S) ? (l) - (S) + LANES : (l))
+#define HIGH(l, S) ((l) & (S) ? (l) + LANES : (l) + (S))
+#define EXCHANGE(S)                                                                                          \
+    INLINE void NAME(exchange_##S)(VEC * x, VEC * y) {                                                       \
+        VEC p = *x, q = *y;                                                                                  \
+        *x = __builtin_shufflevector(p, q, EACH_LANE(LOW, S));                                               \
+        *y = __builtin_shufflevector(p, q, EACH_LANE(HIGH, S));                                              \
+    }
+#if LANES == 16
+#define EACH_LANE(F, S)                                                                                      \
+    F(0, S), F(1, S), F(2, S), F(3, S), F(4, S), F(5, S), F(6, S), F(7, S), F(8, S), F(9, S), F(10, S),      \
+        F(11, S), F(12, S), F(13, S), F(14, S), F(15, S)
+EXCHANGE(1)
+EXCHANGE(2)
+EXCHANGE(4)
+EXCHANGE(8)
+#elif LANES == 8
+#define EACH_LANE(F, S) F(0, S), F(1, S), F(2, S), F(3, S), F(4, S), F(5, S), F(6, S), F(7, S)
+EXCHANGE(1)
+EXCHANGE(2)
+EXCHANGE(4)
+#elif LANES == 4
+#define EACH_LANE(F, S) F(0, S), F(1, S), F(2, S), F(3, S)
+EXCHANGE(1)
+EXCHANGE(2)
+#else
+#define EACH_LANE(F, S) F(0, S), F(1, S)
+EXCHANGE(1)
+#endif
+
+#define EXCHANGE_ALL(S)                                                                                      \
+    _Pragma("GCC unroll 16") for (int i = 0; i < LANES; i++) if (!(i & S))                                   \
+        NAME(exchange_##S)(&v[i], &v[i + S])
+
+INLINE void NAME(transpose)(VEC v[LANES]) {
+    EXCHANGE_ALL(1);
+#if LANES >= 4
+    EXCHANGE_ALL(2);
+#endif
+#if LANES >= 8
+    EXCHANGE_ALL(4);
+#endif
+#if LANES >= 16
+    EXCHANGE_ALL(8);
+#endif
+}
+
+/* Up to LANES rows of the source, side by side in the panel. */
+typedef struct NAME(strip) {
+    int64_t rows, k; /* of the source; rows <= lanes */
+    int64_t lanes;   /* to write, zeros from rows on */
+    int64_t width;   /* from one line of the panel to the next */
+    int64_t whole;   /* lines that may be written as a whole vector: what runs over is written later */
+    const T *from;
+    int64_t inc, ld;
+    T *to;
+} NAME(strip);
+
+INLINE void NAME(put_line)(const NAME(strip) * s, int64_t p, NAME(mask) lanes, VEC v) {
+    NAME(put)(s->to + p * s->width, p < s->whole, lanes, v);
+}
+
+/* Contiguous along k: LANES x LANES blocks, transposed in registers. */
+static void NAME(pack_across)(const NAME(strip) * s) {
+    const NAME(mask) lanes = NAME(first)(s->lanes);
+    for (int64_t p = 0; p < s->k; p += LANES) {
+        const int64_t depth = s->k - p < LANES ? s->k - p : LANES;
+        const NAME(mask) here = NAME(first)(depth);
+        VEC v[LANES];
+#pragma GCC unroll 16
+        for (int i = 0; i < LANES; i++)
+            v[i] = i < s->rows ? NAME(fetch)(s->from + i * s->inc + p, depth == LANES, here) : (VEC){0};
+        NAME(transpose)(v);
+#pragma GCC unroll 16
+        for (int j = 0; j < LANES; j++)
+            if (j < depth) NAME(put_line)(s, p + j, lanes, v[j]);
+    }
+}
+
+/* Contiguous across the rows: copied line by line. */
+static void NAME(pack_along)(const NAME(strip) * s) {
+    const NAME(mask) rows = NAME(first)(s->rows), lanes = NAME(first)(s->lanes);
+    const bool full = s->rows == LANES;
+    for (int64_t p = 0; p < s->k; p++)
+        NAME(put_line)(s, p, lanes, NAME(fetch)(s->from + p * s->ld, full, rows));
+}
+
+static void NAME(pack_any)(const NAME(strip) * s) {
+    for (int64_t p = 0; p < s->k; p++)
+        for (int64_t i = 0; i < s->lanes; i++)
+            s->to[p * s->width + i] = i < s->rows ? s->from[i * s->inc + p * s->ld] : 0;
+}
+
+static void NAME(pack)(int64_t width, int64_t rows, int64_t k, const void *from, int64_t inc, int64_t ld,
+                       void *to) {
+    NAME(strip) s = {.k = k, .width = width, .inc = inc, .ld = ld};
+    for (int64_t i = 0; i < width; i += LANES) {
+        s.lanes = width - i < LANES ? width - i : LANES;
+        s.rows = rows - i < 0 ? 0 : rows - i < s.lanes ? rows - i : s.lanes;
+        s.from = s.rows > 0 ? (const T *)from + i * inc : NULL;
+        s.to = (T *)to + i;
+        s.whole = s.lanes == LANES ? k : width < LANES ? k - (LANES + width - 1) / width + 1 : 0;
+        if (inc == 1)
+            NAME(pack_along)(&s);
+        else if (ld == 1)
+            NAME(pack_across)(&s);
+        else
+            NAME(pack_any)(&s);
+    }
+}
+
+#undef VEC
+#undef AT
+#undef INSTANCE
+#undef ENTRY_1
+#undef ENTRY_2
+#undef WHOLE_TILES
+#undef EXCHANGE
+#undef EXCHANGE_ALL
+#undef EACH_LANE
+#undef LOW
+#undef HIGH
