@@ -231,7 +231,7 @@ static void NAME(pack)(int64_t width, int64_t rows, int64_t k, const void *from,
     for (int64_t i = 0; i < width; i += LANES) {
         s.lanes = width - i < LANES ? width - i : LANES;
         s.rows = rows - i < 0 ? 0 : rows - i < s.lanes ? rows - i : s.lanes;
-        s.from = s.rows > 0 ? (const T *)from + i * inc : NULL;
+        s.from = (const T *)from + (s.rows > 0 ? i * inc : 0);
         s.to = (T *)to + i;
         s.whole = s.lanes == LANES ? k : width < LANES ? k - (LANES + width - 1) / width + 1 : 0;
         if (inc == 1)
