@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "base/cpu.h"
 
+#include <pthread.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -40,28 +41,40 @@ static void read_model(features *f, unsigned signature) {
     if (f->family == 0xf) f->family += signature >> 20 & 0xff;
 }
 
-static features read_features(void) {
+static features identify(void) {
     features f = {0};
-    unsigned a, b, c, d, b7;
+    unsigned a, b, c, d;
     read_vendor(&f);
     if (!__get_cpuid(1, &a, &b, &c, &d)) return f;
     read_model(&f, a);
     if (!(c & bit_OSXSAVE) || !(c & bit_AVX) || !(c & bit_FMA)) return f;
-    unsigned c1;
-    if (!__get_cpuid_count(7, 0, &a, &b7, &c1, &d)) return f;
+    if (!__get_cpuid_count(7, 0, &a, &b, &c, &d)) return f;
     /* The system must save the registers too: xmm and ymm; mask, upper zmm halves, zmm16..31. */
     uint64_t state = enabled_state();
-    f.avx2 = (b7 & bit_AVX2) && (state & 0x06) == 0x06;
+    f.avx2 = (b & bit_AVX2) && (state & 0x06) == 0x06;
     const unsigned wanted = bit_AVX512F | bit_AVX512DQ | bit_AVX512BW | bit_AVX512VL;
-    f.avx512 = f.avx2 && (b7 & wanted) == wanted && (state & 0xe6) == 0xe6;
+    f.avx512 = f.avx2 && (b & wanted) == wanted && (state & 0xe6) == 0xe6;
     return f;
 }
 #else
-static features read_features(void) {
+static features identify(void) {
     features f = {0};
     return f;
 }
 #endif
+
+static features found;
+
+static void find_once(void) {
+    found = identify();
+}
+
+/* cpuid costs tens of microseconds in a virtual machine. */
+static const features *cpu(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, find_once);
+    return &found;
+}
 
 static const char *const isa_names[HD_ISA_COUNT] = {"plain", "avx2", "avx512"};
 
@@ -70,8 +83,8 @@ const char *hd_isa_name(hd_isa isa) {
 }
 
 hd_isa hd_cpu_isa(int *ignored) {
-    features f = read_features();
-    hd_isa best = f.avx512 ? HD_ISA_AVX512 : f.avx2 ? HD_ISA_AVX2 : HD_ISA_PLAIN;
+    const features *f = cpu();
+    hd_isa best = f->avx512 ? HD_ISA_AVX512 : f->avx2 ? HD_ISA_AVX2 : HD_ISA_PLAIN;
     const char *wanted = getenv("HEED_ISA");
     if (ignored != NULL) *ignored = 0;
     if (wanted == NULL || *wanted == '\0') return best;
@@ -89,10 +102,10 @@ static hd_microarch amd_microarch(const features *f) {
 }
 
 hd_microarch hd_cpu_microarch(void) {
-    features f = read_features();
-    if (!f.avx2) return HD_UARCH_OTHER;
-    if (f.amd) return amd_microarch(&f);
-    if (f.intel) return f.avx512 ? HD_UARCH_SKX : HD_UARCH_HASWELL;
+    const features *f = cpu();
+    if (!f->avx2) return HD_UARCH_OTHER;
+    if (f->amd) return amd_microarch(f);
+    if (f->intel) return f->avx512 ? HD_UARCH_SKX : HD_UARCH_HASWELL;
     return HD_UARCH_OTHER;
 }
 

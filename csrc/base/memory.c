@@ -4,24 +4,18 @@
 #include <string.h>
 
 #include "base/context.h"
+#include "base/sanitizers.h"
 
-/* AddressSanitizer sees overruns and late uses only of blocks that come from malloc, exactly as large
- * as they were wanted. */
-#if defined(__SANITIZE_ADDRESS__)
-#define HD_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define HD_ASAN 1
-#endif
-#endif
-
-#ifdef HD_ASAN
+#if HD_ASAN
 #include <malloc.h>
 #else
 #include "base/pool.h"
 #endif
 
-#ifdef HD_ASAN
+#if HD_ASAN
+
+/* AddressSanitizer sees overruns and late uses only of blocks that come from malloc, exactly as large
+ * as they were wanted. */
 
 /* ---- blocks: from libc ------------------------------------------------------------------------------- */
 

@@ -8,16 +8,10 @@
 #include <stdlib.h>
 
 #include "base/cpu.h"
+#include "base/sanitizers.h"
 
 /* ThreadSanitizer does not see the handshake inside libpthreadpool, which is built without it. */
-#if defined(__SANITIZE_THREAD__)
-#define HD_TSAN 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define HD_TSAN 1
-#endif
-#endif
-#ifdef HD_TSAN
+#if HD_TSAN
 void __tsan_acquire(void *address);
 void __tsan_release(void *address);
 #define HAPPENS_AFTER(address) __tsan_acquire(address)

@@ -2,9 +2,12 @@
 
 #include <string.h>
 
+#include "base/sanitizers.h"
+
 /* ---- storage ------------------------------------------------------------------------------------------- */
 
-/* The elements of a small tensor lie in the block of its storage, behind the record. */
+/* The elements of a small tensor lie in the block of its storage, behind the record (but not where a
+ * sanitizer should see what runs out of them). */
 enum { INLINE_DATA = 64, INLINE_LIMIT = 960 };
 _Static_assert(sizeof(hd_storage) <= INLINE_DATA, "the record ends where inline data begins");
 
@@ -13,7 +16,7 @@ static bool is_inline(const hd_storage *s) {
 }
 
 static hd_storage *storage_new(hd_ctx *cx, size_t bytes) {
-    bool is_small = bytes <= INLINE_LIMIT;
+    bool is_small = !HD_ASAN && bytes <= INLINE_LIMIT;
     hd_storage *s = hd_alloc(cx, is_small ? INLINE_DATA + bytes : sizeof *s);
     if (s == NULL) return NULL;
     s->data = is_small ? (char *)s + INLINE_DATA : hd_alloc(cx, bytes);

@@ -1,25 +1,19 @@
 #define _GNU_SOURCE
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/context.h"
 #include "base/cpu.h"
 #include "base/parallel.h"
+#include "base/sanitizers.h"
 #include "check.h"
 
-#if defined(__SANITIZE_ADDRESS__)
-#define POOLED 0
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define POOLED 0
-#endif
-#endif
-#ifndef POOLED
-#define POOLED 1
-#endif
+enum { POOLED = !HD_ASAN };
 
 static const size_t MB = 1 << 20;
 
@@ -357,6 +351,57 @@ static void test_fork(void) {
     hd_ctx_free(cx);
 }
 
+static void note_mask(void *arg, int64_t task, int worker) {
+    (void)task;
+    (void)worker;
+    sigset_t mask;
+    pthread_sigmask(SIG_SETMASK, NULL, &mask);
+    struct timespec a_while = {.tv_nsec = 1000000}; /* the other worker gets its share */
+    nanosleep(&a_while, NULL);
+    if (pthread_equal(pthread_self(), *(pthread_t *)arg) == sigismember(&mask, SIGINT)) abort();
+}
+
+/* A signal interrupts the host's thread, never a worker. */
+static void test_signals_stay_with_the_host(void) {
+    hd_ctx *cx = context(2);
+    pthread_t self = pthread_self();
+    CHECK(hd_parallel(cx, 20, note_mask, &self) == HD_OK);
+    hd_ctx_free(cx);
+}
+
+/* ---- a system that gives no more
+ * ---------------------------------------------------------------------------- */
+
+static int child_of_little_memory(hd_ctx *cx) {
+    struct rlimit limit = {.rlim_cur = 300 * MB, .rlim_max = 300 * MB};
+    if (setrlimit(RLIMIT_AS, &limit) != 0) return 1;
+    void *blocks[64];
+    int count = 0;
+    while (count < 64 && (blocks[count] = hd_alloc(cx, 20 * MB)) != NULL) count++;
+    if (count < 5 || count > 15 || cx->error.status != HD_ENOMEM || !strstr(cx->error.message, "20971520"))
+        return 2;
+    /* No room for the stacks of threads either: the loop runs all the same. */
+    hd_set_num_threads(cx, 64);
+    if (harmonic_sum(cx) < 12) return 3;
+    while (count > 0) hd_free(cx->account, blocks[--count]);
+    void *whole = hd_alloc(cx, 150 * MB);
+    if (whole == NULL) return 4;
+    hd_free(cx->account, whole);
+    hd_ctx_free(cx);
+    return 0;
+}
+
+static void test_little_memory(void) {
+    if (HD_ASAN || HD_TSAN) return;
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) _exit(child_of_little_memory(hd_ctx_new(1)));
+    int status;
+    CHECK(waitpid(child, &status, 0) == child);
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) printf("child: %d\n", status);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
 /* ---- several contexts
  * ------------------------------------------------------------------------------------------ */
 
@@ -437,6 +482,7 @@ static void test_errors(void) {
 }
 
 int main(void) {
+    test_little_memory(); /* first: the child must not have been forked from threads */
     test_philox();
     test_draws();
     test_alignment_and_sizes();
@@ -451,6 +497,7 @@ int main(void) {
     test_same_bits();
     test_cancel();
     test_fork();
+    test_signals_stay_with_the_host();
     test_two_contexts();
     test_default_threads();
     test_cpu();
