@@ -1,0 +1,99 @@
+#define _GNU_SOURCE
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <time.h>
+
+#include "heed.h"
+#include "host/interrupt.h"
+
+#define PATIENCE_NS 1000000000LL
+
+/* A handler of signals has no argument of its own: the one global of this executable. */
+static struct {
+    lua_State *L;
+    pthread_t thread;
+    volatile sig_atomic_t *cancel; /* the library's flag of this state */
+    volatile sig_atomic_t running, pending;
+    int64_t since; /* when the pending interrupt came */
+} self;
+
+static int64_t monotonic_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static void clear(void) {
+    lua_sethook(self.L, NULL, 0, 0);
+    *self.cancel = 0;
+    self.pending = 0;
+}
+
+/* Runs before the next instruction of Lua, in whichever coroutine that is. */
+static void at_instruction(lua_State *L, lua_Debug *ar) {
+    (void)ar;
+    bool raised_by_library = !*self.cancel;
+    if (!raised_by_library && !heed_interruptible(L)) {
+        lua_sethook(L, at_instruction, LUA_MASKCOUNT, 100);
+        return;
+    }
+    lua_sethook(L, NULL, 0, 0);
+    clear();
+    if (raised_by_library) return;
+    lua_pushliteral(L, "interrupted");
+    lua_error(L);
+}
+
+static void on_interrupt(int number) {
+    int saved_errno = errno;
+    if (!pthread_equal(pthread_self(), self.thread)) {
+        pthread_kill(self.thread, number); /* lua_sethook must not race with Lua */
+    } else if (!self.running) {
+        self.pending = 1;
+    } else if (self.pending && monotonic_ns() - self.since > PATIENCE_NS) {
+        hh_interrupt_die(); /* when this handler returns */
+    } else {
+        if (!self.pending) self.since = monotonic_ns();
+        self.pending = 1;
+        *self.cancel = 1;
+        lua_sethook(self.L, at_instruction, LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT, 1);
+    }
+    errno = saved_errno;
+}
+
+void hh_interrupt_install(lua_State *L) {
+    self.L = L;
+    self.thread = pthread_self();
+    self.cancel = heed_cancel_flag(L);
+    struct sigaction action;
+    /* Ignored by whoever started us (nohup, a job in the background): it stays so. */
+    if (sigaction(SIGINT, NULL, &action) != 0 || action.sa_handler == SIG_IGN) return;
+    action = (struct sigaction){.sa_handler = on_interrupt}; /* no SA_RESTART: reading a line ends */
+    sigaction(SIGINT, &action, NULL);
+}
+
+void hh_interrupt_begin(void) {
+    self.pending = 0;
+    self.running = 1;
+}
+
+void hh_interrupt_end(void) {
+    self.running = 0;
+    clear();
+}
+
+bool hh_interrupt_pending(void) {
+    return self.pending;
+}
+
+bool hh_interrupt_take(void) {
+    bool taken = self.pending;
+    self.pending = 0;
+    return taken;
+}
+
+void hh_interrupt_die(void) {
+    signal(SIGINT, SIG_DFL);
+    raise(SIGINT);
+}

@@ -1,0 +1,24 @@
+/* interrupt.h: Ctrl-C. While a script or a line of the prompt runs, SIGINT makes the next safe point of
+ * the computation (between two tasks of an operation, or between two instructions of Lua) raise the
+ * string "interrupted", which pcall can catch. A computation that gives no such point for a second ends
+ * with the process when Ctrl-C comes again. Only the executable touches signals; the library never does.
+ */
+#ifndef HH_INTERRUPT_H
+#define HH_INTERRUPT_H
+
+#include <stdbool.h>
+
+#include <lua.h>
+
+/* Once, before the first computation, in the thread that will run Lua. */
+void hh_interrupt_install(lua_State *L);
+/* Brackets of a computation. Outside of them Ctrl-C only leaves a mark for hh_interrupt_take. */
+void hh_interrupt_begin(void);
+void hh_interrupt_end(void);
+/* Whether Ctrl-C came, and the same with the mark taken away. */
+bool hh_interrupt_pending(void);
+bool hh_interrupt_take(void);
+/* Gives SIGINT back its default effect and dies of it, as a shell expects of an interrupted command. */
+void hh_interrupt_die(void);
+
+#endif

@@ -1,0 +1,47 @@
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <lauxlib.h>
+
+#include "host/interrupt.h"
+#include "host/run.h"
+
+int hh_call(lua_State *L, int arguments, int results, lua_CFunction handler) {
+    int base = lua_gettop(L) - arguments;
+    lua_pushcfunction(L, handler);
+    lua_insert(L, base);
+    hh_interrupt_begin();
+    int status = lua_pcall(L, arguments, results, base);
+    hh_interrupt_end();
+    lua_remove(L, base);
+    return status;
+}
+
+const char *hh_error_text(lua_State *L, int index) {
+    if (lua_type(L, index) == LUA_TSTRING || luaL_getmetafield(L, index, "__tostring") != LUA_TNIL)
+        return luaL_tolstring(L, index, NULL);
+    return lua_pushfstring(L, "(error object is a %s value)", luaL_typename(L, index));
+}
+
+int hh_traceback(lua_State *L) {
+    luaL_traceback(L, L, hh_error_text(L, 1), 1);
+    return 1;
+}
+
+/* coroutine.wrap puts a position before the message. */
+static bool is_interrupt(const char *text) {
+    static const char word[] = "interrupted";
+    size_t first_line = strcspn(text, "\n"), length = sizeof word - 1;
+    return first_line >= length && memcmp(text + first_line - length, word, length) == 0;
+}
+
+int hh_report(lua_State *L, int status) {
+    if (status == LUA_OK) return status;
+    fflush(stdout);
+    const char *text = hh_error_text(L, -1);
+    fprintf(stderr, "heed: %s\n", text);
+    if (is_interrupt(text)) status = HH_INTERRUPTED;
+    lua_pop(L, 2);
+    return status;
+}
