@@ -1,0 +1,338 @@
+/* attention.c: out = softmax(scale q k^T + bias) v, what it accepts and how it is recorded; attention_pairs.c
+ * computes.
+ *
+ * Saved: q, k, v (views of what came in), lengths, mask and bias. The weights are made again in backward.
+ * Recorded in one of three forms, which differ in what the gradients of q, k and v are written into: three
+ * tensors, one packed [B, L, 3E], or one [B, L, E] and one [B, S, 2E].
+ */
+#include "ops/attention.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "ops/internal.h"
+#include "ops/rows.h"
+
+typedef enum packing { SEPARATE, PACKED_QKV, PACKED_KV } packing;
+
+enum { SAVED_Q, SAVED_K, SAVED_V, SAVED_LENGTHS, SAVED_MASK, SAVED_BIAS, SAVED };
+enum { IN_Q, IN_K, IN_V, IN_BIAS, INPUTS }; /* PACKED_QKV: all in IN_Q; PACKED_KV: k and v in IN_K */
+
+typedef struct attention_params {
+    double scale, softcap, dropout;
+    hd_draw draw;
+    bool causal;
+    packing packing;
+} attention_params;
+
+/* What a call is about, forward and backward: borrowed tensors. */
+typedef struct attention_call {
+    hd_tensor *q, *k, *v; /* [B,H,L,D], [B,Hk,S,D], [B,Hk,S,Dv]; features contiguous */
+    hd_tensor *lengths, *mask, *bias;
+    attention_params params;
+} attention_call;
+
+static hd_heads heads_of(const hd_tensor *t) {
+    return (hd_heads){hd_data(t), t->stride[0], t->stride[1], t->stride[2]};
+}
+
+/* ---- checks
+ * -------------------------------------------------------------------------------------------------- */
+
+static hd_status check_heads(hd_ctx *cx, const hd_tensor *q, const hd_tensor *k, const hd_tensor *v) {
+    char text[HD_SHAPE_TEXT], other[HD_SHAPE_TEXT];
+    hd_dtype dtype = (hd_dtype)q->dtype;
+    if (hd_require_float(cx, "q", q) || hd_require_dtype(cx, "k", k, dtype) ||
+        hd_require_dtype(cx, "v", v, dtype))
+        return cx->error.status;
+    if (q->ndim != 4 || q->shape[3] < 1)
+        return hd_fail(cx, HD_EARG, "q: expected [B, H, L, D], got %s", hd_tensor_shape_text(q, text));
+    if (k->ndim != 4 || k->shape[0] != q->shape[0] || k->shape[3] != q->shape[3])
+        return hd_fail(cx, HD_EARG, "k: expected [B, Hk, S, D] with B and D as in q %s, got %s",
+                       hd_tensor_shape_text(q, other), hd_tensor_shape_text(k, text));
+    if (v->ndim != 4 || v->shape[0] != k->shape[0] || v->shape[1] != k->shape[1] ||
+        v->shape[2] != k->shape[2])
+        return hd_fail(cx, HD_EARG, "v: expected [B, Hk, S, Dv] with B, Hk and S as in k %s, got %s",
+                       hd_tensor_shape_text(k, other), hd_tensor_shape_text(v, text));
+    if (k->shape[1] == 0 ? q->shape[1] != 0 : q->shape[1] % k->shape[1] != 0)
+        return hd_fail(cx, HD_EARG, "k: expected a number of heads that divides the %lld of q, got %lld",
+                       (long long)q->shape[1], (long long)k->shape[1]);
+    return HD_OK;
+}
+
+static hd_status check_options(hd_ctx *cx, const hd_tensor *q, const hd_attention_options *o) {
+    if (hd_require_probability(cx, "dropout", o->dropout)) return cx->error.status;
+    if (!(o->softcap >= 0) || isinf(o->softcap))
+        return hd_fail(cx, HD_EARG, "softcap: expected a positive number, or 0 for none, got %g", o->softcap);
+    if (o->key_lengths && (hd_require_dtype(cx, "key_lengths", o->key_lengths, HD_I64) ||
+                           hd_require_shape(cx, "key_lengths", o->key_lengths, 1, q->shape)))
+        return cx->error.status;
+    if (o->mask && hd_dtype_is_float((hd_dtype)o->mask->dtype))
+        return hd_fail(cx, HD_EARG,
+                       "mask: expected bool or integers (nonzero may attend), got %s; floats are a bias",
+                       hd_dtype_name((hd_dtype)o->mask->dtype));
+    return o->bias ? hd_require_dtype(cx, "bias", o->bias, (hd_dtype)q->dtype) : HD_OK;
+}
+
+/* ---- the task
+ * --------------------------------------------------------------------------------------------------- */
+
+static hd_status task_of(hd_ctx *cx, const attention_call *c, hd_attention_task *a) {
+    *a = (hd_attention_task){.dtype = (hd_dtype)c->q->dtype};
+    a->B = c->q->shape[0], a->H = c->q->shape[1], a->L = c->q->shape[2], a->D = c->q->shape[3];
+    a->Hk = c->k->shape[1], a->S = c->k->shape[2], a->Dv = c->v->shape[3];
+    a->scale = c->params.scale, a->softcap = c->params.softcap;
+    a->dropout = c->params.dropout, a->draw = c->params.draw;
+    a->causal = c->params.causal;
+    a->q = heads_of(c->q), a->k = heads_of(c->k), a->v = heads_of(c->v);
+    if (c->lengths) a->lengths = hd_data(c->lengths), a->lengths_stride = c->lengths->stride[0];
+    const int64_t scores[4] = {a->B, a->H, a->L, a->S};
+    if (c->mask && hd_score_map_of(cx, "mask", c->mask, scores, &a->mask)) return cx->error.status;
+    if (c->bias && hd_score_map_of(cx, "bias", c->bias, scores, &a->bias)) return cx->error.status;
+    return HD_OK;
+}
+
+/* ---- backward
+ * --------------------------------------------------------------------------------------------------- */
+
+static hd_status saved_call(hd_ctx *cx, hd_node *node, attention_call *c) {
+    hd_tensor *saved[SAVED];
+    for (int i = 0; i < SAVED; i++) {
+        saved[i] = NULL;
+        if (i <= SAVED_V || (i < node->num_saved && node->saved[i].tensor))
+            if (!(saved[i] = hd_node_saved(cx, node, i))) return cx->error.status;
+    }
+    *c = (attention_call){.q = saved[SAVED_Q], .k = saved[SAVED_K], .v = saved[SAVED_V]};
+    c->lengths = saved[SAVED_LENGTHS], c->mask = saved[SAVED_MASK], c->bias = saved[SAVED_BIAS];
+    memcpy(&c->params, node->params, sizeof c->params);
+    return HD_OK;
+}
+
+static hd_tensor *gradient_new(hd_ctx *cx, const hd_attention_task *a, int ndim, const int64_t *shape) {
+    return a->L == 0 ? hd_tensor_zeros(cx, a->dtype, ndim, shape) : hd_tensor_new(cx, a->dtype, ndim, shape);
+}
+
+/* [B, heads, rows, features] as a view of memory laid out [B, rows, heads, features]. */
+static hd_tensor *heads_new(hd_ctx *cx, const hd_attention_task *a, int64_t heads, int64_t rows,
+                            int64_t features) {
+    const int64_t memory[4] = {a->B, rows, heads, features}, shape[4] = {a->B, heads, rows, features};
+    const int64_t stride[4] = {rows * heads * features, features, heads * features, 1};
+    hd_tensor *whole = gradient_new(cx, a, 4, memory);
+    hd_tensor *view = whole ? hd_tensor_view(cx, whole, 4, shape, stride, 0) : NULL;
+    hd_release(whole);
+    return view;
+}
+
+/* [B, rows, parts E], and each part as heads. */
+static hd_tensor *packed_new(hd_ctx *cx, const hd_attention_task *a, int64_t rows, int64_t parts,
+                             hd_heads *const *to) {
+    int64_t width = a->H * a->D, shape[3] = {a->B, rows, parts * width};
+    hd_tensor *whole = gradient_new(cx, a, 3, shape);
+    for (int64_t i = 0; whole && i < parts; i++)
+        *to[i] = (hd_heads){(char *)hd_data(whole) + (size_t)(i * width) * hd_dtype_size(a->dtype),
+                            rows * parts * width, a->D, parts * width};
+    return whole;
+}
+
+static bool separate_gradient(hd_ctx *cx, const hd_node *node, const hd_attention_task *a, int i,
+                              const hd_tensor *like, hd_heads *to, hd_tensor **grad_inputs) {
+    if (!hd_node_needs(node, i)) return true;
+    grad_inputs[i] = heads_new(cx, a, like->shape[1], like->shape[2], like->shape[3]);
+    if (grad_inputs[i]) *to = heads_of(grad_inputs[i]);
+    return grad_inputs[i] != NULL;
+}
+
+static hd_status gradients_new(hd_ctx *cx, const hd_node *node, const attention_call *c, hd_attention_task *a,
+                               hd_tensor **grad_inputs) {
+    hd_heads *parts[3] = {&a->dq, &a->dk, &a->dv};
+    bool ok = true;
+    if (c->params.packing == PACKED_QKV) {
+        if (hd_node_needs(node, IN_Q)) ok = (grad_inputs[IN_Q] = packed_new(cx, a, a->L, 3, parts)) != NULL;
+    } else if (c->params.packing == PACKED_KV) {
+        if (hd_node_needs(node, IN_Q)) ok = (grad_inputs[IN_Q] = packed_new(cx, a, a->L, 1, parts)) != NULL;
+        if (ok && hd_node_needs(node, IN_K))
+            ok = (grad_inputs[IN_K] = packed_new(cx, a, a->S, 2, parts + 1)) != NULL;
+    } else {
+        ok = separate_gradient(cx, node, a, IN_Q, c->q, &a->dq, grad_inputs) &&
+             separate_gradient(cx, node, a, IN_K, c->k, &a->dk, grad_inputs) &&
+             separate_gradient(cx, node, a, IN_V, c->v, &a->dv, grad_inputs);
+    }
+    return ok ? HD_OK : cx->error.status;
+}
+
+/* The gradient of out as heads, whether it came as [B,H,L,Dv] or, packed, as [B,L,E]. A new reference. */
+static hd_tensor *upstream(hd_ctx *cx, hd_tensor *g, const attention_call *c, hd_attention_task *a) {
+    bool is_packed = c->params.packing != SEPARATE;
+    hd_tensor *own = g->stride[g->ndim - 1] == 1 ? hd_tensor_alias(cx, g) : hd_packed(cx, g);
+    if (!own) return NULL;
+    a->g = (hd_heads){hd_data(own), own->stride[0], is_packed ? a->Dv : own->stride[1],
+                      is_packed ? own->stride[1] : own->stride[2]};
+    return own;
+}
+
+static hd_status attention_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grads,
+                                    hd_tensor **grad_inputs) {
+    if (!grads[0]) return HD_OK;
+    attention_call c;
+    hd_attention_task a;
+    if (saved_call(cx, node, &c) || task_of(cx, &c, &a)) return cx->error.status;
+    hd_tensor *dscores = NULL;
+    const int64_t scores[4] = {a.B, a.H, a.L, a.S};
+    hd_tensor *g = upstream(cx, grads[0], &c, &a);
+    hd_status status = g ? gradients_new(cx, node, &c, &a, grad_inputs) : cx->error.status;
+    if (!status && hd_node_needs(node, IN_BIAS)) {
+        dscores = hd_tensor_new(cx, a.dtype, 4, scores);
+        if (dscores)
+            a.dbias = hd_data(dscores);
+        else
+            status = cx->error.status;
+    }
+    if (!status) status = hd_attention_backward(cx, &a);
+    if (!status && dscores) {
+        grad_inputs[IN_BIAS] = hd_sum_to_shape(cx, dscores, c.bias->ndim, c.bias->shape);
+        if (!grad_inputs[IN_BIAS]) status = cx->error.status;
+    }
+    hd_release(dscores);
+    hd_release(g);
+    return status;
+}
+
+static const hd_node_class attention_class = {"attention", attention_backward, NULL};
+
+/* ---- forward
+ * ---------------------------------------------------------------------------------------------------- */
+
+static hd_tensor *with_contiguous_features(hd_ctx *cx, hd_tensor *t) {
+    return t->stride[3] == 1 || t->shape[3] <= 1 ? hd_tensor_alias(cx, t) : hd_packed(cx, t);
+}
+
+static attention_params params_of(hd_ctx *cx, const hd_tensor *q, const hd_attention_options *o,
+                                  packing packing) {
+    attention_params p = {
+        .scale = o->scale, .softcap = o->softcap, .dropout = o->dropout, .causal = o->causal};
+    if (p.scale == 0) p.scale = 1 / sqrt((double)q->shape[3]);
+    if (p.dropout > 0) p.draw = hd_rng_take(&cx->rng);
+    p.packing = packing;
+    return p;
+}
+
+static hd_tensor *record(hd_ctx *cx, hd_tensor *out, hd_tensor *const inputs[INPUTS],
+                         const attention_call *c) {
+    hd_tensor *saved[SAVED] = {c->q, c->k, c->v, c->lengths, c->mask, c->bias};
+    return hd_record(cx, &attention_class, out, INPUTS, inputs, SAVED, saved, &c->params, sizeof c->params);
+}
+
+/* out is what the task writes; weights made here. */
+static hd_status compute(hd_ctx *cx, hd_attention_task *a, bool want_weights, hd_tensor **weights) {
+    const int64_t scores[4] = {a->B, a->H, a->L, a->S};
+    *weights = NULL;
+    if (want_weights) {
+        if (!(*weights = hd_tensor_new(cx, a->dtype, 4, scores))) return cx->error.status;
+        a->weights = hd_data(*weights);
+    }
+    hd_status status = hd_attention_forward(cx, a);
+    if (status) hd_release(*weights);
+    return status;
+}
+
+static hd_status deliver(hd_tensor *out, hd_tensor *made, bool want_weights, hd_tensor **result,
+                         hd_tensor **weights, hd_ctx *cx) {
+    if (!out) {
+        hd_release(made);
+        return cx->error.status;
+    }
+    *result = out;
+    if (want_weights) *weights = made;
+    return HD_OK;
+}
+
+hd_status hd_attention(hd_ctx *cx, hd_tensor *q, hd_tensor *k, hd_tensor *v, const hd_attention_options *o,
+                       hd_tensor **out, hd_tensor **weights) {
+    if (check_heads(cx, q, k, v) || check_options(cx, q, o)) return cx->error.status;
+    attention_call c = {.lengths = o->key_lengths, .mask = o->mask, .bias = o->bias};
+    hd_attention_task a;
+    hd_tensor *y = NULL, *made = NULL, *inputs[INPUTS] = {q, k, v, o->bias};
+    hd_status status = HD_OK;
+    c.q = with_contiguous_features(cx, q);
+    c.k = with_contiguous_features(cx, k);
+    c.v = with_contiguous_features(cx, v);
+    if (!c.q || !c.k || !c.v) status = cx->error.status;
+    if (!status) {
+        c.params = params_of(cx, q, o, SEPARATE);
+        status = task_of(cx, &c, &a);
+    }
+    if (!status && !(y = heads_new(cx, &a, a.H, a.L, a.Dv))) status = cx->error.status;
+    if (!status) {
+        a.out = heads_of(y);
+        status = compute(cx, &a, o->want_weights, &made);
+    }
+    if (!status) {
+        y = record(cx, y, inputs, &c);
+        status = deliver(y, made, o->want_weights, out, weights, cx);
+        y = NULL;
+    }
+    hd_release(y);
+    hd_release(c.q);
+    hd_release(c.k);
+    hd_release(c.v);
+    return status;
+}
+
+/* Part `part` of the features of x [B, rows, parts E] as heads [B, H, rows, D]. */
+static hd_tensor *part_as_heads(hd_ctx *cx, const hd_tensor *x, int num_heads, int64_t parts, int64_t part) {
+    int64_t width = x->shape[2] / parts, features = width / num_heads;
+    const int64_t shape[4] = {x->shape[0], num_heads, x->shape[1], features};
+    const int64_t stride[4] = {x->stride[0], features, x->stride[1], 1};
+    return hd_tensor_view(cx, x, 4, shape, stride, x->offset + part * width);
+}
+
+static hd_status check_packed(hd_ctx *cx, const hd_tensor *q, const hd_tensor *packed, int num_heads) {
+    char text[HD_SHAPE_TEXT];
+    int64_t parts = q ? 2 : 3;
+    if (num_heads < 1) return hd_fail(cx, HD_EARG, "num_heads: expected at least 1, got %d", num_heads);
+    if (packed->ndim != 3 || packed->shape[2] < 1 || packed->shape[2] % (parts * num_heads) != 0)
+        return hd_fail(cx, HD_EARG, "packed: expected [B, S, %d E] with E a multiple of %d heads, got %s",
+                       (int)parts, num_heads, hd_tensor_shape_text(packed, text));
+    if (q && (q->ndim != 3 || q->shape[2] != packed->shape[2] / 2 || q->shape[0] != packed->shape[0]))
+        return hd_fail(cx, HD_EARG, "q: expected [%lld, L, %lld], got %s", (long long)packed->shape[0],
+                       (long long)(packed->shape[2] / 2), hd_tensor_shape_text(q, text));
+    return HD_OK;
+}
+
+hd_status hd_attention_packed(hd_ctx *cx, hd_tensor *q, hd_tensor *packed, int num_heads,
+                              const hd_attention_options *o, hd_tensor **out, hd_tensor **weights) {
+    if (check_packed(cx, q, packed, num_heads)) return cx->error.status;
+    attention_call c = {.lengths = o->key_lengths, .mask = o->mask, .bias = o->bias};
+    hd_attention_task a;
+    hd_heads *parts[1] = {&a.out};
+    hd_tensor *y = NULL, *made = NULL, *inputs[INPUTS] = {q ? q : packed, q ? packed : NULL, NULL, o->bias};
+    hd_tensor *own = packed->stride[2] == 1 ? hd_tensor_alias(cx, packed) : hd_packed(cx, packed);
+    hd_tensor *own_q = !q ? NULL : q->stride[2] == 1 ? hd_tensor_alias(cx, q) : hd_packed(cx, q);
+    hd_status status = own && (own_q || !q) ? HD_OK : cx->error.status;
+    if (!status) {
+        c.q = q ? part_as_heads(cx, own_q, num_heads, 1, 0) : part_as_heads(cx, own, num_heads, 3, 0);
+        c.k = part_as_heads(cx, own, num_heads, q ? 2 : 3, q ? 0 : 1);
+        c.v = part_as_heads(cx, own, num_heads, q ? 2 : 3, q ? 1 : 2);
+        status = !c.q || !c.k || !c.v                                          ? cx->error.status
+                 : check_heads(cx, c.q, c.k, c.v) || check_options(cx, c.q, o) ? cx->error.status
+                                                                               : HD_OK;
+    }
+    if (!status) {
+        c.params = params_of(cx, c.q, o, q ? PACKED_KV : PACKED_QKV);
+        status = task_of(cx, &c, &a);
+    }
+    if (!status && !(y = packed_new(cx, &a, a.L, 1, parts))) status = cx->error.status;
+    if (!status) status = compute(cx, &a, o->want_weights, &made);
+    if (!status) {
+        y = record(cx, y, inputs, &c);
+        status = deliver(y, made, o->want_weights, out, weights, cx);
+        y = NULL;
+    }
+    hd_release(y);
+    hd_release(own);
+    hd_release(own_q);
+    hd_release(c.q);
+    hd_release(c.k);
+    hd_release(c.v);
+    return status;
+}

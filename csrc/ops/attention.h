@@ -1,0 +1,68 @@
+/* attention.h: what attention's rules (attention.c) and its computation (attention_pairs.c) say to each
+ * other. The computation may be exchanged for another: it is given everything resolved, and allocates only
+ * scratch.
+ */
+#ifndef HD_ATTENTION_H
+#define HD_ATTENTION_H
+
+#include "ops/ops.h"
+
+/* Rows of features of one of q, k, v, out or their gradients, by batch entry, head and position. Strides in
+ * elements; features are contiguous. data NULL: not there, or not wanted. */
+typedef struct hd_heads {
+    char *data;
+    int64_t batch, head, row;
+} hd_heads;
+
+/* A mask or bias seen as [B, H, L, S]: strides of 0 repeat. data NULL: none. */
+typedef struct hd_score_map {
+    const char *data;
+    hd_dtype dtype;
+    int64_t stride[4];
+} hd_score_map;
+
+typedef struct hd_attention_task {
+    hd_dtype dtype;
+    int64_t B, H, Hk, L, S, D, Dv;  /* query head h reads key head h / (H / Hk) */
+    double scale, softcap, dropout; /* softcap, dropout 0: none */
+    hd_draw draw; /* weight (b, h, i, j) is element ((b H + h) L + i) * hd_attention_row(S) + j of it */
+    bool causal;
+    const int64_t *lengths; /* of keys, [B]; NULL: all S */
+    int64_t lengths_stride;
+    hd_score_map mask, bias;
+    hd_heads q, k, v;
+    hd_heads out;        /* forward: written */
+    char *weights;       /* forward: [B, H, L, S], written; NULL: not wanted */
+    hd_heads g;          /* backward: gradient of out */
+    hd_heads dq, dk, dv; /* backward: written */
+    char *dbias;         /* backward: [B, H, L, S], written; NULL: not wanted */
+} hd_attention_task;
+
+hd_status hd_attention_forward(hd_ctx *cx, const hd_attention_task *a);
+/* Without a query (L = 0) nothing is written: dk and dv must hold zeros already. */
+hd_status hd_attention_backward(hd_ctx *cx, const hd_attention_task *a);
+
+/* Rows of weights start at whole blocks of random numbers, whatever S is. */
+static inline int64_t hd_attention_row(int64_t S) {
+    return (S + 15) / 16 * 16;
+}
+
+/* Query i of batch entry b may see keys [0, hd_visible_keys), less what mask and bias hide. Never falls as i
+ * grows. */
+static inline int64_t hd_visible_keys(const hd_attention_task *a, int64_t b, int64_t i) {
+    int64_t n = a->S;
+    if (a->lengths && a->lengths[b * a->lengths_stride] < n) n = a->lengths[b * a->lengths_stride];
+    if (a->causal && a->S - a->L + i + 1 < n) n = a->S - a->L + i + 1;
+    return n > 0 ? n : 0;
+}
+
+/* n entries of row (b, h, i): where they lie when they are contiguous, else copied into room. NULL: no map. A
+ * mask comes as bytes. (attention_mask.c) */
+const uint8_t *hd_mask_row(const hd_score_map *mask, int64_t b, int64_t h, int64_t i, int64_t n,
+                           uint8_t *room);
+const void *hd_bias_row(const hd_score_map *bias, int64_t b, int64_t h, int64_t i, int64_t n, void *room);
+/* Checks that t broadcasts to [B, H, L, S]. */
+hd_status hd_score_map_of(hd_ctx *cx, const char *argument, const hd_tensor *t, const int64_t shape[4],
+                          hd_score_map *map);
+
+#endif
