@@ -92,9 +92,11 @@ hd_tensor *hd_norm2(hd_ctx *cx, hd_tensor *x); /* sqrt(sum of squares), 0-d; gra
 
 /* ---- matmul.c, linear.c ---------------------------------------------------------------------------------------- */
 hd_tensor *hd_matmul(hd_ctx *cx, hd_tensor *a, hd_tensor *b); /* as PyTorch's: vectors, batches, broadcasting */
-typedef enum hd_activation { HD_ACT_NONE, HD_ACT_RELU, HD_ACT_GELU, HD_ACT_SILU } hd_activation;
 /* y = act(x W^T + b), then dropout(p) when p > 0 drawing from cx->rng. x [..., in], w [out, in], b [out] or NULL. */
 hd_tensor *hd_linear(hd_ctx *cx, hd_tensor *x, hd_tensor *w, hd_tensor *b, hd_activation act, double dropout);
+/* residual + dropout(x W^T + b), in the same single pass: how a sublayer ends. residual has the result's shape. */
+hd_tensor *hd_linear_residual(hd_ctx *cx, hd_tensor *residual, hd_tensor *x, hd_tensor *w, hd_tensor *b,
+                              double dropout);
 
 /* ---- softmax.c, norm.c, dropout.c, embedding.c, loss.c -------------------------------------------------------------- */
 hd_tensor *hd_softmax(hd_ctx *cx, hd_tensor *x, int dim);
@@ -134,6 +136,10 @@ typedef struct hd_attention_options {
 /* out [B,H,L,Dv] as a view of memory laid out [B,L,H,Dv]. *weights (want_weights) [B,H,L,S]: before dropout, detached. */
 hd_status hd_attention(hd_ctx *cx, hd_tensor *q, hd_tensor *k, hd_tensor *v, const hd_attention_options *o,
                        hd_tensor **out, hd_tensor **weights);
+/* The same on the results of packed projections, head after head, and without a copy there and back: packed [B,L,3E]
+ * holds q, k, v (q NULL); or q [B,L,E], and packed [B,S,2E] holds k, v. out [B,L,E]. */
+hd_status hd_attention_packed(hd_ctx *cx, hd_tensor *q, hd_tensor *packed, int num_heads, const hd_attention_options *o,
+                              hd_tensor **out, hd_tensor **weights);
 
 /* ---- optim.c: one pass over all tensors; no graph ---------------------------------------------------------------------- */
 typedef struct hd_adamw_slot { hd_tensor *w, *g, *m, *v; } hd_adamw_slot;
