@@ -1,0 +1,148 @@
+/* binary.c: y = f(a, b). Integers wrap; a quotient or remainder by the integer 0 is 0 (whoever calls raises
+ * before). Not there: division of integers (it is one of floats), arithmetic of bool but + (or) and * (and),
+ * AND OR XOR of floats.
+ */
+#include "kernels/isa/map.h"
+#include "kernels/isa/parts.h"
+
+#define FLOATS(name, expression)                                                                             \
+    SCALAR_MAP2(name##_f32, float, float, expression)                                                        \
+    SCALAR_MAP2(name##_f64, double, double, expression)
+
+FLOATS(add, a + b)
+FLOATS(sub, a - b)
+FLOATS(mul, a *b)
+FLOATS(div, a / b)
+/* NaN in either gives NaN. */
+FLOATS(maximum, (a > b || a != a) ? a : b)
+FLOATS(minimum, (a < b || a != a) ? a : b)
+
+static inline double mod_of_f64(double a, double b) {
+    double r = fmod(a, b);
+    return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+}
+/* The quotient that belongs to mod_of: a = floordiv · b + mod, as near as rounding lets it. */
+static inline double floordiv_of_f64(double a, double b) {
+    if (b == 0) return a / b;
+    double r = fmod(a, b), exact = (a - r) / b;
+    if (r != 0 && (r < 0) != (b < 0)) exact -= 1;
+    double whole = floor(exact);
+    return exact - whole > 0.5 ? whole + 1 : whole;
+}
+SCALAR_MAP2(mod_f32, float, float, (float)mod_of_f64(a, b))
+SCALAR_MAP2(mod_f64, double, double, mod_of_f64(a, b))
+SCALAR_MAP2(floordiv_f32, float, float, (float)floordiv_of_f64(a, b))
+SCALAR_MAP2(floordiv_f64, double, double, floordiv_of_f64(a, b))
+
+SCALAR_MAP2(any_pow_f32, float, float, powf(a, b))
+SCALAR_MAP2(any_pow_f64, double, double, pow(a, b))
+SCALAR_MAP(square_f32, float, float, x *x)
+SCALAR_MAP(square_f64, double, double, x *x)
+SCALAR_MAP(cube_f32, float, float, x *x *x)
+SCALAR_MAP(cube_f64, double, double, x *x *x)
+
+static void pow_f32(int64_t n, const void *a, int64_t sa, const void *b, int64_t sb, void *y, int64_t sy) {
+    if (n > 0 && sb == 0 && *(const float *)b == 2)
+        square_f32(n, a, sa, y, sy);
+    else if (n > 0 && sb == 0 && *(const float *)b == 3)
+        cube_f32(n, a, sa, y, sy);
+    else
+        any_pow_f32(n, a, sa, b, sb, y, sy);
+}
+static void pow_f64(int64_t n, const void *a, int64_t sa, const void *b, int64_t sb, void *y, int64_t sy) {
+    if (n > 0 && sb == 0 && *(const double *)b == 2)
+        square_f64(n, a, sa, y, sy);
+    else if (n > 0 && sb == 0 && *(const double *)b == 3)
+        cube_f64(n, a, sa, y, sy);
+    else
+        any_pow_f64(n, a, sa, b, sb, y, sy);
+}
+
+#define WRAP(operation) (int64_t)((uint64_t)a operation(uint64_t) b)
+SCALAR_MAP2(add_i64, int64_t, int64_t, WRAP(+))
+SCALAR_MAP2(sub_i64, int64_t, int64_t, WRAP(-))
+SCALAR_MAP2(mul_i64, int64_t, int64_t, WRAP(*))
+SCALAR_MAP2(maximum_i64, int64_t, int64_t, a > b ? a : b)
+SCALAR_MAP2(minimum_i64, int64_t, int64_t, a < b ? a : b)
+
+static inline int64_t mod_of_i64(int64_t a, int64_t b) {
+    if (b == 0 || b == -1) return 0; /* INT64_MIN % -1 traps */
+    int64_t r = a % b;
+    return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+}
+static inline int64_t floordiv_of_i64(int64_t a, int64_t b) {
+    if (b == 0) return 0;
+    if (b == -1) return (int64_t)(0 - (uint64_t)a);
+    int64_t q = a / b;
+    return a % b != 0 && (a < 0) != (b < 0) ? q - 1 : q;
+}
+/* A negative power is 0 but for 1 and -1. */
+static inline int64_t pow_of_i64(int64_t a, int64_t b) {
+    if (b < 0) return a == 1 ? 1 : a == -1 ? (b & 1 ? -1 : 1) : 0;
+    uint64_t power = 1, base = (uint64_t)a;
+    for (; b > 0; b >>= 1, base *= base)
+        if (b & 1) power *= base;
+    return (int64_t)power;
+}
+SCALAR_MAP2(mod_i64, int64_t, int64_t, mod_of_i64(a, b))
+SCALAR_MAP2(floordiv_i64, int64_t, int64_t, floordiv_of_i64(a, b))
+SCALAR_MAP2(pow_i64, int64_t, int64_t, pow_of_i64(a, b))
+
+SCALAR_MAP2(and_i64, int64_t, int64_t, a &b)
+SCALAR_MAP2(or_i64, int64_t, int64_t, a | b)
+SCALAR_MAP2(xor_i64, int64_t, int64_t, a ^ b)
+SCALAR_MAP2(and_bool, uint8_t, uint8_t, a &b)
+SCALAR_MAP2(or_bool, uint8_t, uint8_t, a | b)
+SCALAR_MAP2(xor_bool, uint8_t, uint8_t, a ^ b)
+
+#define COMPARISONS(type, T)                                                                                 \
+    SCALAR_MAP2(eq_##type, T, uint8_t, a == b)                                                               \
+    SCALAR_MAP2(ne_##type, T, uint8_t, a != b)                                                               \
+    SCALAR_MAP2(lt_##type, T, uint8_t, a < b)                                                                \
+    SCALAR_MAP2(le_##type, T, uint8_t, a <= b)                                                               \
+    SCALAR_MAP2(gt_##type, T, uint8_t, a > b)                                                                \
+    SCALAR_MAP2(ge_##type, T, uint8_t, a >= b)                                                               \
+    static void fill_comparisons_##type(hd_kernels *k, hd_dtype t) {                                         \
+        k->binary[HD_EQ][t] = eq_##type;                                                                     \
+        k->binary[HD_NE][t] = ne_##type;                                                                     \
+        k->binary[HD_LT][t] = lt_##type;                                                                     \
+        k->binary[HD_LE][t] = le_##type;                                                                     \
+        k->binary[HD_GT][t] = gt_##type;                                                                     \
+        k->binary[HD_GE][t] = ge_##type;                                                                     \
+    }
+COMPARISONS(f32, float)
+COMPARISONS(f64, double)
+COMPARISONS(i64, int64_t)
+COMPARISONS(bool, uint8_t)
+
+static void fill_logic(hd_kernels *k) {
+    k->binary[HD_AND][HD_I64] = and_i64;
+    k->binary[HD_OR][HD_I64] = or_i64;
+    k->binary[HD_XOR][HD_I64] = xor_i64;
+    k->binary[HD_AND][HD_BOOL] = k->binary[HD_MUL][HD_BOOL] = k->binary[HD_MINIMUM][HD_BOOL] = and_bool;
+    k->binary[HD_OR][HD_BOOL] = k->binary[HD_ADD][HD_BOOL] = k->binary[HD_MAXIMUM][HD_BOOL] = or_bool;
+    k->binary[HD_XOR][HD_BOOL] = xor_bool;
+}
+
+#define SET(op, name)                                                                                        \
+    k->binary[op][HD_F32] = name##_f32;                                                                      \
+    k->binary[op][HD_F64] = name##_f64;                                                                      \
+    k->binary[op][HD_I64] = name##_i64;
+
+void HD_ISA(hd_fill_binary)(hd_kernels *k) {
+    SET(HD_ADD, add)
+    SET(HD_SUB, sub)
+    SET(HD_MUL, mul)
+    SET(HD_POW, pow)
+    SET(HD_MOD, mod)
+    SET(HD_FLOORDIV, floordiv)
+    SET(HD_MAXIMUM, maximum)
+    SET(HD_MINIMUM, minimum)
+    k->binary[HD_DIV][HD_F32] = div_f32;
+    k->binary[HD_DIV][HD_F64] = div_f64;
+    fill_comparisons_f32(k, HD_F32);
+    fill_comparisons_f64(k, HD_F64);
+    fill_comparisons_i64(k, HD_I64);
+    fill_comparisons_bool(k, HD_BOOL);
+    fill_logic(k);
+}

@@ -1,0 +1,130 @@
+/* dropout_body.h: dropout and its fusions for f32 and f64 (see vec_real.h). All are one loop:
+ * y = residual + dropout(f(x + bias, g)), with what is not there left out.
+ */
+#include "kernels/vec_real.h"
+
+typedef struct NAME(operands) {
+    const real *x, *bias, *g, *residual; /* all but x may be NULL */
+    real *y;
+} NAME(operands);
+
+typedef vr (*NAME(inner))(vr x, vr g);
+
+HD_INLINE vr NAME(load_some)(const real *p, int64_t n) {
+    return n == LANES ? V(load)(p) : V(load_n)(p, n);
+}
+
+/* n <= LANES elements from i on; words NULL: no dropout. */
+HD_INLINE void NAME(one_vector)(const NAME(operands) * o, int64_t i, int64_t n, const uint32_t *words,
+                                uint64_t below, real scale, NAME(inner) f) {
+    const vr zero = {0};
+    vr v = NAME(load_some)(o->x + i, n);
+    if (o->bias) v += NAME(load_some)(o->bias + i, n);
+    v = f(v, o->g ? NAME(load_some)(o->g + i, n) : zero);
+    if (words) v = V(select)(V(keep)(words, below), v * scale, zero);
+    if (o->residual) v += NAME(load_some)(o->residual + i, n);
+    if (n == LANES)
+        V(store)(o->y + i, v);
+    else
+        V(store_n)(o->y + i, v, n);
+}
+
+HD_INLINE void NAME(run)(const NAME(operands) * o, int64_t start, int64_t end, const uint32_t *words,
+                         uint64_t below, real scale, NAME(inner) f) {
+    int64_t i = start;
+    for (; i + LANES <= end; i += LANES)
+        NAME(one_vector)(o, i, LANES, words ? words + (i - start) : NULL, below, scale, f);
+    if (i < end) NAME(one_vector)(o, i, end - i, words ? words + (i - start) : NULL, below, scale, f);
+}
+
+HD_INLINE void NAME(all_dropped)(int64_t n, const real *residual, real *y) {
+    if (residual)
+        memmove(y, residual, (size_t)n * sizeof(real));
+    else
+        memset(y, 0, (size_t)n * sizeof(real));
+}
+
+HD_INLINE void NAME(drop)(hd_draw draw, int64_t first, int64_t n, double p, const NAME(operands) * o,
+                          NAME(inner) f) {
+    uint64_t below = hd_drop_below(p);
+    if (n <= 0) return;
+    if (below >> 32) {
+        NAME(all_dropped)(n, o->residual, o->y);
+        return;
+    }
+    if (below == 0) {
+        NAME(run)(o, 0, n, NULL, 0, 1, f);
+        return;
+    }
+    uint32_t room[HD_RANDOM_ROOM(CHUNK)];
+    for (int64_t start = 0; start < n; start += CHUNK) {
+        int64_t end = n - start < CHUNK ? n : start + CHUNK;
+        const uint32_t *words = hd_draw_words(draw, first + start, end - start, room);
+        NAME(run)(o, start, end, words, below, (real)(1 / (1 - p)), f);
+    }
+}
+
+HD_INLINE vr NAME(itself)(vr x, vr g) {
+    (void)g;
+    return x;
+}
+HD_INLINE vr NAME(relu)(vr x, vr g) {
+    (void)g;
+    return V(select)(V(lt)(x, V(set)(0)), V(set)(0), x);
+}
+HD_INLINE vr NAME(gelu)(vr x, vr g) {
+    (void)g;
+    return V(gelu)(x);
+}
+HD_INLINE vr NAME(silu)(vr x, vr g) {
+    (void)g;
+    return V(silu)(x);
+}
+HD_INLINE vr NAME(relu_grad)(vr x, vr g) {
+    return V(select)(V(le)(x, V(set)(0)), V(set)(0), g);
+}
+HD_INLINE vr NAME(gelu_grad)(vr x, vr g) {
+    return g * V(gelu_slope)(x);
+}
+HD_INLINE vr NAME(silu_grad)(vr x, vr g) {
+    return g * V(silu_slope)(x);
+}
+
+static void NAME(dropout)(hd_draw draw, int64_t first, int64_t n, double p, const void *x, void *y) {
+    NAME(operands) o = {.x = x, .y = y};
+    NAME(drop)(draw, first, n, p, &o, NAME(itself));
+}
+static void NAME(dropout_add)(hd_draw draw, int64_t first, int64_t n, double p, const void *x,
+                              const void *bias, const void *residual, void *y) {
+    NAME(operands) o = {.x = x, .bias = bias, .residual = residual, .y = y};
+    NAME(drop)(draw, first, n, p, &o, NAME(itself));
+}
+
+#define BIAS_ACT(name)                                                                                       \
+    static void NAME(bias_##name)(hd_draw draw, int64_t first, int64_t n, double p, const void *x,           \
+                                  const void *bias, void *y) {                                               \
+        NAME(operands) o = {.x = x, .bias = bias, .y = y};                                                   \
+        NAME(drop)(draw, first, n, p, &o, NAME(name));                                                       \
+    }                                                                                                        \
+    static void NAME(bias_##name##_grad)(hd_draw draw, int64_t first, int64_t n, double p, const void *g,    \
+                                         const void *x, const void *bias, void *dx) {                        \
+        NAME(operands) o = {.x = x, .bias = bias, .g = g, .y = dx};                                          \
+        NAME(drop)(draw, first, n, p, &o, NAME(name##_grad));                                                \
+    }
+BIAS_ACT(relu)
+BIAS_ACT(gelu)
+BIAS_ACT(silu)
+#undef BIAS_ACT
+
+static void NAME(fill_dropout)(hd_kernels *k, hd_dtype t) {
+    k->dropout[t] = NAME(dropout);
+    k->dropout_add[t] = NAME(dropout_add);
+    k->bias_act[HD_ACT_RELU][t] = NAME(bias_relu);
+    k->bias_act[HD_ACT_GELU][t] = NAME(bias_gelu);
+    k->bias_act[HD_ACT_SILU][t] = NAME(bias_silu);
+    k->bias_act_grad[HD_ACT_RELU][t] = NAME(bias_relu_grad);
+    k->bias_act_grad[HD_ACT_GELU][t] = NAME(bias_gelu_grad);
+    k->bias_act_grad[HD_ACT_SILU][t] = NAME(bias_silu_grad);
+}
+
+#include "kernels/vec_real_end.h"

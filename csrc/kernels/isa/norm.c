@@ -1,0 +1,14 @@
+/* norm.c: layer normalisation by rows (Ba, Kiros & Hinton 2016). */
+#include "kernels/isa/parts.h"
+
+#define HD_REAL 32
+#include "kernels/isa/norm_body.h"
+#define HD_REAL 64
+#include "kernels/isa/norm_body.h"
+
+void HD_ISA(hd_fill_norm)(hd_kernels *k) {
+    k->layer_norm_row[HD_F32] = layer_norm_f32;
+    k->layer_norm_row[HD_F64] = layer_norm_f64;
+    k->layer_norm_row_grad[HD_F32] = layer_norm_grad_f32;
+    k->layer_norm_row_grad[HD_F64] = layer_norm_grad_f64;
+}

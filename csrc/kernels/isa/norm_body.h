@@ -1,0 +1,73 @@
+/* norm_body.h: norm.c for f32 and f64 (see vec_real.h). */
+#include "kernels/vec_real.h"
+
+HD_INLINE double NAME(row_sum)(int64_t n, const real *x) {
+    vr s0 = {0}, s1 = {0};
+    int64_t i = 0;
+    for (; i + 2 * LANES <= n; i += 2 * LANES) {
+        s0 += V(load)(x + i);
+        s1 += V(load)(x + i + LANES);
+    }
+    for (; i < n; i += LANES) s0 += V(load_n)(x + i, n - i < LANES ? n - i : LANES);
+    return V(sum)(s0 + s1);
+}
+
+/* The variance is a second pass over x - m; m is a rounded mean, and what it lacks shows in the same pass. */
+HD_INLINE void NAME(moments)(int64_t n, const real *x, double *mean, double *variance) {
+    real m = (real)(NAME(row_sum)(n, x) / (double)n);
+    vr first = {0}, second = {0};
+    for (int64_t i = 0; i < n; i += LANES) {
+        int64_t count = n - i < LANES ? n - i : LANES;
+        vr d = V(load_n)(x + i, count) - m;
+        if (count < LANES) d = V(select)(V(first)(count), d, V(set)(0));
+        first += d;
+        second += d * d;
+    }
+    double rest = V(sum)(first) / (double)n, square = V(sum)(second) / (double)n - rest * rest;
+    *mean = m + rest;
+    *variance = square < 0 ? 0 : square;
+}
+
+static void NAME(layer_norm)(int64_t n, const void *px, const void *pw, const void *pb, double eps, void *py,
+                             void *pmean, void *prstd) {
+    const real *x = px, *w = pw, *b = pb;
+    real *y = py;
+    double mean, variance;
+    NAME(moments)(n, x, &mean, &variance);
+    real m = *(real *)pmean = (real)mean, rstd = *(real *)prstd = (real)(1 / sqrt(variance + eps));
+    for (int64_t i = 0; i < n; i += LANES) {
+        int64_t count = n - i < LANES ? n - i : LANES;
+        vr v = (V(load_n)(x + i, count) - m) * rstd;
+        if (w) v *= V(load_n)(w + i, count);
+        if (b) v += V(load_n)(b + i, count);
+        V(store_n)(y + i, v, count);
+    }
+}
+
+/* forward: z = (x - mean) rstd, y = z w + b. With h = g w:
+ * dx = rstd (h - mean(h) - z mean(h z)), dw = g z, db = g */
+static void NAME(layer_norm_grad)(int64_t n, const void *pg, const void *px, const void *pw,
+                                  const void *pmean, const void *prstd, void *pdx, void *pdw, void *pdb) {
+    const real *g = pg, *x = px, *w = pw;
+    real *dx = pdx, *dw = pdw, *db = pdb, mean = *(const real *)pmean, rstd = *(const real *)prstd;
+    vr sum_h = {0}, sum_hz = {0};
+    for (int64_t i = 0; i < n; i += LANES) {
+        int64_t count = n - i < LANES ? n - i : LANES;
+        vr go = V(load_n)(g + i, count), z = (V(load_n)(x + i, count) - mean) * rstd;
+        vr h = w ? go * V(load_n)(w + i, count) : go;
+        if (count < LANES) z = V(select)(V(first)(count), z, V(set)(0));
+        sum_h += h;
+        sum_hz += h * z;
+        if (dw) V(store_n)(dw + i, V(load_n)(dw + i, count) + go * z, count);
+        if (db) V(store_n)(db + i, V(load_n)(db + i, count) + go, count);
+    }
+    real mean_h = V(sum)(sum_h) / (real)n, mean_hz = V(sum)(sum_hz) / (real)n;
+    for (int64_t i = 0; i < n && dx; i += LANES) {
+        int64_t count = n - i < LANES ? n - i : LANES;
+        vr h = V(load_n)(g + i, count), z = (V(load_n)(x + i, count) - mean) * rstd;
+        if (w) h *= V(load_n)(w + i, count);
+        V(store_n)(dx + i, rstd * (h - mean_h - z * mean_hz), count);
+    }
+}
+
+#include "kernels/vec_real_end.h"

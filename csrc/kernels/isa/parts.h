@@ -1,0 +1,20 @@
+/* parts.h: each ISA source fills its part of the table, under a name that ends in the instruction set. */
+#ifndef HD_PARTS_H
+#define HD_PARTS_H
+
+#include "kernels/kernels.h"
+#include "kernels/vec.h"
+
+void HD_ISA(hd_fill_unary)(hd_kernels *k);
+void HD_ISA(hd_fill_unary_grad)(hd_kernels *k);
+void HD_ISA(hd_fill_binary)(hd_kernels *k);
+void HD_ISA(hd_fill_linear)(hd_kernels *k);
+void HD_ISA(hd_fill_cast)(hd_kernels *k);
+void HD_ISA(hd_fill_reduce)(hd_kernels *k);
+void HD_ISA(hd_fill_softmax)(hd_kernels *k);
+void HD_ISA(hd_fill_norm)(hd_kernels *k);
+void HD_ISA(hd_fill_loss)(hd_kernels *k);
+void HD_ISA(hd_fill_random)(hd_kernels *k);
+void HD_ISA(hd_fill_adamw)(hd_kernels *k);
+
+#endif

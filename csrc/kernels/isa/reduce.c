@@ -1,0 +1,136 @@
+/* reduce.c: many elements to one, and rows into a row.
+ *
+ * The order of a sum is a matter of n alone: a strided row is gathered block by block and then goes the way
+ * of a contiguous one. f32 sums add up BLOCK elements in lanes of f32, the blocks in f64.
+ */
+#include "kernels/isa/map.h"
+#include "kernels/isa/parts.h"
+
+#define BLOCK 4096
+
+#define ROW(name, T, Y, start, expression)                                                                   \
+    static void name(int64_t n, const void *px, int64_t sx, void *out) {                                     \
+        const T *xs = px;                                                                                    \
+        Y y = start;                                                                                         \
+        for (int64_t i = 0; i < n; i++) {                                                                    \
+            T x = xs[i * sx];                                                                                \
+            y = expression;                                                                                  \
+        }                                                                                                    \
+        *(Y *)out = y;                                                                                       \
+    }
+#define COLS(name, T, Y, expression)                                                                         \
+    static void name(int64_t n, const void *px, void *out) {                                                 \
+        const T *xs = px;                                                                                    \
+        Y *ys = out;                                                                                         \
+        HD_INDEPENDENT for (int64_t i = 0; i < n; i++) {                                                     \
+            T x = xs[i];                                                                                     \
+            Y y = ys[i];                                                                                     \
+            ys[i] = expression;                                                                              \
+        }                                                                                                    \
+    }
+#define ROW_AND_COLS(name, T, Y, start, expression)                                                          \
+    ROW(name##_row, T, Y, start, expression)                                                                 \
+    COLS(name##_cols, T, Y, expression)
+
+#define HD_REAL 32
+#include "kernels/isa/reduce_body.h"
+#define HD_REAL 64
+#include "kernels/isa/reduce_body.h"
+
+#define WRAP(operation) (int64_t)((uint64_t)y operation(uint64_t) x)
+ROW_AND_COLS(sum_i64, int64_t, int64_t, 0, WRAP(+))
+ROW_AND_COLS(prod_i64, int64_t, int64_t, 1, WRAP(*))
+ROW_AND_COLS(max_i64, int64_t, int64_t, INT64_MIN, x > y ? x : y)
+ROW_AND_COLS(min_i64, int64_t, int64_t, INT64_MAX, x < y ? x : y)
+ROW_AND_COLS(sum_bool, uint8_t, int64_t, 0, y + (x != 0))
+ROW_AND_COLS(prod_bool, uint8_t, int64_t, 1, y &(x != 0))
+ROW_AND_COLS(any_bool, uint8_t, uint8_t, 0, y | (x != 0))
+ROW_AND_COLS(all_bool, uint8_t, uint8_t, 1, y &(x != 0))
+ROW_AND_COLS(any_i64, int64_t, uint8_t, 0, y | (x != 0))
+ROW_AND_COLS(all_i64, int64_t, uint8_t, 1, y &(x != 0))
+ROW_AND_COLS(any_f32, float, uint8_t, 0, y | (x != 0))
+ROW_AND_COLS(all_f32, float, uint8_t, 1, y &(x != 0))
+ROW_AND_COLS(any_f64, double, uint8_t, 0, y | (x != 0))
+ROW_AND_COLS(all_f64, double, uint8_t, 1, y &(x != 0))
+
+#define ARG(name, T, better)                                                                                 \
+    static int64_t name(int64_t n, const void *px, int64_t sx) {                                             \
+        const T *x = px;                                                                                     \
+        int64_t best = 0;                                                                                    \
+        for (int64_t i = 1; i < n; i++)                                                                      \
+            if (x[i * sx] better x[best * sx]) best = i;                                                     \
+        return best;                                                                                         \
+    }
+ARG(argmax_i64, int64_t, >)
+ARG(argmin_i64, int64_t, <)
+ARG(argmax_bool, uint8_t, >)
+ARG(argmin_bool, uint8_t, <)
+
+static void column_sums_i64(int64_t rows, int64_t n, const void *x, int64_t row_stride, void *out) {
+    for (int64_t r = 0; r < rows; r++) sum_i64_cols(n, (const int64_t *)x + r * row_stride, out);
+}
+static void column_sums_bool(int64_t rows, int64_t n, const void *x, int64_t row_stride, void *out) {
+    for (int64_t r = 0; r < rows; r++) sum_bool_cols(n, (const uint8_t *)x + r * row_stride, out);
+}
+
+static double sum_squares_i64(int64_t n, const void *x) {
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++) sum += (double)((const int64_t *)x)[i] * (double)((const int64_t *)x)[i];
+    return sum;
+}
+
+#define SET(op, dtype, name)                                                                                 \
+    k->reduce_row[op][dtype] = name##_row;                                                                   \
+    k->reduce_cols[op][dtype] = name##_cols;
+
+static void fill_logic(hd_kernels *k) {
+    SET(HD_ANY, HD_F32, any_f32)
+    SET(HD_ALL, HD_F32, all_f32)
+    SET(HD_ANY, HD_F64, any_f64)
+    SET(HD_ALL, HD_F64, all_f64)
+    SET(HD_ANY, HD_I64, any_i64)
+    SET(HD_ALL, HD_I64, all_i64)
+    SET(HD_ANY, HD_BOOL, any_bool)
+    SET(HD_ALL, HD_BOOL, all_bool)
+}
+
+static void fill_integers(hd_kernels *k) {
+    SET(HD_SUM, HD_I64, sum_i64)
+    SET(HD_PROD, HD_I64, prod_i64)
+    SET(HD_MAX, HD_I64, max_i64)
+    SET(HD_MIN, HD_I64, min_i64)
+    SET(HD_SUM, HD_BOOL, sum_bool)
+    SET(HD_PROD, HD_BOOL, prod_bool)
+    SET(HD_MAX, HD_BOOL, any_bool)
+    SET(HD_MIN, HD_BOOL, all_bool)
+    k->argmax_row[HD_I64] = argmax_i64;
+    k->argmin_row[HD_I64] = argmin_i64;
+    k->argmax_row[HD_BOOL] = argmax_bool;
+    k->argmin_row[HD_BOOL] = argmin_bool;
+    k->column_sums[HD_I64] = column_sums_i64;
+    k->column_sums[HD_BOOL] = column_sums_bool;
+    k->sum_squares[HD_I64] = sum_squares_i64;
+}
+
+#define SET_REAL(op, name)                                                                                   \
+    k->reduce_row[op][HD_F32] = name##_row_f32;                                                              \
+    k->reduce_row[op][HD_F64] = name##_row_f64;                                                              \
+    k->reduce_cols[op][HD_F32] = name##_cols_f32;                                                            \
+    k->reduce_cols[op][HD_F64] = name##_cols_f64;
+
+void HD_ISA(hd_fill_reduce)(hd_kernels *k) {
+    SET_REAL(HD_SUM, sum)
+    SET_REAL(HD_PROD, prod)
+    SET_REAL(HD_MAX, max)
+    SET_REAL(HD_MIN, min)
+    k->argmax_row[HD_F32] = argmax_f32;
+    k->argmin_row[HD_F32] = argmin_f32;
+    k->argmax_row[HD_F64] = argmax_f64;
+    k->argmin_row[HD_F64] = argmin_f64;
+    k->column_sums[HD_F32] = column_sums_f32;
+    k->column_sums[HD_F64] = column_sums_f64;
+    k->sum_squares[HD_F32] = sum_squares_f32;
+    k->sum_squares[HD_F64] = sum_squares_f64;
+    fill_logic(k);
+    fill_integers(k);
+}

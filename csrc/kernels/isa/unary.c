@@ -1,0 +1,118 @@
+/* unary.c: y = f(x). Integers have the functions that stay integers; bool only the tests. */
+#include "kernels/isa/map.h"
+#include "kernels/isa/parts.h"
+
+#define FLOATS(name, expression_f32, expression_f64)                                                         \
+    SCALAR_MAP(name##_f32, float, float, expression_f32)                                                     \
+    SCALAR_MAP(name##_f64, double, double, expression_f64)
+
+FLOATS(neg, -x, -x)
+FLOATS(abs, fabsf(x), fabs(x))
+FLOATS(sign, x > 0 ? 1.0f : x < 0 ? -1.0f : x, x > 0 ? 1.0 : x < 0 ? -1.0 : x)
+FLOATS(square, x *x, x *x)
+FLOATS(relu, x < 0 ? 0.0f : x, x < 0 ? 0.0 : x)
+FLOATS(floor, floorf(x), floor(x))
+FLOATS(sine, sinf(x), sin(x))
+FLOATS(cosine, cosf(x), cos(x))
+
+HD_INLINE vf vf_rsqrt(vf x) {
+    return 1.0f / vf_sqrt(x);
+}
+VECTOR_MAP(sqrt_f32, vf_sqrt)
+VECTOR_MAP(rsqrt_f32, vf_rsqrt)
+VECTOR_MAP(round_f32, vf_rint)
+VECTOR_MAP(exp_f32, vf_exp)
+VECTOR_MAP(log_f32, vf_log)
+VECTOR_MAP(tanh_f32, vf_tanh)
+VECTOR_MAP(sigmoid_f32, vf_sigmoid)
+VECTOR_MAP(erf_f32, vf_erf)
+VECTOR_MAP(gelu_f32, vf_gelu)
+VECTOR_MAP(silu_f32, vf_silu)
+
+SCALAR_MAP(sqrt_f64, double, double, sqrt(x))
+SCALAR_MAP(rsqrt_f64, double, double, 1.0 / sqrt(x))
+SCALAR_MAP(round_f64, double, double, rint(x))
+SCALAR_MAP(exp_f64, double, double, exp(x))
+SCALAR_MAP(log_f64, double, double, log(x))
+SCALAR_MAP(tanh_f64, double, double, tanh(x))
+SCALAR_MAP(sigmoid_f64, double, double, hd_sigmoid(x))
+SCALAR_MAP(erf_f64, double, double, erf(x))
+SCALAR_MAP(gelu_f64, double, double, hd_gelu(x))
+SCALAR_MAP(silu_f64, double, double, hd_silu(x))
+
+/* Wraps: the negative of INT64_MIN is itself. */
+#define NEGATED(x) (int64_t)(0 - (uint64_t)(x))
+SCALAR_MAP(neg_i64, int64_t, int64_t, NEGATED(x))
+SCALAR_MAP(abs_i64, int64_t, int64_t, x < 0 ? NEGATED(x) : x)
+SCALAR_MAP(sign_i64, int64_t, int64_t, (x > 0) - (x < 0))
+SCALAR_MAP(square_i64, int64_t, int64_t, (int64_t)((uint64_t)x *(uint64_t)x))
+SCALAR_MAP(relu_i64, int64_t, int64_t, x < 0 ? 0 : x)
+SCALAR_MAP(same_i64, int64_t, int64_t, x)
+
+SCALAR_MAP(not_f32, float, uint8_t, x == 0)
+SCALAR_MAP(not_f64, double, uint8_t, x == 0)
+SCALAR_MAP(not_i64, int64_t, uint8_t, x == 0)
+SCALAR_MAP(not_bool, uint8_t, uint8_t, x == 0)
+SCALAR_MAP(isnan_f32, float, uint8_t, x != x)
+SCALAR_MAP(isnan_f64, double, uint8_t, x != x)
+SCALAR_MAP(isfinite_f32, float, uint8_t, fabsf(x) < INFINITY)
+SCALAR_MAP(isfinite_f64, double, uint8_t, fabs(x) < INFINITY)
+
+/* No integer is NaN, each is finite. */
+static void never(int64_t n, const void *x, int64_t sx, void *y, int64_t sy) {
+    (void)x, (void)sx;
+    for (int64_t i = 0; i < n; i++) ((uint8_t *)y)[i * sy] = 0;
+}
+static void always(int64_t n, const void *x, int64_t sx, void *y, int64_t sy) {
+    (void)x, (void)sx;
+    for (int64_t i = 0; i < n; i++) ((uint8_t *)y)[i * sy] = 1;
+}
+
+#define SET(op, name)                                                                                        \
+    k->unary[op][HD_F32] = name##_f32;                                                                       \
+    k->unary[op][HD_F64] = name##_f64;
+
+static void fill_tests(hd_kernels *k) {
+    SET(HD_LOGICAL_NOT, not )
+    SET(HD_ISNAN, isnan)
+    SET(HD_ISFINITE, isfinite)
+    k->unary[HD_LOGICAL_NOT][HD_I64] = not_i64;
+    k->unary[HD_ISNAN][HD_I64] = never;
+    k->unary[HD_ISFINITE][HD_I64] = always;
+    k->unary[HD_LOGICAL_NOT][HD_BOOL] = not_bool;
+    k->unary[HD_ISNAN][HD_BOOL] = never;
+    k->unary[HD_ISFINITE][HD_BOOL] = always;
+}
+
+static void fill_integers(hd_kernels *k) {
+    k->unary[HD_NEG][HD_I64] = neg_i64;
+    k->unary[HD_ABS][HD_I64] = abs_i64;
+    k->unary[HD_SIGN][HD_I64] = sign_i64;
+    k->unary[HD_SQUARE][HD_I64] = square_i64;
+    k->unary[HD_RELU][HD_I64] = relu_i64;
+    k->unary[HD_FLOOR][HD_I64] = same_i64;
+    k->unary[HD_ROUND][HD_I64] = same_i64;
+}
+
+void HD_ISA(hd_fill_unary)(hd_kernels *k) {
+    SET(HD_NEG, neg)
+    SET(HD_ABS, abs)
+    SET(HD_SIGN, sign)
+    SET(HD_SQUARE, square)
+    SET(HD_SQRT, sqrt)
+    SET(HD_RSQRT, rsqrt)
+    SET(HD_EXP, exp)
+    SET(HD_LOG, log)
+    SET(HD_SIN, sine)
+    SET(HD_COS, cosine)
+    SET(HD_TANH, tanh)
+    SET(HD_SIGMOID, sigmoid)
+    SET(HD_ERF, erf)
+    SET(HD_RELU, relu)
+    SET(HD_GELU, gelu)
+    SET(HD_SILU, silu)
+    SET(HD_FLOOR, floor)
+    SET(HD_ROUND, round)
+    fill_tests(k);
+    fill_integers(k);
+}

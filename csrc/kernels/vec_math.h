@@ -1,0 +1,181 @@
+/* vec_math.h: elementary functions of vectors.
+ *
+ * f32: polynomials fitted (minimax, relative) for this file; largest errors, in units of the last place, on
+ * every argument whose result is normal: exp 1.1, log 1, tanh 1.5, erf 1.5, sigmoid 2, silu 2.5, gelu 3 (x >
+ * -2.5; below that its absolute error stays under 1e-8). All are exact at 0 and at the infinities (exp(-inf)
+ * is 0), keep NaN, overflow to infinity and underflow through denormals to 0. f64: libm lane by lane; f64 is
+ * for checking, so it is right first.
+ */
+#ifndef HD_VEC_MATH_H
+#define HD_VEC_MATH_H
+
+#include "kernels/vec.h"
+
+HD_INLINE vf vf_exp(vf x) {
+    /* beyond these the result is 0 and infinity; NaN passes max and min as their second operand */
+    x = vf_max(vf_set(-104.0f), vf_min(vf_set(89.0f), x));
+    vf n = vf_rint(x * 1.44269504f);
+    vf r = x - n * 0.693359375f;
+    r = r - n * -2.12194440e-4f;
+    vf p = 8.368716880e-03f + r * 1.381459865e-03f;
+    p = 4.166838805e-02f + r * p;
+    p = 1.666652063e-01f + r * p;
+    p = 4.999999345e-01f + r * p;
+    return vf_ldexp(1.0f + (r + r * r * p), n);
+}
+
+HD_INLINE vf vf_log(vf x) {
+    vfm tiny = vf_lt(x, vf_set(0x1p-126f));
+    vf scaled = vf_select(tiny, x * 0x1p25f, x);
+    /* x = m · 2^e, m in [sqrt(1/2), sqrt(2)) */
+    vi shifted = (vi)((vu)scaled - 0x3f3504f3u);
+    vf e = __builtin_convertvector(shifted >> 23, vf) - vf_select(tiny, vf_set(25.0f), vf_set(0.0f));
+    vf f = (vf)((shifted & 0x7fffff) + 0x3f3504f3) - 1.0f;
+    vf p = -1.167565457e-01f + f * 6.746651523e-02f;
+    p = 1.188815885e-01f + f * p;
+    p = -1.240558824e-01f + f * p;
+    p = 1.421955273e-01f + f * p;
+    p = -1.666799590e-01f + f * p;
+    p = 2.000211864e-01f + f * p;
+    p = -2.500000960e-01f + f * p;
+    p = 3.333331260e-01f + f * p;
+    vf ff = f * f;
+    vf y = f + (e * -2.12194440e-4f + (ff * f * p - 0.5f * ff)) + e * 0.693359375f;
+    y = vf_select(vf_lt(x, vf_set(INFINITY)), y, x); /* inf and NaN */
+    y = vf_select(vf_eq(x, vf_set(0.0f)), vf_set(-INFINITY), y);
+    return vf_select(vf_lt(x, vf_set(0.0f)), vf_set(NAN), y);
+}
+
+HD_INLINE vf vf_tanh(vf x) {
+    vf z = x * x;
+    vf p = 2.065058770e-02f + z * -5.717045478e-03f;
+    p = -5.374349821e-02f + z * p;
+    p = 1.333149129e-01f + z * p;
+    p = -3.333328393e-01f + z * p;
+    vf small = x + x * z * p;
+    vf a = vf_abs(x);
+    vf large = 1.0f - 2.0f / (vf_exp(a + a) + 1.0f);
+    return vf_select(vf_lt(a, vf_set(0.625f)), small, vf_copysign(large, x));
+}
+
+HD_INLINE vf vf_sigmoid(vf x) {
+    vf e = vf_exp(-vf_abs(x));
+    return vf_select(vf_lt(x, vf_set(0.0f)), e, vf_set(1.0f)) / (1.0f + e);
+}
+
+/* silu(-inf) is 0, not -inf · 0. */
+HD_INLINE vf vf_silu(vf x) {
+    return vf_max(vf_set(-0x1p127f), x) * vf_sigmoid(x);
+}
+HD_INLINE vf vf_silu_slope(vf x) {
+    vf s = vf_sigmoid(x);
+    vf inside = vf_min(vf_set(0x1p127f), vf_max(vf_set(-0x1p127f), x));
+    return s + inside * s * (1.0f - s);
+}
+
+/* With a = |x| and bell = exp(-a²/2): P(N > a) of a normal N is bell times a function without drama, fitted
+ * as P((a - 4) / (a + 4)) / (a + 4). */
+HD_INLINE vf vf_normal_tail(vf a, vf bell) {
+    vf r = 1.0f / (a + 4.0f);
+    vf t = 1.0f - 8.0f * r;
+    vf p = 1.281047275e-04f + t * -1.612994881e-04f;
+    p = 1.571797255e-03f + t * p;
+    p = -3.474233759e-03f + t * p;
+    p = -7.517585245e-03f + t * p;
+    p = 6.039437397e-02f + t * p;
+    p = -1.865253941e-01f + t * p;
+    p = 3.871376956e-01f + t * p;
+    p = -6.078964903e-01f + t * p;
+    p = 7.552851244e-01f + t * p;
+    return p * r * bell;
+}
+
+HD_INLINE vf vf_erf(vf x) {
+    vf z = x * x, a = vf_abs(x);
+    vf p = -8.010193569e-04f + z * 7.853861180e-05f;
+    p = 5.188327679e-03f + z * p;
+    p = -2.685381193e-02f + z * p;
+    p = 1.128358515e-01f + z * p;
+    p = -3.761262582e-01f + z * p;
+    p = 1.128379166e+00f + z * p;
+    vf large = 1.0f - 2.0f * vf_normal_tail(a * 1.41421356f, vf_exp(-z));
+    return vf_select(vf_lt(a, vf_set(1.0f)), x * p, vf_copysign(large, x));
+}
+
+/* x Phi(x), Phi the normal distribution; gelu(-inf) is 0. */
+HD_INLINE vf vf_gelu(vf x) {
+    vf tail = vf_normal_tail(vf_abs(x), vf_exp(-0.5f * x * x));
+    vf phi = vf_select(vf_lt(x, vf_set(0.0f)), tail, 1.0f - tail);
+    return vf_max(vf_set(-0x1p127f), x) * phi;
+}
+/* Phi(x) + x phi(x) */
+HD_INLINE vf vf_gelu_slope(vf x) {
+    vf bell = vf_exp(-0.5f * x * x);
+    vf tail = vf_normal_tail(vf_abs(x), bell);
+    vf phi = vf_select(vf_lt(x, vf_set(0.0f)), tail, 1.0f - tail);
+    vf inside = vf_min(vf_set(0x1p127f), vf_max(vf_set(-0x1p127f), x));
+    return phi + inside * (bell * 0.398942280f);
+}
+
+/* sin and cos of 2 pi u, u in [0, 1]. */
+HD_INLINE void vf_sincos_turn(vf u, vf *sine, vf *cosine) {
+    vf quarter = vf_rint(4.0f * u);
+    vf r = u - 0.25f * quarter; /* exact; [-1/8, 1/8] */
+    vf z = r * r;
+    vf s = 8.159235356e+01f + z * -7.539356289e+01f;
+    s = -4.134166145e+01f + z * s;
+    s = r * (6.283185287e+00f + z * s);
+    vf c = -8.544374172e+01f + z * 5.924596391e+01f;
+    c = 6.493932647e+01f + z * c;
+    c = -1.973920869e+01f + z * c;
+    c = 1.0f + z * c;
+    vi q = __builtin_convertvector(quarter, vi);
+    vfm odd = vf_lt(vf_set(0.5f), __builtin_convertvector(q & 1, vf));
+    vf sine_of = vf_select(odd, c, s), cosine_of = vf_select(odd, s, c);
+    *sine = (vf)((vu)sine_of ^ ((vu)(q & 2) << 30));
+    *cosine = (vf)((vu)cosine_of ^ ((vu)((q + 1) & 2) << 30));
+}
+
+/* ---- f64
+ * -------------------------------------------------------------------------------------------------------- */
+HD_INLINE double hd_sigmoid(double x) {
+    double e = exp(-fabs(x));
+    return (x < 0 ? e : 1.0) / (1.0 + e);
+}
+HD_INLINE double hd_finite(double x) {
+    return x > 0x1p1023 ? 0x1p1023 : x < -0x1p1023 ? -0x1p1023 : x;
+}
+HD_INLINE double hd_silu(double x) {
+    return (x < -0x1p1023 ? -0x1p1023 : x) * hd_sigmoid(x);
+}
+HD_INLINE double hd_silu_slope(double x) {
+    double s = hd_sigmoid(x);
+    return s + hd_finite(x) * s * (1.0 - s);
+}
+HD_INLINE double hd_phi(double x) {
+    return 0.5 * erfc(x * -0.70710678118654752440);
+}
+HD_INLINE double hd_gelu(double x) {
+    return (x < -0x1p1023 ? -0x1p1023 : x) * hd_phi(x);
+}
+HD_INLINE double hd_gelu_slope(double x) {
+    return hd_phi(x) + hd_finite(x) * exp(-0.5 * x * x) * 0.39894228040143267794;
+}
+
+#define HD_VD_BY_LANE(name, f)                                                                               \
+    HD_INLINE vd name(vd x) {                                                                                \
+        vd y = {0};                                                                                          \
+        for (int i = 0; i < VD_LANES; i++) y[i] = f(x[i]);                                                   \
+        return y;                                                                                            \
+    }
+HD_VD_BY_LANE(vd_exp, exp)
+HD_VD_BY_LANE(vd_log, log)
+HD_VD_BY_LANE(vd_tanh, tanh)
+HD_VD_BY_LANE(vd_erf, erf)
+HD_VD_BY_LANE(vd_sigmoid, hd_sigmoid)
+HD_VD_BY_LANE(vd_silu, hd_silu)
+HD_VD_BY_LANE(vd_silu_slope, hd_silu_slope)
+HD_VD_BY_LANE(vd_gelu, hd_gelu)
+HD_VD_BY_LANE(vd_gelu_slope, hd_gelu_slope)
+
+#endif
