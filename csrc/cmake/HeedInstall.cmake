@@ -1,0 +1,17 @@
+# cmake --install: the module where lua5.4 looks under the prefix, the command, and what a C host needs.
+include(GNUInstallDirs)
+set(HEED_LUA_DIR share/lua/5.4 CACHE STRING "Where Lua modules go, under the prefix or absolute")
+set(HEED_LUA_CDIR lib/lua/5.4 CACHE STRING "Where Lua's C modules go, under the prefix or absolute")
+option(HEED_INSTALL_HOST "Install libheed, heed.h and heed.pc too" ON)
+
+install(TARGETS heed_core LIBRARY DESTINATION ${HEED_LUA_CDIR}/heed)
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/lua/heed DESTINATION ${HEED_LUA_DIR} FILES_MATCHING PATTERN "*.lua")
+install(TARGETS heed RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+
+if(HEED_INSTALL_HOST)
+  configure_file(${CMAKE_SOURCE_DIR}/csrc/cmake/heed.pc.in ${CMAKE_BINARY_DIR}/heed.pc @ONLY)
+  install(TARGETS heed_shared heed_static ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+                                          LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(FILES ${CMAKE_SOURCE_DIR}/csrc/heed.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+  install(FILES ${CMAKE_BINARY_DIR}/heed.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endif()

@@ -8,12 +8,17 @@ add_library(heed_lua OBJECT ${lua_sources})
 target_link_libraries(heed_lua PUBLIC heed_flags)
 target_include_directories(heed_lua PRIVATE ${LUA_INCLUDE_DIRS})
 target_compile_definitions(heed_lua PRIVATE HEED_VERSION="${PROJECT_VERSION}")
-set(heed_lua_objects $<TARGET_OBJECTS:heed_lua>)
 
+# Only the names in heed.map leave a shared object, whatever the libraries inside it would show.
+set(export_map ${CMAKE_SOURCE_DIR}/csrc/cmake/heed.map)
+function(heed_exports target)
+  target_link_options(${target} PRIVATE -Wl,--version-script=${export_map} -Wl,--exclude-libs,ALL)
+  set_target_properties(${target} PROPERTIES LINK_DEPENDS ${export_map})
+endfunction()
 
-
-add_library(heed_core MODULE ${heed_compute_objects} ${heed_lua_objects})
+add_library(heed_core MODULE ${heed_compute_objects} $<TARGET_OBJECTS:heed_lua>)
 target_link_libraries(heed_core PRIVATE heed_flags ${heed_compute_libraries})
+heed_exports(heed_core)
 set_target_properties(heed_core PROPERTIES PREFIX "" OUTPUT_NAME core
                       LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lua/heed)
 
@@ -33,19 +38,23 @@ add_library(heed_embedded OBJECT ${CMAKE_SOURCE_DIR}/csrc/lua/embed.c ${embedded
 target_link_libraries(heed_embedded PUBLIC heed_flags)
 target_include_directories(heed_embedded PRIVATE ${LUA_INCLUDE_DIRS})
 
-set(heed_all_objects ${heed_compute_objects} ${heed_lua_objects} $<TARGET_OBJECTS:heed_embedded>)
-add_library(heed_static STATIC ${heed_all_objects})
+set(all_objects ${heed_compute_objects} $<TARGET_OBJECTS:heed_lua> $<TARGET_OBJECTS:heed_embedded>)
+add_library(heed_static STATIC ${all_objects})
 target_link_libraries(heed_static PUBLIC ${heed_compute_libraries} ${LUA_LINK_LIBRARIES} INTERFACE heed_flags)
-add_library(heed_shared SHARED ${heed_all_objects})
+add_library(heed_shared SHARED ${all_objects})
 target_link_libraries(heed_shared PRIVATE heed_flags ${heed_compute_libraries} ${LUA_LINK_LIBRARIES})
-set_target_properties(heed_static heed_shared PROPERTIES OUTPUT_NAME heed VERSION ${PROJECT_VERSION} SOVERSION 0)
+target_link_options(heed_shared PRIVATE -Wl,--no-undefined)
+heed_exports(heed_shared)
+set_target_properties(heed_static heed_shared PROPERTIES OUTPUT_NAME heed)
+set_target_properties(heed_shared PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION 0)
 
 file(GLOB host_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/csrc/host/*.c)
-if(host_sources)
-  add_executable(heed ${host_sources})
-  target_link_libraries(heed PRIVATE heed_flags heed_static ${EDIT_LINK_LIBRARIES})
-  target_include_directories(heed PRIVATE ${LUA_INCLUDE_DIRS} ${EDIT_INCLUDE_DIRS})
-  target_compile_definitions(heed PRIVATE $<$<BOOL:${EDIT_FOUND}>:HEED_HAVE_EDIT> HEED_VERSION="${PROJECT_VERSION}")
-  # C modules that a script loads find Lua's symbols in the executable, as in lua5.4.
-  set_target_properties(heed PROPERTIES ENABLE_EXPORTS ON)
-endif()
+add_executable(heed ${host_sources})
+target_link_libraries(heed PRIVATE heed_flags heed_static ${EDIT_LINK_LIBRARIES})
+target_include_directories(heed PRIVATE ${LUA_INCLUDE_DIRS} ${EDIT_INCLUDE_DIRS})
+target_compile_definitions(heed PRIVATE $<$<BOOL:${EDIT_FOUND}>:HEED_HAVE_EDIT> HEED_VERSION="${PROJECT_VERSION}")
+# C modules that a script loads find Lua's symbols here, where a static liblua would be inside.
+set_target_properties(heed PROPERTIES ENABLE_EXPORTS ON)
+
+add_custom_target(run-demo COMMAND heed examples/translate.lua WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}
+                  USES_TERMINAL VERBATIM)

@@ -42,7 +42,7 @@ static bool add_input_line(lua_State *L, luaL_Buffer *b, const char *source, int
 }
 
 static bool is_own_file(const char *source) {
-    return source[0] == '@' && strncmp(source, "@heed/", 6) != 0;
+    return source[0] == '@' && strncmp(source, "@heed/", 6) != 0 && strcmp(source, "@heed.lua") != 0;
 }
 
 /* Message handler: the message, then those frames that the person wrote, the innermost first. */
