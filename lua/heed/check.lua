@@ -37,7 +37,7 @@ end
 ---A number from low to high (either may be nil: open).
 function check.number(where, name, value, low, high)
     local range = low and high and (" from %g to %g"):format(low, high) or low and (" of at least %g"):format(low) or ""
-    if type(value) ~= "number" or (low and not (value >= low)) or (high and not (value <= high)) then
+    if type(value) ~= "number" or value ~= value or (low and value < low) or (high and value > high) then
         raise("%s: %s: expected a number%s, got %s", where, name, range, check.describe(value))
     end
     return value

@@ -1,0 +1,39 @@
+local check = require "heed.check"
+local core = require "heed.core"
+local masks = require "heed.mask"
+
+local KNOWN = check.set("mask", "scale", "softcap", "dropout", "weights")
+
+-- weights = { rows =, heads = } asks for some of them only.
+local function picked(weights, wish)
+    if type(wish) ~= "table" then return weights end
+    check.options("attention: weights", wish, check.set("rows", "heads"))
+    if wish.heads then weights = weights:index_select(-3, core.tensor(wish.heads, { dtype = "i64" })) end
+    if wish.rows then weights = weights:index_select(-2, core.tensor(wish.rows, { dtype = "i64" })) end
+    return weights
+end
+
+---softmax(scale · Q K^T + bias) V (Vaswani et al. 2017, section 3.2.1).
+---
+---A query that may see nothing gives zeros. Shapes of three or two dimensions are one head.
+---@param q heed.Tensor [B, H, L, D], [B, L, D] or [L, D]
+---@param k heed.Tensor [B, Hk, S, D], H a multiple of Hk: query head h uses key head ceil(h · Hk / H)
+---@param v heed.Tensor [B, Hk, S, Dv]
+---@param options? { mask?: heed.Mask|heed.Tensor, scale?: number, softcap?: number, dropout?: number, weights?: boolean|table }
+---mask: a heed.mask or a tensor (booleans and integers: nonzero may be seen; floats are added); scale: default 1/sqrt(D);
+---softcap: a scaled score s becomes c·tanh(s/c); dropout: of the weights, acts whenever given; weights: true, or
+---{ rows = {...}, heads = {...} }
+---@return heed.Tensor out [B, H, L, Dv]
+---@return heed.Tensor|nil weights [B, H, L, S], before dropout
+local function attention(q, k, v, options)
+    if options == nil then return (core.attention(q, k, v)) end
+    check.options("attention", options, KNOWN)
+    local causal, lengths, mask, bias = masks.split("attention", options.mask, q, k)
+    local wish = options.weights
+    local out, weights = core.attention(q, k, v, options.scale, options.softcap, options.dropout, causal, lengths, mask, bias,
+        wish and true or false)
+    if not wish then return out end
+    return out, picked(weights, wish)
+end
+
+return attention

@@ -1,0 +1,100 @@
+--- Attention weights of a whole model, collected while it runs.
+
+local check = require "heed.check"
+local core = require "heed.core"
+local errors = require "heed.errors"
+local module = require "heed.nn.module"
+
+local capture = {}
+
+-- Who listens to which attention module. While anyone listens at all, the layers run in parts (see heed.nn.encoder_layer).
+local listeners = setmetatable({}, { __mode = "k" })
+local open = 0
+
+---@class heed.Capture
+local Capture = {}
+
+local function positions_of(where, name, value)
+    if value == nil then return nil end
+    return core.tensor(check.type(where, name, value, "table"), { dtype = "i64" })
+end
+
+-- layers: a list of path patterns or of layer numbers; nil is every one.
+local function wanted(path, layers)
+    if layers == nil then return true end
+    for _, layer in ipairs(layers) do
+        if math.type(layer) == "integer" and ("." .. path .. "."):find(("%%.layers%%.%d%%."):format(layer)) then return true end
+        if type(layer) == "string" and path:find(layer, 1, true) then return true end
+    end
+    return false
+end
+
+---Is anybody collecting from this state's models?
+---@return boolean
+function capture.is_open() return open > 0 end
+
+---Does anybody want this module's weights?
+---@return boolean
+function capture.wants(attention) return listeners[attention] ~= nil end
+
+---Hands weights [B, H, L, S] to whoever collects from this module.
+function capture.give(attention, weights)
+    local listener = listeners[attention]
+    local options = listener.options
+    if options.heads then weights = weights:index_select(2, options.heads) end
+    if options.rows then weights = weights:index_select(3, options.rows) end
+    listener.into[listener.path] = weights:detach()
+end
+
+---Collects the attention weights of a model from now until it is closed (`local c <close> = heed.capture(model)`).
+---c["decoder.layers.1.multihead_attn"] is [B, H, L, S], of the last run; `for path, weights in pairs(c)`.
+---@param model heed.nn.Module
+---@param options? { layers?: (integer|string)[], heads?: integer[], rows?: integer[] } layers: numbers of layers, or parts of
+---module paths; heads and rows (queries): only these
+---@return heed.Capture
+local function new(model, options)
+    if not module.is_module(model) then errors.raise("capture: model: expected a module, got %s", check.describe(model)) end
+    options = check.options("capture", options, check.set("layers", "heads", "rows"))
+    local picked = {
+        heads = positions_of("capture", "heads", options.heads),
+        rows = positions_of("capture", "rows", options.rows),
+    }
+    local self, own = setmetatable({}, Capture), {}
+    for path, part in model:named_modules() do
+        if part.gives_attention and wanted(path, options.layers) then
+            if listeners[part] then errors.raise("capture: model: somebody already collects from %s", path) end
+            listeners[part] = { into = self, path = path, options = picked }
+            own[#own + 1] = part
+        end
+    end
+    if #own == 0 then errors.raise "capture: model: no attention module in it is meant" end
+    open = open + 1
+    Capture.closers[self] = function()
+        for _, part in ipairs(own) do listeners[part] = nil end
+        open = open - 1
+    end
+    return self
+end
+
+Capture.closers = setmetatable({}, { __mode = "k" })
+
+function Capture.__close(self)
+    local close = Capture.closers[self]
+    Capture.closers[self] = nil
+    if close then close() end
+end
+
+Capture.__gc = Capture.__close
+
+Capture.__index = { close = Capture.__close }
+
+function Capture:__tostring()
+    local lines = {}
+    for path, weights in pairs(self) do lines[#lines + 1] = ("  %s  %s"):format(path, tostring(weights.shape)) end
+    table.sort(lines)
+    return "heed.capture(\n" .. table.concat(lines, "\n") .. "\n)"
+end
+
+capture.new = new
+
+return capture

@@ -1,0 +1,163 @@
+--- Saving and going on: one safetensors file with everything that a training run is.
+---
+--- The file: a tensor "PART.NAME" for every tensor in the state of PART; the metadata has "heed.checkpoint" (the version), and
+--- for each part "heed.part.PART", its state as JSON, where {"$tensor": "PART.NAME"} stands for a tensor.
+
+local check = require "heed.check"
+local core = require "heed.core"
+local errors = require "heed.errors"
+local plain = require "heed.plain"
+
+local checkpoint = {}
+
+local VERSION = "1"
+local MARK, PREFIX = "heed.checkpoint", "heed.part."
+
+-- ---- the state of a part -----------------------------------------------------------------------------------------
+
+local function has_methods(part)
+    local kind = type(part)
+    if kind ~= "table" and kind ~= "userdata" then return false end
+    local ok, get, set = pcall(function() return part.state_dict, part.load_state_dict end)
+    return ok and get ~= nil and set ~= nil
+end
+
+local function state_of(where, name, part)
+    if has_methods(part) then return part:state_dict() end
+    if type(part) == "function" then return part() end
+    if type(part) == "table" and getmetatable(part) == nil then return part end
+    return errors.raise("%s: parts.%s: expected something with state_dict and load_state_dict, a plain table, or a function "
+        .. "like heed.rng_state, got %s", where, name, check.describe(part))
+end
+
+local function restore(part, state)
+    if has_methods(part) then
+        part:load_state_dict(state)
+    elseif type(part) == "function" then
+        part(state)
+    else
+        for key in pairs(part) do part[key] = nil end
+        for key, value in pairs(state) do part[key] = value end
+    end
+end
+
+-- nil and a message when the state would not fit.
+local function fits(part, state)
+    if has_methods(part) then
+        if part.check_state_dict then return part:check_state_dict(state) end
+        return true
+    end
+    if type(part) == "table" and type(state) ~= "table" then return nil, "not the state of a table" end
+    return true
+end
+
+local function names_of(where, parts)
+    check.type(where, "parts", parts, "table")
+    local names = {}
+    for name in pairs(parts) do
+        if type(name) ~= "string" or not name:find "^[%a_][%w_]*$" then
+            errors.raise("%s: parts: expected names of letters, digits and _, got %s", where, check.describe(name))
+        end
+        names[#names + 1] = name
+    end
+    table.sort(names)
+    return names
+end
+
+-- ---- saving ------------------------------------------------------------------------------------------------------
+
+-- The JSON of a state; its tensors go to `tensors` (a list of { name, tensor }), each once.
+local function encode(name, state, tensors, names_by_tensor)
+    local paths = {}
+    local function name_tensors(value, path, depth)
+        if check.is_tensor(value) then
+            paths[value] = paths[value] or path
+        elseif type(value) == "table" and depth < 100 then
+            local keys = {}
+            for key in pairs(value) do keys[#keys + 1] = key end
+            table.sort(keys, function(a, b)
+                if type(a) == type(b) then return a < b end
+                return type(a) < type(b)
+            end)
+            for _, key in ipairs(keys) do name_tensors(value[key], path .. "." .. tostring(key), depth + 1) end
+        end
+    end
+    name_tensors(state, name, 0)
+    return plain.encode(state, function(value)
+        if not check.is_tensor(value) then return nil end
+        if not names_by_tensor[value] then
+            names_by_tensor[value] = paths[value]
+            tensors[#tensors + 1] = { paths[value], value }
+        end
+        return (plain.encode({ tensor = names_by_tensor[value] }):gsub('"tensor"', '"$tensor"', 1))
+    end)
+end
+
+---Writes the state of every part into one file, whole or not at all.
+---@param path string
+---@param parts table<string, any> names of letters, digits and _; each part has state_dict and load_state_dict, or is a plain
+---table (of numbers, strings, booleans, tensors and tables of these), or a function like heed.rng_state
+---@return true|nil ok
+---@return string? message
+function checkpoint.save(path, parts)
+    local where = "checkpoint.save"
+    check.type(where, "path", path, "string")
+    local tensors, names_by_tensor, metadata = {}, {}, { [MARK] = VERSION }
+    for _, name in ipairs(names_of(where, parts)) do
+        local text, message = encode(name, state_of(where, name, parts[name]), tensors, names_by_tensor)
+        if not text then errors.raise("%s: parts.%s: %s", where, name, message) end
+        metadata[PREFIX .. name] = text
+    end
+    table.sort(tensors, function(a, b) return a[1] < b[1] end)
+    return core.safetensors_save(path, tensors, metadata)
+end
+
+-- ---- loading -----------------------------------------------------------------------------------------------------
+
+local function decode(text, tensors)
+    return plain.decode(text, function(object)
+        local name = object["$tensor"]
+        return type(name) == "string" and tensors[name] or nil
+    end)
+end
+
+-- The states of all parts, or nil and what is wrong with the file.
+local function read(path, names)
+    local tensors, metadata = core.safetensors_load(path)
+    if not tensors then return nil, metadata end
+    if type(metadata) ~= "table" or not metadata[MARK] then return nil, path .. ": not a checkpoint of heed" end
+    if metadata[MARK] ~= VERSION then
+        return nil, ("%s: a checkpoint of version %s; this is for version %s"):format(path, metadata[MARK], VERSION)
+    end
+    local states = {}
+    for _, name in ipairs(names) do
+        local text = metadata[PREFIX .. name]
+        if not text then return nil, ("%s: it has no part %s"):format(path, name) end
+        local state, message = decode(text, tensors)
+        if state == nil then return nil, ("%s: part %s: %s"):format(path, name, message or "no state") end
+        states[name] = state
+    end
+    return states
+end
+
+---Loads what save wrote into the same parts (or some of them). Either all of them are loaded, or none: a file that is
+---truncated, foreign or of another model gives nil and a message.
+---@param path string
+---@param parts table<string, any>
+---@return true|nil ok
+---@return string? message
+function checkpoint.load(path, parts)
+    local where = "checkpoint.load"
+    check.type(where, "path", path, "string")
+    local names = names_of(where, parts)
+    local states, message = read(path, names)
+    if not states then return nil, message end
+    for _, name in ipairs(names) do
+        local ok, problem = fits(parts[name], states[name])
+        if not ok then return nil, ("%s: %s: %s"):format(path, name, problem) end
+    end
+    for _, name in ipairs(names) do restore(parts[name], states[name]) end
+    return true
+end
+
+return checkpoint

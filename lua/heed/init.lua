@@ -1,0 +1,30 @@
+--- heed: tensors, attention and Transformers. Everything public, a line an export.
+
+local core = require "heed.core"
+local check = require "heed.check"
+
+check.is_tensor = core.is_tensor
+
+local heed = {}
+for name, value in pairs(core) do heed[name] = value end
+
+local autograd = require "heed.autograd"
+
+heed.attention = require "heed.attention"
+heed.autograd = autograd
+heed.capture = require("heed.capture").new
+heed.checkpoint = require "heed.checkpoint"
+heed.data = require "heed.data"
+heed.grad = autograd.grad
+heed.gradcheck = autograd.gradcheck
+heed.loss = require "heed.loss"
+heed.mask = require "heed.mask"
+heed.nn = require "heed.nn"
+heed.optim = require "heed.optim"
+heed.progress = require "heed.progress"
+heed.safetensors = require "heed.safetensors"
+heed.text = require "heed.text"
+heed.value_and_grad = autograd.value_and_grad
+heed.viz = require "heed.viz"
+
+return heed

@@ -1,0 +1,401 @@
+--- Which key each query may see. Masks are values: they compose with &, | and ~, print, and become tensors on demand.
+---
+--- With L queries and S keys, query i stands at position p = S - L + i: the last query at the last key.
+--- Booleans say who *may* be seen and are joined by "and"; biases are added to the scores.
+
+local check = require "heed.check"
+local core = require "heed.core"
+local errors = require "heed.errors"
+
+local FLOATS = check.set("f32", "f64", "bf16", "f16")
+
+-- What C has fast paths for stays structural: causal, and the lengths of padding. The rest is `seen`, a list of
+-- { name, dense(L, S, B, H) -> bool tensor of 2 to 4 dimensions }, and `biases`, a list of the same with float tensors.
+---@class heed.Mask
+---@field is_causal boolean
+---@field lengths heed.Tensor|nil i64 [B]
+---@operator band(heed.Mask): heed.Mask
+---@operator bor(heed.Mask): heed.Mask
+---@operator bnot: heed.Mask
+local Mask = {}
+Mask.__index = Mask
+
+local mask = {}
+
+local function new(fields)
+    fields.is_causal = fields.is_causal or false
+    fields.seen, fields.biases = fields.seen or {}, fields.biases or {}
+    return setmetatable(fields, Mask)
+end
+
+local function predicate(name, dense) return new { seen = { { name = name, dense = dense } } } end
+
+-- ---- positions as tensors ----------------------------------------------------------------------------------------
+
+local function key_positions(S) return core.range(1, S):to("i64"):view(1, S) end
+local function query_positions(L, S) return core.range(S - L + 1, S):to("i64"):view(L, 1) end
+
+local function causal_dense(L, S)
+    if L == 0 or S == 0 then return core.zeros({ L, S }, { dtype = "bool" }) end
+    return key_positions(S):le(query_positions(L, S))
+end
+
+local function up_to(lengths)
+    return function(L, S)
+        if S == 0 then return core.zeros({ L, S }, { dtype = "bool" }) end
+        return key_positions(S):view(1, 1, S):le(lengths:view(-1, 1, 1)):expand(lengths:size(1), L, S)
+    end
+end
+
+-- [L, S] is for all, [B, L, S] for all heads, [B, H, L, S] literal.
+local function four_dimensions(t)
+    if t:dim() == 2 then return t:unsqueeze(1):unsqueeze(1) end
+    if t:dim() == 3 then return t:unsqueeze(2) end
+    return t
+end
+
+-- The fewest of 2, 3 or 4 dimensions that say the same.
+local function fewest_dimensions(t)
+    if t:size(2) ~= 1 then return t end
+    t = t:squeeze(2)
+    return t:size(1) == 1 and t:squeeze(1) or t
+end
+
+local function all_of(parts, join, L, S, B, H)
+    local result
+    for _, part in ipairs(parts) do
+        local t = four_dimensions(part.dense(L, S, B, H))
+        result = result and join(result, t) or t
+    end
+    return result
+end
+
+local function conjunction(a, b) return core.logical_and(a, b) end
+local function disjunction(a, b) return core.logical_or(a, b) end
+
+-- Everything boolean in it, structural parts included, as one bool tensor of 4 dimensions; nil: all is seen.
+local function booleans(self, L, S, B, H)
+    local parts = { table.unpack(self.seen) }
+    if self.is_causal then table.insert(parts, 1, { dense = causal_dense }) end
+    if self.lengths then parts[#parts + 1] = { dense = up_to(self.lengths) } end
+    return all_of(parts, conjunction, L, S, B, H)
+end
+
+-- ---- making ------------------------------------------------------------------------------------------------------
+
+local function ids_of(where, name, value)
+    if type(value) == "table" then value = core.tensor(value, { dtype = "i64" }) end
+    if not check.is_tensor(value) or FLOATS[value.dtype] or value.dtype == "bool" then
+        errors.raise("%s: %s: expected a table or tensor of integers (heed.ids makes one), got %s", where, name,
+            check.describe(value))
+    end
+    return value.dtype == "i64" and value or value:to("i64")
+end
+
+---A query sees the keys up to its own position: j <= p.
+---@return heed.Mask
+function mask.causal() return new { is_causal = true } end
+
+---Row b sees the keys j <= lengths[b]: what stands after them is padding.
+---@param lengths integer[]|heed.Tensor [B]
+---@return heed.Mask
+function mask.padding(lengths)
+    lengths = ids_of("mask.padding", "lengths", lengths)
+    if lengths:dim() ~= 1 then
+        errors.raise("mask.padding: lengths: expected one number a row, [B], got %s", tostring(lengths.shape))
+    end
+    return new { lengths = lengths }
+end
+
+---A query sees the keys from p - left to p + right.
+---@param left integer
+---@param right? integer default 0
+---@return heed.Mask
+function mask.window(left, right)
+    check.integer("mask.window", "left", left, 0)
+    right = check.integer("mask.window", "right", right or 0, 0)
+    return predicate(("window(%d, %d)"):format(left, right), function(L, S)
+        local j, p = key_positions(S), query_positions(L, S)
+        return conjunction(j:ge(p - left), j:le(p + right))
+    end)
+end
+
+---Every query sees the keys j <= n. causal() | prefix(n) is the mask of a prefix language model.
+---@param n integer|integer[]|heed.Tensor one for all rows, or [B]
+---@return heed.Mask
+function mask.prefix(n)
+    if math.type(n) == "integer" then
+        check.integer("mask.prefix", "n", n, 0)
+        return predicate(("prefix(%d)"):format(n), function(L, S) return key_positions(S):le(n):expand(L, S) end)
+    end
+    return predicate("prefix", up_to(ids_of("mask.prefix", "n", n)))
+end
+
+---A query sees the keys of its own segment (packed documents).
+---@param ids heed.Tensor|table [S] or [B, S]: the segment of each key; the queries are the last L of them
+---@return heed.Mask
+function mask.segments(ids)
+    ids = ids_of("mask.segments", "ids", ids)
+    if ids:dim() ~= 1 and ids:dim() ~= 2 then
+        errors.raise("mask.segments: ids: expected [S] or [B, S], got %s", tostring(ids.shape))
+    end
+    return predicate("segments", function(L, S)
+        if ids:size(-1) ~= S or L > S then
+            errors.raise("mask.segments: ids: expected %d keys and at most as many queries, got %s and %d", S,
+                tostring(ids.shape), L)
+        end
+        local queries = ids:narrow(-1, S - L + 1, L)
+        return queries:unsqueeze(-1):eq(ids:unsqueeze(-2))
+    end)
+end
+
+local function check_dimensions(where, t)
+    if t:dim() < 2 or t:dim() > 4 then
+        errors.raise("%s: expected [L, S], [B, L, S] or [B, H, L, S], got %s", where, tostring(t.shape))
+    end
+end
+
+---A tensor of booleans, or of integers: nonzero may be seen.
+---@param t heed.Tensor|table [L, S], [B, L, S] (for all heads) or [B, H, L, S]
+---@return heed.Mask
+function mask.bool(t)
+    if type(t) == "table" then t = core.tensor(t) end
+    if not check.is_tensor(t) then errors.raise("mask.bool: t: expected a tensor, got %s", check.describe(t)) end
+    if t.dtype ~= "bool" then t = t:ne(0) end
+    check_dimensions("mask.bool: t", t)
+    return predicate("bool" .. tostring(t.shape), function() return t end)
+end
+
+---Numbers added to the scores. A bias of -inf hides; 0 and 1 only add 0 and 1 (mask.bool hides by them).
+---@param t heed.Tensor|table float [L, S], [B, L, S] (for all heads) or [B, H, L, S]
+---@return heed.Mask
+function mask.bias(t)
+    if type(t) == "table" then t = core.tensor(t, { dtype = "f32" }) end
+    if not check.is_tensor(t) or not FLOATS[t.dtype] then
+        errors.raise("mask.bias: t: expected a tensor of floats, got %s", check.describe(t))
+    end
+    check_dimensions("mask.bias: t", t)
+    return new { biases = { { name = "bias" .. tostring(t.shape), dense = function() return t end } } }
+end
+
+-- Press et al. 2021: 2^(-8h/H) for a power of two, else those of the power below and every other of the one above.
+local function alibi_slopes(heads)
+    local power = 1
+    while power * 2 <= heads do power = power * 2 end
+    local slopes = {}
+    for h = 1, power do slopes[h] = 2.0 ^ (-8 * h / power) end
+    for h = 1, heads - power do slopes[power + h] = 2.0 ^ (-4 * (2 * h - 1) / power) end
+    return slopes
+end
+
+---Attention with linear biases (Press et al. 2021, "Train short, test long"): -slope_h · |p - j| is added.
+---@param heads integer
+---@return heed.Mask
+function mask.alibi(heads)
+    check.integer("mask.alibi", "heads", heads)
+    local slopes = core.tensor(alibi_slopes(heads)):view(1, heads, 1, 1)
+    return new { biases = { { name = ("alibi(%d)"):format(heads), dense = function(L, S)
+        local distance = (query_positions(L, S) - key_positions(S)):abs():to("f32")
+        return -(slopes * distance:view(1, 1, L, S))
+    end } } }
+end
+
+---Whatever a function says: f(p, j), or f(b, h, p, j) with over = "bhij", is asked once for every cell.
+---@param f function
+---@param options? { over?: "ij"|"bhij" }
+---@return heed.Mask
+function mask.fn(f, options)
+    check.type("mask.fn", "f", f, "function")
+    options = check.options("mask.fn", options, { over = true })
+    local over = check.one_of("mask.fn", "over", options.over or "ij", { "ij", "bhij" })
+    return predicate("fn", function(L, S, B, H)
+        local function grid(ask)
+            local rows = {}
+            for i = 1, L do
+                local row = {}
+                for j = 1, S do
+                    row[j] = ask(S - L + i, j) and true or false
+                end
+                rows[i] = row
+            end
+            return rows
+        end
+        if over == "ij" then return core.tensor(grid(f), { dtype = "bool" }) end
+        local batches = {}
+        for b = 1, B or 1 do
+            batches[b] = {}
+            for h = 1, H or 1 do batches[b][h] = grid(function(p, j) return f(b, h, p, j) end) end
+        end
+        return core.tensor(batches, { dtype = "bool" })
+    end)
+end
+
+---A mask of whatever a `mask` option may hold: a mask itself, or a tensor (booleans and integers hide, floats are added).
+---@param where string for messages
+---@param value any
+---@return heed.Mask|nil
+function mask.of(where, value)
+    if value == nil or getmetatable(value) == Mask then return value end
+    if not check.is_tensor(value) then
+        errors.raise("%s: mask: expected a mask (heed.mask) or a tensor, got %s", where, check.describe(value))
+    end
+    return FLOATS[value.dtype] and mask.bias(value) or mask.bool(value)
+end
+
+-- ---- composing ---------------------------------------------------------------------------------------------------
+
+local function joined(a, b)
+    local list = table.move(a, 1, #a, 1, {})
+    return table.move(b, 1, #b, #list + 1, list)
+end
+
+local function operand(value) return assert(mask.of("mask", value), "mask: expected two masks") end
+
+function Mask.__band(a, b)
+    a, b = operand(a), operand(b)
+    local seen = joined(a.seen, b.seen)
+    local lengths = a.lengths or b.lengths
+    if a.lengths and b.lengths then seen[#seen + 1] = { name = "padding", dense = up_to(b.lengths) } end
+    return new { is_causal = a.is_causal or b.is_causal, lengths = lengths, seen = seen, biases = joined(a.biases, b.biases) }
+end
+
+local function refuse_bias(self, operator)
+    if #self.biases > 0 then
+        errors.raise("mask: %s takes masks of booleans only, and %s adds a bias (& takes both)", operator, tostring(self))
+    end
+end
+
+function Mask.__bor(a, b)
+    a, b = operand(a), operand(b)
+    refuse_bias(a, "|")
+    refuse_bias(b, "|")
+    return predicate(("(%s | %s)"):format(a, b), function(L, S, ...)
+        local left, right = booleans(a, L, S, ...), booleans(b, L, S, ...)
+        if left and right then return disjunction(left, right) end
+        return core.ones({ L, S }, { dtype = "bool" })
+    end)
+end
+
+function Mask.__bnot(a)
+    refuse_bias(a, "~")
+    return predicate(("~(%s)"):format(a), function(L, S, ...)
+        local seen = booleans(a, L, S, ...)
+        return seen and core.logical_not(seen) or core.zeros({ L, S }, { dtype = "bool" })
+    end)
+end
+
+-- ---- asking ------------------------------------------------------------------------------------------------------
+
+---As a tensor: of booleans, true where a query (row) may see a key (column); with a bias among its parts, of floats, the bias
+---and -inf where nothing may be seen.
+---@param L integer queries
+---@param S? integer keys; default L
+---@param options? { batch?: integer, heads?: integer } for masks that differ by row or head (mask.fn over "bhij")
+---@return heed.Tensor [L, S], [B, L, S] or [B, H, L, S], as few as say it
+function Mask:dense(L, S, options)
+    check.integer("mask:dense", "L", L, 0)
+    S = check.integer("mask:dense", "S", S or L, 0)
+    options = check.options("mask:dense", options, check.set("batch", "heads"))
+    local seen = booleans(self, L, S, options.batch, options.heads)
+    local bias = all_of(self.biases, core.add, L, S, options.batch, options.heads)
+    if not bias then return fewest_dimensions(seen or core.ones({ 1, 1, L, S }, { dtype = "bool" })) end
+    if seen then bias = core.where(seen, bias, core.full({ 1, 1, 1, 1 }, -math.huge):to(bias.dtype)) end
+    return fewest_dimensions(bias)
+end
+
+---The queries that may see nothing (their outputs are zeros).
+---@param L integer
+---@param S? integer default L
+---@return table list of i; of {b, i} or {b, h, i} when rows or heads differ
+function Mask:empty_rows(L, S)
+    local dense = self:dense(L, S)
+    if dense.dtype ~= "bool" then dense = dense:gt(-math.huge) end
+    local found = {}
+    local function visit(rows, depth, path)
+        for index, row in ipairs(rows) do
+            local here = joined(path, { index })
+            if depth > 1 then
+                visit(row, depth - 1, here)
+            elseif not row then
+                found[#found + 1] = #here == 1 and index or here
+            end
+        end
+    end
+    local seen = core.any(dense, -1)
+    visit(seen:totable(), seen:dim(), {})
+    return found
+end
+
+---A picture: a line a query, ■ for a key that it may see.
+---@param L integer
+---@param S? integer default L
+---@return string
+function Mask:grid(L, S)
+    local dense = self:dense(L, S)
+    if dense.dtype ~= "bool" then dense = dense:gt(-math.huge) end
+    while dense:dim() > 2 do dense = dense:select(1, 1) end
+    local lines = {}
+    for i, row in ipairs(dense:totable()) do
+        local cells = {}
+        for j, seen in ipairs(row) do cells[j] = seen and "■" or "·" end
+        lines[i] = table.concat(cells, " ")
+    end
+    return table.concat(lines, "\n")
+end
+
+function Mask:__tostring()
+    local names = {}
+    if self.is_causal then names[1] = "causal()" end
+    if self.lengths then names[#names + 1] = "padding" .. tostring(self.lengths.shape) end
+    for _, part in ipairs(self.seen) do names[#names + 1] = part.name end
+    for _, part in ipairs(self.biases) do names[#names + 1] = part.name end
+    return table.concat(names, " & ")
+end
+
+-- ---- for a call into C -------------------------------------------------------------------------------------------
+
+-- A mask made ready for one size: what its layers share, so that the dense part is built once.
+local Settled = {}
+
+local function parts_for(self, query, key, heads)
+    local causal, lengths = self.is_causal, self.lengths
+    if #self.seen == 0 and #self.biases == 0 then return causal, lengths, nil, nil end
+    local B, L, S = query:dim() > 2 and query:size(1) or 1, query:size(-2), key:size(-2)
+    local H = heads or query:dim() == 4 and query:size(2) or 1
+    local dense = all_of(self.seen, conjunction, L, S, B, H)
+    local bias = all_of(self.biases, core.add, L, S, B, H)
+    if bias and bias.dtype ~= query.dtype then bias = bias:to(query.dtype) end
+    return causal, lengths, dense, bias
+end
+
+---The four arguments that the C layers take for a mask.
+---@param where string for messages
+---@param value any nil, a mask, a tensor, or what settle gave
+---@param query heed.Tensor [..., L, E or D]
+---@param key heed.Tensor [..., S, E or D]
+---@param heads? integer for masks that differ by head; default: the query's own, when it has 4 dimensions
+---@return boolean causal
+---@return heed.Tensor|nil key_lengths i64 [B]
+---@return heed.Tensor|nil mask bool
+---@return heed.Tensor|nil bias
+function mask.split(where, value, query, key, heads)
+    if value == nil then return false end
+    if getmetatable(value) == Settled then return value.causal, value.lengths, value.mask, value.bias end
+    return parts_for(mask.of(where, value), query, key, heads)
+end
+
+---The same once for all layers of a stack.
+---@param where string
+---@param value any
+---@param query heed.Tensor
+---@param key heed.Tensor
+---@param heads integer for masks that differ by head
+---@return table|nil
+function mask.settle(where, value, query, key, heads)
+    if value == nil or getmetatable(value) == Settled then return value end
+    local self = mask.of(where, value)
+    local causal, lengths, dense, bias = parts_for(self, query, key, heads)
+    return setmetatable({ causal = causal, lengths = lengths, mask = dense, bias = bias }, Settled)
+end
+
+return mask

@@ -1,0 +1,36 @@
+local check = require "heed.check"
+local core = require "heed.core"
+local initial = require "heed.nn.initial"
+local module = require "heed.nn.module"
+
+local embedding = core.embedding
+
+---A row of numbers for each token.
+---@class heed.nn.Embedding: heed.nn.Module
+---@field weight heed.Tensor [count, dim]
+local Embedding = module.Module:extend "Embedding"
+
+---@param count integer tokens are 1..count
+---@param dim integer
+---@param options? { padding_idx?: integer, scale?: number } padding_idx: a token whose row starts at 0 and whose look-ups get
+---no gradient; scale: what rows are multiplied by as they are looked up (default 1)
+---Initial values N(0, 1), as PyTorch's.
+function Embedding:init(count, dim, options)
+    check.integer("nn.Embedding", "count", count)
+    check.integer("nn.Embedding", "dim", dim)
+    options = check.options("nn.Embedding", options, check.set("padding_idx", "scale"))
+    self.weight = module.parameter(initial.normal_(core.empty(count, dim)))
+    self.padding_idx, self.scale = options.padding_idx, options.scale
+    if self.padding_idx then
+        check.integer("nn.Embedding", "padding_idx", self.padding_idx)
+        core.no_grad(function() self.weight:select(1, self.padding_idx):fill_(0) end)
+    end
+end
+
+---@param tokens heed.Tensor|integer[] integers [...], from 1
+---@return heed.Tensor [..., dim]
+function Embedding:forward(tokens) return embedding(self.weight, tokens, self.padding_idx, self.scale) end
+
+function Embedding:extra() return ("%d, %d"):format(self.weight:size(1), self.weight:size(2)) end
+
+return Embedding

@@ -1,0 +1,32 @@
+--- heed.nn: modules and layers.
+
+local module = require "heed.nn.module"
+local activation = require "heed.nn.activation"
+local norm = require "heed.nn.norm"
+local positions = require "heed.nn.positions"
+
+return {
+    Module = module.Module,
+    parameter = module.parameter,
+    is_module = module.is_module,
+    init = require "heed.nn.initial",
+    Linear = require "heed.nn.linear",
+    Embedding = require "heed.nn.embedding",
+    LayerNorm = norm.LayerNorm,
+    RMSNorm = norm.RMSNorm,
+    Dropout = require "heed.nn.dropout",
+    Sequential = require "heed.nn.sequential",
+    ModuleList = require "heed.nn.module_list",
+    ReLU = activation.ReLU,
+    GELU = activation.GELU,
+    SiLU = activation.SiLU,
+    MultiHeadAttention = require "heed.nn.attention",
+    FeedForward = require "heed.nn.feed_forward",
+    TransformerEncoderLayer = require "heed.nn.encoder_layer",
+    TransformerDecoderLayer = require "heed.nn.decoder_layer",
+    TransformerEncoder = require "heed.nn.encoder",
+    TransformerDecoder = require "heed.nn.decoder",
+    SinusoidalPositions = positions.SinusoidalPositions,
+    LearnedPositions = positions.LearnedPositions,
+    Transformer = require "heed.nn.transformer",
+}

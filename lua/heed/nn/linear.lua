@@ -1,0 +1,35 @@
+local check = require "heed.check"
+local core = require "heed.core"
+local initial = require "heed.nn.initial"
+local module = require "heed.nn.module"
+
+local linear, parameter = core.linear, module.parameter
+
+---y = x W^T + b.
+---@class heed.nn.Linear: heed.nn.Module
+---@field weight heed.Tensor [out, in]
+---@field bias heed.Tensor|nil [out]
+local Linear = module.Module:extend "Linear"
+
+---@param inputs integer
+---@param outputs integer
+---@param options? { bias?: boolean } default true
+---Initial values U(±1/sqrt(inputs)), as PyTorch's.
+function Linear:init(inputs, outputs, options)
+    check.integer("nn.Linear", "in", inputs)
+    check.integer("nn.Linear", "out", outputs)
+    options = check.options("nn.Linear", options, { bias = true })
+    local bound = 1 / math.sqrt(inputs)
+    self.weight = parameter(initial.uniform_(core.empty(outputs, inputs), -bound, bound))
+    if options.bias ~= false then self.bias = parameter(initial.uniform_(core.empty(outputs), -bound, bound)) end
+end
+
+---@param x heed.Tensor [..., in]
+---@return heed.Tensor [..., out]
+function Linear:forward(x) return linear(x, self.weight, self.bias) end
+
+function Linear:extra()
+    return ("%d, %d%s"):format(self.weight:size(2), self.weight:size(1), self.bias and "" or ", bias = false")
+end
+
+return Linear

@@ -1,0 +1,419 @@
+--- What every layer and model is: parameters, buffers and other modules under names, in the order in which they came.
+
+local check = require "heed.check"
+local core = require "heed.core"
+local errors = require "heed.errors"
+
+---@class heed.nn.Module
+---@field training boolean dropout acts; set by train and eval
+---@field class_name string
+local Module = { is_heed_module = true, class_name = "Module" }
+
+-- ---- parameters ----------------------------------------------------------------------------------------------------
+
+local is_parameter_of = setmetatable({}, { __mode = "k" })
+local FLOATS = check.set("f32", "f64", "bf16", "f16")
+
+---Makes a tensor a parameter: assigned to a field of a module it is trained, saved and named.
+---@param t heed.Tensor floats; its values are shared, not copied
+---@return heed.Tensor parameter a leaf that wants a gradient
+local function parameter(t)
+    if not check.is_tensor(t) or not FLOATS[t.dtype] then
+        errors.raise("nn.parameter: t: expected a tensor of floats, got %s", check.describe(t))
+    end
+    local p = t:detach()
+    p.requires_grad = true
+    is_parameter_of[p] = true
+    return p
+end
+
+local function is_module(value)
+    if type(value) ~= "table" then return false end
+    local meta = getmetatable(value)
+    return type(meta) == "table" and meta.is_heed_module == true
+end
+
+-- ---- classes -------------------------------------------------------------------------------------------------------
+
+-- The call keeps its own level on the stack while forward runs (it is no tail call), so that an error knows its path.
+local function pass(...) return ... end
+local function call(self, ...) return pass(self:forward(...)) end
+
+-- The order of fields is that of their first assignment; later ones replace in place.
+local function assign(self, key, value)
+    if value ~= nil and type(key) == "string" then
+        local order = rawget(self, "_order")
+        if not order[key] then
+            order[key] = true
+            order[#order + 1] = key
+        end
+    end
+    rawset(self, key, value)
+end
+
+local function construct(class, ...)
+    local self = setmetatable({ _order = {}, _buffers = {}, training = true }, class)
+    self:init(...)
+    return self
+end
+
+---A new class of modules: give it `init(self, ...)` and `forward(self, ...)`. Called, the class makes an instance;
+---called, an instance runs forward.
+---@param name string as it prints
+---@return table class
+function Module:extend(name)
+    check.type("nn.Module:extend", "name", name, "string")
+    local class = { class_name = name, super = self }
+    for key, value in pairs(self) do
+        if type(key) == "string" and key:sub(1, 2) == "__" then class[key] = value end
+    end
+    class.__index = class
+    class.is_heed_module = true
+    return setmetatable(class, { __index = self, __call = construct })
+end
+
+Module.__index = Module
+Module.__newindex = assign
+Module.__call = call
+setmetatable(Module, { __call = construct })
+
+---Runs when an instance is made, with the arguments given to the class.
+function Module:init() end -- luacheck: ignore self
+
+---Runs when an instance is called.
+function Module:forward()
+    errors.raise("%s has no forward: define function %s:forward(...)", self.class_name, self.class_name)
+end
+
+---A tensor that is saved and moved with the module, and not trained.
+---@param name string the field
+---@param t heed.Tensor
+---@param options? { persistent?: boolean } false leaves it out of state_dict
+---@return heed.Tensor t
+function Module:buffer(name, t, options)
+    check.type("nn.Module:buffer", "name", name, "string")
+    if not check.is_tensor(t) then errors.raise("nn.Module:buffer: t: expected a tensor, got %s", check.describe(t)) end
+    options = check.options("nn.Module:buffer", options, { persistent = true })
+    self._buffers[name] = options.persistent == false and "temporary" or "persistent"
+    self[name] = t
+    return t
+end
+
+-- ---- walking -------------------------------------------------------------------------------------------------------
+
+-- The names of a module's fields in order; those that came past assign (rawset) follow, sorted.
+local function fields_in_order(self)
+    local names, order = {}, rawget(self, "_order")
+    for i = 1, #order do names[i] = order[i] end
+    local late = {}
+    for key in next, self do
+        if type(key) == "string" and key:sub(1, 1) ~= "_" and not order[key] then late[#late + 1] = key end
+    end
+    table.sort(late)
+    return table.move(late, 1, #late, #names + 1, names)
+end
+
+-- Calls visit(name, key, owner, value) for each parameter and module in a field, looking into plain tables; `base` is what lists
+-- count from.
+local function each_member(self, base, visit)
+    local function look(owner, key, value, name)
+        if is_parameter_of[value] or is_module(value) then
+            visit(name, key, owner, value)
+        elseif type(value) == "table" and getmetatable(value) == nil then
+            for i, item in ipairs(value) do look(value, i, item, name .. "." .. (i - 1 + base)) end
+            local names = {}
+            for k in pairs(value) do
+                if type(k) == "string" then names[#names + 1] = k end
+            end
+            table.sort(names)
+            for _, k in ipairs(names) do look(value, k, value[k], name .. "." .. k) end
+        end
+    end
+    for _, key in ipairs(fields_in_order(self)) do
+        local value = rawget(self, key)
+        if value ~= nil and not rawget(self, "_buffers")[key] then look(self, key, value, key) end
+    end
+    for i, item in ipairs(self) do look(self, i, item, tostring(i - 1 + base)) end
+end
+
+-- Calls visit(path, module) for the module and all below it, each once, parents first.
+local function each_module(root, base, visit)
+    local seen = {}
+    local function walk(self, path)
+        if seen[self] then return end
+        seen[self] = true
+        visit(path, self)
+        each_member(self, base, function(name, _, _, value)
+            if is_module(value) then walk(value, path == "" and name or path .. "." .. name) end
+        end)
+    end
+    walk(root, "")
+end
+
+-- Calls visit(name, tensor, owner, key, kind) for every parameter and buffer, in order: a module's own, then its modules'.
+local function each_tensor(root, base, visit)
+    each_module(root, base, function(path, self)
+        local prefix = path == "" and "" or path .. "."
+        each_member(self, base, function(name, key, owner, value)
+            if not is_module(value) then visit(prefix .. name, value, owner, key, "parameter") end
+        end)
+        for _, key in ipairs(fields_in_order(self)) do
+            local kind = rawget(self, "_buffers")[key]
+            if kind and rawget(self, key) then visit(prefix .. key, rawget(self, key), self, key, kind) end
+        end
+    end)
+end
+
+errors.is_module = is_module
+
+function errors.path_between(root, leaf)
+    local found
+    each_module(root, 1, function(path, self)
+        if self == leaf then found = path end
+    end)
+    return found
+end
+
+---All parameters, in order. One that several modules share comes once.
+---@return heed.Tensor[]
+function Module:parameters()
+    local list, seen = {}, {}
+    each_tensor(self, 1, function(_, t, _, _, kind)
+        if kind == "parameter" and not seen[t] then
+            seen[t] = true
+            list[#list + 1] = t
+        end
+    end)
+    return list
+end
+
+local function iterate(list)
+    local i = 0
+    return function()
+        i = i + 1
+        if list[i] then return table.unpack(list[i], 1, 2) end
+    end
+end
+
+---An iterator of name, parameter, in order; a shared one comes once, under its first name.
+---@return fun(): string?, heed.Tensor?
+function Module:named_parameters()
+    local list, seen = {}, {}
+    each_tensor(self, 1, function(name, t, _, _, kind)
+        if kind == "parameter" and not seen[t] then
+            seen[t] = true
+            list[#list + 1] = { name, t }
+        end
+    end)
+    return iterate(list)
+end
+
+---All modules, this one first, each once.
+---@return heed.nn.Module[]
+function Module:modules()
+    local list = {}
+    each_module(self, 1, function(_, module) list[#list + 1] = module end)
+    return list
+end
+
+---An iterator of path, module; this one's path is "".
+---@return fun(): string?, heed.nn.Module?
+function Module:named_modules()
+    local list = {}
+    each_module(self, 1, function(path, module) list[#list + 1] = { path, module } end)
+    return iterate(list)
+end
+
+-- ---- modes ---------------------------------------------------------------------------------------------------------
+
+---Calls fn with every module, this one last.
+---@param fn fun(module: heed.nn.Module)
+---@return heed.nn.Module self
+function Module:apply(fn)
+    local list = self:modules()
+    for i = #list, 1, -1 do fn(list[i]) end
+    return self
+end
+
+---Training mode: dropout acts.
+---@param on? boolean default true
+---@return heed.nn.Module self
+function Module:train(on)
+    for _, module in ipairs(self:modules()) do module.training = on ~= false end
+    return self
+end
+
+---Evaluation mode: dropout rests.
+---@return heed.nn.Module self
+function Module:eval() return self:train(false) end
+
+---Turns every float parameter and buffer into another dtype. They are new tensors: make the optimiser afterwards.
+---@param dtype string
+---@return heed.nn.Module self
+function Module:to(dtype)
+    local made = {}
+    local changes = {}
+    each_tensor(self, 1, function(_, t, owner, key, kind) changes[#changes + 1] = { t, owner, key, kind } end)
+    for _, change in ipairs(changes) do
+        local t, owner, key, kind = table.unpack(change)
+        if FLOATS[t.dtype] and t.dtype ~= dtype then
+            if not made[t] then
+                made[t] = t:detach():to(dtype)
+                if kind == "parameter" then
+                    made[t] = parameter(made[t])
+                    made[t].requires_grad = t.requires_grad
+                end
+            end
+            owner[key] = made[t]
+        end
+    end
+    return self
+end
+
+-- ---- saving --------------------------------------------------------------------------------------------------------
+
+local NAMES = { names = true, strict = true }
+
+local function list_base(where, options)
+    local names = options.names or "heed"
+    check.one_of(where, "names", names, { "heed", "torch" })
+    return names == "torch" and 0 or 1
+end
+
+---Every parameter and persistent buffer by name. The tensors share the module's memory; a shared one is the same tensor under
+---each of its names.
+---@param options? { names?: "heed"|"torch" } "torch" counts lists from 0, as PyTorch's files do
+---@return table<string, heed.Tensor>
+function Module:state_dict(options)
+    options = check.options("nn.Module:state_dict", options, NAMES)
+    local state, detached = {}, {}
+    each_tensor(self, list_base("nn.Module:state_dict", options), function(name, t, _, _, kind)
+        if kind == "temporary" then return end
+        detached[t] = detached[t] or t:detach()
+        state[name] = detached[t]
+    end)
+    return state
+end
+
+-- What does not fit: lists of names; and the copies to make when all does.
+local function compare(self, state, base)
+    local missing, unexpected, misfits, copies, known = {}, {}, {}, {}, {}
+    each_tensor(self, base, function(name, t, _, _, kind)
+        if kind == "temporary" then return end
+        known[name] = true
+        local given = state[name]
+        if given == nil then
+            missing[#missing + 1] = name
+        elseif not check.is_tensor(given) then
+            misfits[#misfits + 1] = ("%s: expected a tensor, got %s"):format(name, check.describe(given))
+        elseif tostring(given.shape) ~= tostring(t.shape) then
+            misfits[#misfits + 1] = ("%s: expected %s, got %s"):format(name, tostring(t.shape), tostring(given.shape))
+        else
+            copies[#copies + 1] = { t, given, name }
+        end
+    end)
+    for name in pairs(state) do
+        if not known[name] then unexpected[#unexpected + 1] = tostring(name) end
+    end
+    table.sort(unexpected)
+    return missing, unexpected, misfits, copies
+end
+
+-- A tensor with several names is one in whoever saved it; under names that disagree half of it would be lost.
+local function disagreements(copies)
+    local first, found = {}, {}
+    for _, copy in ipairs(copies) do
+        local t, given, name = table.unpack(copy)
+        local earlier = first[t]
+        if not earlier then
+            first[t] = copy
+        elseif not core.equal(earlier[2], given) then
+            found[#found + 1] = ("%s and %s are one tensor here, and differ in the state"):format(earlier[3], name)
+        end
+    end
+    return found
+end
+
+local function report(heading, names, lines)
+    if #names == 0 then return end
+    local shown = table.concat(names, ", ", 1, math.min(#names, 8))
+    lines[#lines + 1] = ("%s: %s%s"):format(heading, shown, #names > 8 and (", and %d more"):format(#names - 8) or "")
+end
+
+local function differences(self, state, options)
+    local where = "nn.Module:load_state_dict"
+    check.type(where, "state", state, "table")
+    options = check.options(where, options, NAMES)
+    local missing, unexpected, misfits, copies = compare(self, state, list_base(where, options))
+    local lines = {}
+    if options.strict ~= false then
+        report("missing", missing, lines)
+        report("unexpected", unexpected, lines)
+    end
+    report("wrong", misfits, lines)
+    if #lines == 0 then report("wrong", disagreements(copies), lines) end
+    return #lines > 0 and table.concat(lines, "\n  ") or nil, copies
+end
+
+---nil and a message that lists what is missing, unexpected or of another shape; true when all fits.
+---@param state table<string, heed.Tensor>
+---@param options? { names?: "heed"|"torch", strict?: boolean }
+---@return true|nil
+---@return string? message
+function Module:check_state_dict(state, options)
+    local message = differences(self, state, options)
+    if message then return nil, message end
+    return true
+end
+
+---Copies the tensors of a state into the module's own (cast to their dtype). When anything is missing, unexpected or of another
+---shape an error lists it and nothing is loaded.
+---@param state table<string, heed.Tensor>
+---@param options? { names?: "heed"|"torch", strict?: boolean } strict = false lets names be missing or unexpected
+---@return heed.nn.Module self
+function Module:load_state_dict(state, options)
+    local message, copies = differences(self, state, options)
+    if message then errors.raise("the state does not fit %s:\n  %s", self.class_name, message) end
+    core.no_grad(function()
+        for _, copy in ipairs(copies) do copy[1]:copy_(copy[2]) end
+    end)
+    return self
+end
+
+-- ---- printing ------------------------------------------------------------------------------------------------------
+
+local function grouped(n)
+    local text = tostring(n):reverse():gsub("(%d%d%d)", "%1,"):reverse()
+    return (text:gsub("^,", ""))
+end
+
+---What stands in the parentheses after the class name. A class may give its own.
+---@return string
+function Module:extra() return "" end -- luacheck: ignore self
+
+function Module:__tostring()
+    local counted, visited = {}, {}
+    local total = 0
+    local function describe(module, indent)
+        if visited[module] then return module.class_name .. " (shown above)" end
+        visited[module] = true
+        local lines, own = {}, 0
+        each_member(module, 1, function(name, _, _, value)
+            if is_module(value) then
+                lines[#lines + 1] = ("%s  (%s): %s"):format(indent, name, describe(value, indent .. "  "))
+            elseif not counted[value] then
+                counted[value] = true
+                own = own + value:numel()
+            end
+        end)
+        total = total + own
+        local head = ("%s(%s)"):format(module.class_name, module:extra())
+        if own > 0 then head = head .. "  " .. grouped(own) end
+        if #lines == 0 then return head end
+        return head .. " {\n" .. table.concat(lines, "\n") .. "\n" .. indent .. "}"
+    end
+    local text = describe(self, "")
+    return ("%s\n%s parameters"):format(text, grouped(total))
+end
+
+return { Module = Module, parameter = parameter, is_module = is_module }

@@ -1,0 +1,136 @@
+local check = require "heed.check"
+local core = require "heed.core"
+local Decoder = require "heed.nn.decoder"
+local Embedding = require "heed.nn.embedding"
+local Encoder = require "heed.nn.encoder"
+local errors = require "heed.errors"
+local initial = require "heed.nn.initial"
+local Linear = require "heed.nn.linear"
+local masks = require "heed.mask"
+local module = require "heed.nn.module"
+local SinusoidalPositions = require("heed.nn.positions").SinusoidalPositions
+
+local WHERE = "nn.Transformer"
+local KNOWN = check.set("src_vocab", "tgt_vocab", "d_model", "num_heads", "num_layers", "num_encoder_layers",
+    "num_decoder_layers", "d_ff", "dropout", "attention_dropout", "activation", "norm_first", "final_norm", "eps", "tie_weights",
+    "max_len")
+
+---The encoder-decoder of "Attention Is All You Need" (Vaswani et al. 2017), from tokens to logits.
+---@class heed.nn.Transformer: heed.nn.Module
+---@field src_embedding heed.nn.Embedding
+---@field tgt_embedding heed.nn.Embedding
+---@field positions heed.nn.Module
+---@field encoder heed.nn.TransformerEncoder
+---@field decoder heed.nn.TransformerDecoder
+---@field output heed.nn.Linear from hidden states to logits
+local Transformer = module.Module:extend "Transformer"
+
+-- Matrices Xavier, embeddings N(0, 1/sqrt(E)); norms and biases keep what their layers gave them.
+local function draw_initial_values(self, d_model)
+    for _, p in ipairs(self:parameters()) do
+        if p:dim() > 1 then initial.xavier_uniform_(p) end
+    end
+    for _, embedding in ipairs { self.src_embedding, self.tgt_embedding } do
+        initial.normal_(embedding.weight, 0, d_model ^ -0.5)
+    end
+end
+
+---@param options { src_vocab: integer, tgt_vocab: integer, d_model?: integer, num_heads?: integer, num_layers?: integer, num_encoder_layers?: integer, num_decoder_layers?: integer, d_ff?: integer, dropout?: number, attention_dropout?: number, activation?: string, norm_first?: boolean, final_norm?: boolean, eps?: number, tie_weights?: boolean|"target", max_len?: integer }
+---The paper's base model: d_model 512, num_heads 8, num_layers 6, d_ff 2048, dropout 0.1. final_norm: default norm_first.
+---tie_weights: the target embedding is the output layer's matrix, and when src_vocab equals tgt_vocab the source embedding too
+---("target" leaves the source's alone). max_len: longest sequence, default 1024.
+function Transformer:init(options)
+    check.type(WHERE, "options", options, "table")
+    options = check.options(WHERE, options, KNOWN)
+    local d_model, num_heads = options.d_model or 512, options.num_heads or 8
+    local src_vocab = check.integer(WHERE, "src_vocab", options.src_vocab)
+    local tgt_vocab = check.integer(WHERE, "tgt_vocab", options.tgt_vocab)
+    local layers = options.num_layers or 6
+    local layer_options = {
+        dropout = options.dropout, attention_dropout = options.attention_dropout, activation = options.activation,
+        norm_first = options.norm_first, final_norm = options.final_norm, eps = options.eps,
+    }
+    self.dropout = check.number(WHERE, "dropout", options.dropout or 0.1, 0, 1)
+
+    self.src_embedding = Embedding(src_vocab, d_model, { scale = math.sqrt(d_model) })
+    self.tgt_embedding = Embedding(tgt_vocab, d_model, { scale = math.sqrt(d_model) })
+    self.positions = SinusoidalPositions(options.max_len or 1024, d_model)
+    self.encoder = Encoder(options.num_encoder_layers or layers, d_model, num_heads, options.d_ff, layer_options)
+    self.decoder = Decoder(options.num_decoder_layers or layers, d_model, num_heads, options.d_ff, layer_options)
+    self.output = Linear(d_model, tgt_vocab)
+
+    if options.tie_weights then
+        self.output.weight = self.tgt_embedding.weight
+        if src_vocab == tgt_vocab and options.tie_weights ~= "target" then
+            self.src_embedding.weight = self.tgt_embedding.weight
+        end
+    end
+    draw_initial_values(self, d_model)
+end
+
+local function embed(self, embedding, tokens)
+    local x = self.positions(embedding(tokens))
+    if self.training and self.dropout > 0 then x = core.dropout(x, self.dropout) end
+    return x
+end
+
+local function ids(tokens, name)
+    if type(tokens) == "table" then tokens = core.tensor(tokens, { dtype = "i64" }) end
+    if not check.is_tensor(tokens) then errors.raise("%s: expected a tensor of tokens, got %s", name, check.describe(tokens)) end
+    return tokens
+end
+
+local function lengths_of(lengths, name)
+    if lengths == nil then return nil end
+    return ids(lengths, name)
+end
+
+-- Zeros where a row is past its length.
+local function without_padding(x, lengths)
+    if not lengths then return x end
+    local past = core.range(1, x:size(2)):view(1, -1):gt(lengths:view(-1, 1))
+    return core.masked_fill(x, past:unsqueeze(-1), 0)
+end
+
+local ENCODE = check.set("src_lengths")
+local DECODE = check.set("src_lengths", "tgt_lengths")
+
+---@param src heed.Tensor|integer[][] i64 [B, S] tokens
+---@param options? { src_lengths?: heed.Tensor|integer[] } [B]: what stands after them is padding
+---@return heed.Tensor memory [B, S, E]; zeros at padding
+function Transformer:encode(src, options)
+    options = check.options("Transformer:encode", options, ENCODE)
+    src = ids(src, "src")
+    local lengths = lengths_of(options.src_lengths, "src_lengths")
+    local memory = self.encoder(embed(self, self.src_embedding, src), lengths and { mask = masks.padding(lengths) })
+    return without_padding(memory, lengths)
+end
+
+---@param tgt heed.Tensor|integer[][] i64 [B, L] tokens: the decoder's input; each position sees itself and those before
+---@param memory heed.Tensor [B, S, E]
+---@param options? { src_lengths?: heed.Tensor|integer[], tgt_lengths?: heed.Tensor|integer[] } [B]
+---@return heed.Tensor hidden [B, L, E]; zeros at padding
+function Transformer:decode(tgt, memory, options)
+    options = check.options("Transformer:decode", options, DECODE)
+    tgt = ids(tgt, "tgt")
+    local src_lengths, tgt_lengths = lengths_of(options.src_lengths, "src_lengths"), lengths_of(options.tgt_lengths, "tgt_lengths")
+    local mask = masks.causal()
+    if tgt_lengths then mask = mask & masks.padding(tgt_lengths) end
+    local hidden = self.decoder(embed(self, self.tgt_embedding, tgt), memory,
+        { mask = mask, memory_mask = src_lengths and masks.padding(src_lengths) })
+    return without_padding(hidden, tgt_lengths)
+end
+
+---@param src heed.Tensor|integer[][] i64 [B, S] tokens
+---@param tgt heed.Tensor|integer[][] i64 [B, L] tokens: the decoder's input
+---@param options? { src_lengths?: heed.Tensor|integer[], tgt_lengths?: heed.Tensor|integer[] } [B]
+---@return heed.Tensor logits [B, L, V]; zeros at the target's padding
+function Transformer:forward(src, tgt, options)
+    options = check.options(WHERE, options, DECODE)
+    local lengths = { src_lengths = lengths_of(options.src_lengths, "src_lengths"),
+        tgt_lengths = lengths_of(options.tgt_lengths, "tgt_lengths") }
+    local memory = self:encode(src, { src_lengths = lengths.src_lengths })
+    return without_padding(self.output(self:decode(tgt, memory, lengths)), lengths.tgt_lengths)
+end
+
+return Transformer

@@ -1,0 +1,84 @@
+--- Learning rates as functions of the step: `opt.lr = schedule(step)`. Steps count from 1; 0 counts as 1.
+
+local check = require "heed.check"
+
+local schedule = {}
+
+-- A function of the step from one of a whole number of at least 1.
+local function of_step(where, f)
+    return function(step)
+        check.number(where, "step", step, 0)
+        return f(math.max(step, 1))
+    end
+end
+
+-- The share of the full rate in a warm-up of so many steps: from 1/warmup to 1.
+local function risen(step, warmup) return warmup > 0 and math.min(1, step / warmup) or 1 end
+
+local function warmup_of(where, options) return check.number(where, "warmup", options.warmup or 0, 0) end
+
+---factor · d_model^-0.5 · min(step^-0.5, step · warmup^-1.5) (Vaswani et al. 2017, section 5.3).
+---@param options { d_model: integer, warmup?: number, factor?: number } defaults: warmup 4000, factor 1
+---@return fun(step: number): number
+function schedule.noam(options)
+    local where = "optim.schedule.noam"
+    check.options(where, options, check.set("d_model", "warmup", "factor"))
+    local d_model = check.integer(where, "d_model", options.d_model)
+    local warmup = check.number(where, "warmup", options.warmup or 4000, 0)
+    local factor = check.number(where, "factor", options.factor or 1)
+    return of_step(where, function(step)
+        local rate = step ^ -0.5
+        if warmup > 0 then rate = math.min(rate, step * warmup ^ -1.5) end
+        return factor * d_model ^ -0.5 * rate
+    end)
+end
+
+---Rises to lr in `warmup` steps, then falls with 1/sqrt(step): lr · sqrt(warmup / step).
+---@param options { lr: number, warmup?: number }
+---@return fun(step: number): number
+function schedule.inverse_sqrt(options)
+    local where = "optim.schedule.inverse_sqrt"
+    check.options(where, options, check.set("lr", "warmup"))
+    local lr, warmup = check.number(where, "lr", options.lr, 0), warmup_of(where, options)
+    return of_step(where, function(step)
+        return lr * risen(step, warmup) * math.sqrt(math.max(warmup, 1) / math.max(step, warmup, 1))
+    end)
+end
+
+-- From lr after the warm-up to min_lr at `steps`, along fall(progress) from 1 to 0.
+local function falling(name, fall)
+    local where = "optim.schedule." .. name
+    return function(options)
+        check.options(where, options, check.set("lr", "steps", "warmup", "min_lr"))
+        local lr, warmup = check.number(where, "lr", options.lr, 0), warmup_of(where, options)
+        local steps = check.integer(where, "steps", options.steps)
+        local min_lr = check.number(where, "min_lr", options.min_lr or 0, 0)
+        return of_step(where, function(step)
+            if step < warmup then return lr * risen(step, warmup) end
+            local progress = steps > warmup and math.min(1, (step - warmup) / (steps - warmup)) or 1
+            return min_lr + (lr - min_lr) * fall(progress)
+        end)
+    end
+end
+
+---Rises to lr in `warmup` steps, then falls to min_lr at `steps` along half a cosine (Loshchilov and Hutter 2017).
+---@param options { lr: number, steps: integer, warmup?: number, min_lr?: number }
+---@return fun(step: number): number
+schedule.cosine = falling("cosine", function(progress) return 0.5 * (1 + math.cos(math.pi * progress)) end)
+
+---Rises to lr in `warmup` steps, then falls to min_lr at `steps` along a line.
+---@param options { lr: number, steps: integer, warmup?: number, min_lr?: number }
+---@return fun(step: number): number
+schedule.linear = falling("linear", function(progress) return 1 - progress end)
+
+---Rises to lr in `warmup` steps and stays.
+---@param options { lr: number, warmup?: number }
+---@return fun(step: number): number
+function schedule.constant(options)
+    local where = "optim.schedule.constant"
+    check.options(where, options, check.set("lr", "warmup"))
+    local lr, warmup = check.number(where, "lr", options.lr, 0), warmup_of(where, options)
+    return of_step(where, function(step) return lr * risen(step, warmup) end)
+end
+
+return schedule

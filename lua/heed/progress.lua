@@ -1,0 +1,179 @@
+--- A line that tells how far a loop is: share, loss, tokens a second, time left. On a terminal it is one line that changes; into
+--- a file or pipe it is a plain line now and then.
+
+local check = require "heed.check"
+local core = require "heed.core"
+
+---@class heed.Progress
+local Progress = {}
+Progress.__index = Progress
+
+local KNOWN = check.set("label", "total", "stream", "terminal", "width", "every", "unit")
+local EIGHTHS = { [0] = "", "▏", "▎", "▍", "▌", "▋", "▊", "▉" }
+local SMOOTHING = 0.9
+
+-- Is the stream a terminal? heed.core knows when the host tells; else the shell is asked once.
+local function is_terminal(stream)
+    if stream ~= io.stderr then return false end
+    if core.isatty then return core.isatty(2) end
+    return os.execute ~= nil and os.execute "test -t 2" == true
+end
+
+local function duration(seconds)
+    seconds = math.floor(seconds + 0.5)
+    if seconds >= 3600 then return ("%d:%02d:%02d"):format(seconds // 3600, seconds // 60 % 60, seconds % 60) end
+    return ("%d:%02d"):format(seconds // 60, seconds % 60)
+end
+
+local function amount(n)
+    if n >= 1e6 then return ("%.1fM"):format(n / 1e6) end
+    if n >= 1e4 then return ("%.1fk"):format(n / 1e3) end
+    return ("%d"):format(math.floor(n + 0.5))
+end
+
+local function shown(value) return math.type(value) == "integer" and tostring(value) or ("%.4g"):format(value) end
+
+-- ---- drawing -----------------------------------------------------------------------------------------------------
+
+local function bar(share, cells)
+    local eighths = math.floor(share * cells * 8 + 0.5)
+    local full = eighths // 8
+    local text = ("█"):rep(full) .. EIGHTHS[eighths % 8]
+    return text .. (" "):rep(cells - full - (eighths % 8 > 0 and 1 or 0))
+end
+
+-- "loss 1.234", ... in the order in which the names came; then the rate of what is counted.
+local function facts(self, elapsed)
+    local parts = {}
+    for _, name in ipairs(self.names) do parts[#parts + 1] = name .. " " .. shown(self.values[name]) end
+    if self.units > 0 and elapsed > 0 then
+        parts[#parts + 1] = ("%s %s/s"):format(amount(self.units / elapsed), self.unit)
+    end
+    return parts
+end
+
+local function line(self, elapsed, picture)
+    local parts = {}
+    if self.label then parts[1] = self.label end
+    if self.total then
+        local share = self.total > 0 and math.min(1, self.done / self.total) or 1
+        if picture then parts[#parts + 1] = "▕" .. bar(share, 20) .. "▏" end
+        parts[#parts + 1] = ("%3d%% %d/%d"):format(math.floor(share * 100), self.done, self.total)
+    else
+        parts[#parts + 1] = tostring(self.done)
+    end
+    table.move(facts(self, elapsed), 1, 16, #parts + 1, parts)
+    parts[#parts + 1] = duration(elapsed)
+    if self.total and self.done > 0 and self.done < self.total then
+        parts[#parts + 1] = ("%s left"):format(duration(elapsed / self.done * (self.total - self.done)))
+    end
+    return table.concat(parts, "  ")
+end
+
+local function draw(self, last)
+    local now = core.clock()
+    local due = now - self.drawn >= (self.terminal and 0.1 or self.every)
+    if not (due or last) or (last and self.finished) then return end
+    self.drawn = now
+    local text = line(self, now - self.started, self.terminal)
+    if self.terminal then
+        local color = self.color and { "\27[36m", "\27[0m" } or { "", "" }
+        self.stream:write("\r", color[1], text, color[2], "\27[K", last and "\n" or "")
+    else
+        self.stream:write(text, "\n")
+    end
+    self.stream:flush()
+end
+
+-- ---- use ---------------------------------------------------------------------------------------------------------
+
+---A loop with a progress line on standard error. `for step in heed.progress(1000) do`, or kept in a variable to tell it more:
+---
+---    local bar = heed.progress(1000, { label = "train" })
+---    for step in bar do bar:update { loss = loss:item(), tokens = count } end
+---
+---@param over integer|function|table a count, or an iterator (a function, or anything called like one) whose values pass through
+---@param options? { label?: string, total?: integer, unit?: string, stream?: file*, terminal?: boolean, every?: number }
+---total: of an iterator, default its #; unit: the name in update that is a count to be shown as a rate, default "tokens";
+---stream: default io.stderr; every: seconds between plain lines (default 10)
+---@return heed.Progress
+local function progress(over, options)
+    options = check.options("progress", options, KNOWN)
+    local self = setmetatable({
+        label = options.label, unit = options.unit or "tokens", stream = options.stream or io.stderr,
+        every = options.every or 10, done = 0, units = 0, names = {}, values = {}, started = core.clock(),
+    }, Progress)
+    if type(over) == "number" then
+        self.total = check.integer("progress", "n", over, 0)
+    else
+        self.iterator = over
+        self.total = options.total
+        if not self.total and type(over) == "table" then self.total = #over end
+    end
+    self.drawn = self.started
+    if options.terminal ~= nil then self.terminal = options.terminal else self.terminal = is_terminal(self.stream) end
+    local no_color = os.getenv and os.getenv "NO_COLOR"
+    self.color = self.terminal and (no_color == nil or no_color == "")
+    return self
+end
+
+-- What the iterator gave, passed on; nil ends the loop and the line.
+local function passed(self, first, ...)
+    if first == nil then
+        self:close()
+    else
+        self.done = self.done + 1
+        draw(self)
+    end
+    return first, ...
+end
+
+function Progress:__call()
+    if self.iterator then return passed(self, self.iterator()) end
+    if self.done >= self.total then return passed(self, nil) end
+    return passed(self, self.done + 1)
+end
+
+---Numbers to show. Those named like the unit are added up and shown as a rate; "loss" is smoothed; others as they are.
+---@param values table<string, number>
+function Progress:update(values)
+    local fresh = {}
+    for name, value in pairs(values) do
+        if type(value) ~= "number" then value = value:item() end
+        if name == self.unit then
+            self.units = self.units + value
+        else
+            if self.values[name] == nil then fresh[#fresh + 1] = name end
+            local before = self.values[name]
+            if name == "loss" and before and before == before then
+                value = SMOOTHING * before + (1 - SMOOTHING) * value
+            end
+            self.values[name] = value
+        end
+    end
+    table.sort(fresh, function(a, b) return (a == "loss" and "" or a) < (b == "loss" and "" or b) end)
+    for _, name in ipairs(fresh) do self.names[#self.names + 1] = name end
+    draw(self)
+end
+
+---Writes a line of text above the progress line.
+---@param format string
+function Progress:print(format, ...)
+    local text = select("#", ...) > 0 and format:format(...) or format
+    self.stream:write(self.terminal and "\r\27[K" or "", text, "\n")
+    self.drawn = 0
+    draw(self)
+end
+
+---Ends the line. A loop that runs to its end does it; after a break call it, or hold the bar in a <close> variable.
+function Progress:close()
+    if self.finished then return end
+    draw(self, true)
+    self.finished = true
+end
+
+Progress.__close = Progress.close
+
+function Progress:__tostring() return line(self, core.clock() - self.started, false) end
+
+return progress

@@ -1,0 +1,38 @@
+--- Files of named tensors (https://github.com/huggingface/safetensors). Loading never runs code.
+
+local check = require "heed.check"
+local core = require "heed.core"
+local errors = require "heed.errors"
+
+local safetensors = {}
+
+---@param path string
+---@return table<string, heed.Tensor>|nil tensors by name; nil when the file cannot be read or is not of this form
+---@return table<string, string>|string metadata, or the message
+function safetensors.load(path)
+    return core.safetensors_load(check.type("safetensors.load", "path", path, "string"))
+end
+
+---Writes a file whole or not at all; tensors stand in it in the order of their names.
+---@param path string
+---@param tensors table<string, heed.Tensor>
+---@param options? { metadata?: table<string, string> }
+---@return true|nil ok
+---@return string? message
+function safetensors.save(path, tensors, options)
+    local where = "safetensors.save"
+    check.type(where, "path", path, "string")
+    check.type(where, "tensors", tensors, "table")
+    options = check.options(where, options, { metadata = true })
+    local list = {}
+    for name, t in pairs(tensors) do
+        if type(name) ~= "string" or not check.is_tensor(t) then
+            errors.raise("%s: tensors: expected names and tensors, got %s = %s", where, check.describe(name), check.describe(t))
+        end
+        list[#list + 1] = { name, t }
+    end
+    table.sort(list, function(a, b) return a[1] < b[1] end)
+    return core.safetensors_save(path, list, options.metadata)
+end
+
+return safetensors

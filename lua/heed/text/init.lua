@@ -1,0 +1,7 @@
+--- heed.text: vocabularies.
+
+return {
+    bleu = require "heed.text.bleu",
+    bpe = require "heed.text.bpe",
+    chars = require "heed.text.chars",
+}

@@ -1,0 +1,5 @@
+--- heed.viz: pictures.
+
+return {
+    attention = require "heed.viz.attention",
+}
