@@ -1,0 +1,558 @@
+#include "differentiate.h"
+
+#include <limits.h>
+
+/* ---- the formula, as it stands
+ * ------------------------------------------------------------------------------ */
+
+typedef struct problem {
+    int64_t B, H, Hk, L, S, D, Dv;
+    hd_tensor *q, *k, *v, *g; /* f64 */
+    hd_attention_options o;
+} problem;
+
+static int64_t at4(const hd_tensor *t, int64_t b, int64_t h, int64_t i, int64_t j) {
+    return ((b * t->shape[1] + h) * t->shape[2] + i) * t->shape[3] + j;
+}
+
+/* Entry (b, h, i, j) of what broadcasts to [B, H, L, S]. */
+static double broadcast_entry(const hd_tensor *t, int64_t b, int64_t h, int64_t i, int64_t j) {
+    int64_t index[4] = {b, h, i, j}, flat = 0;
+    for (int d = 0; d < t->ndim; d++) {
+        int64_t size = t->shape[d];
+        flat = flat * size + (size == 1 ? 0 : index[4 - t->ndim + d]);
+    }
+    return get(t, flat);
+}
+
+static bool may_see(const problem *p, int64_t b, int64_t h, int64_t i, int64_t j) {
+    if (p->o.causal && j > p->S - p->L + i) return false;
+    if (p->o.key_lengths && j >= get(p->o.key_lengths, b)) return false;
+    if (p->o.mask && broadcast_entry(p->o.mask, b, h, i, j) == 0) return false;
+    return !(p->o.bias && broadcast_entry(p->o.bias, b, h, i, j) == -INFINITY);
+}
+
+typedef struct row {
+    double p[256], slope[256]; /* weights, and d capped score / d score */
+} row;
+
+static double scale_of(const problem *p) {
+    return p->o.scale != 0 ? p->o.scale : 1 / sqrt((double)p->D);
+}
+
+static void reference_row(const problem *p, int64_t b, int64_t h, int64_t i, row *r) {
+    int64_t hk = h / (p->H / p->Hk);
+    double s[256], top = -INFINITY, sum = 0;
+    for (int64_t j = 0; j < p->S; j++) {
+        r->p[j] = r->slope[j] = 0;
+        if (!may_see(p, b, h, i, j)) continue;
+        s[j] = 0;
+        for (int64_t d = 0; d < p->D; d++)
+            s[j] += get(p->q, at4(p->q, b, h, i, d)) * get(p->k, at4(p->k, b, hk, j, d));
+        s[j] *= scale_of(p);
+        r->slope[j] = 1;
+        if (p->o.softcap > 0) {
+            double t = tanh(s[j] / p->o.softcap);
+            r->slope[j] = 1 - t * t;
+            s[j] = p->o.softcap * t;
+        }
+        if (p->o.bias) s[j] += broadcast_entry(p->o.bias, b, h, i, j);
+        if (s[j] > top) top = s[j];
+    }
+    for (int64_t j = 0; j < p->S; j++)
+        if (may_see(p, b, h, i, j)) sum += r->p[j] = exp(s[j] - top);
+    for (int64_t j = 0; j < p->S; j++)
+        if (r->p[j] != 0) r->p[j] /= sum;
+}
+
+typedef struct reference {
+    hd_tensor *out, *weights, *dq, *dk, *dv, *dscores;
+} reference;
+
+static hd_tensor *zeros_like(const hd_tensor *t) {
+    return hd_tensor_zeros(cx, HD_F64, t->ndim, t->shape);
+}
+
+static void add_to(hd_tensor *t, int64_t i, double v) {
+    set(t, i, get(t, i) + v);
+}
+
+static void reference_pair_row(const problem *p, reference *r, int64_t b, int64_t h, int64_t i) {
+    int64_t hk = h / (p->H / p->Hk);
+    row w;
+    double dp[256], delta = 0;
+    reference_row(p, b, h, i, &w);
+    for (int64_t j = 0; j < p->S; j++) {
+        set(r->weights, at4(r->weights, b, h, i, j), w.p[j]);
+        if (w.p[j] == 0) continue;
+        dp[j] = 0;
+        for (int64_t d = 0; d < p->Dv; d++) {
+            double g = get(p->g, at4(p->g, b, h, i, d)), v = get(p->v, at4(p->v, b, hk, j, d));
+            add_to(r->out, at4(r->out, b, h, i, d), w.p[j] * v);
+            add_to(r->dv, at4(r->dv, b, hk, j, d), w.p[j] * g);
+            dp[j] += g * v;
+        }
+        delta += w.p[j] * dp[j];
+    }
+    for (int64_t j = 0; j < p->S; j++) {
+        if (w.p[j] == 0) continue;
+        double ds = w.p[j] * (dp[j] - delta);
+        set(r->dscores, at4(r->dscores, b, h, i, j), ds);
+        ds *= w.slope[j] * scale_of(p);
+        for (int64_t d = 0; d < p->D; d++) {
+            add_to(r->dq, at4(p->q, b, h, i, d), ds * get(p->k, at4(p->k, b, hk, j, d)));
+            add_to(r->dk, at4(p->k, b, hk, j, d), ds * get(p->q, at4(p->q, b, h, i, d)));
+        }
+    }
+}
+
+static reference solve(const problem *p) {
+    const int64_t out[4] = {p->B, p->H, p->L, p->Dv}, scores[4] = {p->B, p->H, p->L, p->S};
+    reference r = {hd_tensor_zeros(cx, HD_F64, 4, out),
+                   hd_tensor_zeros(cx, HD_F64, 4, scores),
+                   zeros_like(p->q),
+                   zeros_like(p->k),
+                   zeros_like(p->v),
+                   hd_tensor_zeros(cx, HD_F64, 4, scores)};
+    for (int64_t b = 0; b < p->B; b++)
+        for (int64_t h = 0; h < p->H; h++)
+            for (int64_t i = 0; i < p->L; i++) reference_pair_row(p, &r, b, h, i);
+    return r;
+}
+
+static void drop_reference(reference *r) {
+    hd_tensor *all[] = {r->out, r->weights, r->dq, r->dk, r->dv, r->dscores};
+    release_inputs(6, all);
+}
+
+/* ---- problems at random
+ * ------------------------------------------------------------------------------------- */
+
+static int64_t pick(int64_t low, int64_t high) {
+    return low + (int64_t)((some() + 1) / 2 * (double)(high - low + 1));
+}
+
+static void random_scores_shape(const problem *p, int *ndim, int64_t *shape) {
+    const int64_t whole[4] = {p->B, p->H, p->L, p->S};
+    *ndim = (int)pick(2, 4);
+    for (int d = 0; d < *ndim; d++) shape[d] = pick(0, 2) ? whole[4 - *ndim + d] : 1;
+}
+
+static problem random_problem(void) {
+    static const int64_t longs[] = {1, 2, 5, 20, 33, 64, 90, 150};
+    problem p = {.B = pick(1, 3), .Hk = pick(1, 3), .D = pick(1, 40), .Dv = pick(1, 40)};
+    p.H = p.Hk * pick(1, 3);
+    p.L = longs[pick(0, 7)];
+    p.S = longs[pick(0, 7)];
+    p.q = parameter(HD_F64, SHAPE(p.B, p.H, p.L, p.D));
+    p.k = parameter(HD_F64, SHAPE(p.B, p.Hk, p.S, p.D));
+    p.v = parameter(HD_F64, SHAPE(p.B, p.Hk, p.S, p.Dv));
+    p.g = random_tensor(HD_F64, SHAPE(p.B, p.H, p.L, p.Dv));
+    p.o.causal = pick(0, 1);
+    if (pick(0, 1)) p.o.scale = 1.5;
+    if (pick(0, 2) == 0) p.o.softcap = 0.7;
+    int ndim;
+    int64_t shape[4];
+    if (pick(0, 1)) {
+        p.o.key_lengths = hd_tensor_new(cx, HD_I64, 1, &p.B);
+        for (int64_t b = 0; b < p.B; b++) set(p.o.key_lengths, b, (double)pick(0, p.S));
+    }
+    if (pick(0, 1)) {
+        random_scores_shape(&p, &ndim, shape);
+        p.o.mask = hd_tensor_new(cx, pick(0, 1) ? HD_BOOL : HD_I64, ndim, shape);
+        for (int64_t i = 0; i < hd_numel(p.o.mask); i++) set(p.o.mask, i, pick(0, 2) != 0);
+    }
+    if (pick(0, 1)) {
+        random_scores_shape(&p, &ndim, shape);
+        p.o.bias = parameter(HD_F64, ndim, shape);
+        for (int64_t i = 0; i < hd_numel(p.o.bias); i++)
+            if (pick(0, 5) == 0) set(p.o.bias, i, -INFINITY);
+    }
+    return p;
+}
+
+static void drop_problem(problem *p) {
+    hd_tensor *all[] = {p->q, p->k, p->v, p->g, p->o.key_lengths, p->o.mask, p->o.bias};
+    release_inputs(7, all);
+}
+
+static hd_tensor *copy_as(const hd_tensor *t, hd_dtype dtype) {
+    if (!t) return NULL;
+    hd_tensor *c = hd_tensor_new(cx, dtype, t->ndim, t->shape);
+    CHECK(c != NULL);
+    for (int64_t i = 0; i < hd_numel(t); i++) set(c, i, get(t, i));
+    c->requires_grad = t->requires_grad;
+    return c;
+}
+
+static problem problem_as(const problem *p, hd_dtype dtype, bool across) {
+    problem c = *p;
+    hd_tensor **parts[] = {&c.q, &c.k, &c.v, &c.g, &c.o.bias};
+    for (int i = 0; i < 5; i++) {
+        *parts[i] = copy_as(*parts[i], dtype);
+        if (!across || i == 4) continue;
+        hd_tensor *packed = *parts[i];
+        *parts[i] = laid_across(packed);
+        hd_release(packed);
+    }
+    return c;
+}
+
+static void drop_copy(problem *p) {
+    hd_tensor *all[] = {p->q, p->k, p->v, p->g, p->o.bias};
+    release_inputs(5, all);
+}
+
+static void compare(const char *what, const hd_tensor *got, const hd_tensor *wanted, double tolerance) {
+    CHECK(got != NULL && hd_same_shape(got, wanted));
+    for (int64_t i = 0; i < hd_numel(got); i++)
+        if (!is_near(get(got, i), get(wanted, i), tolerance)) {
+            printf("%s: element %d: %.9g instead of %.9g\n", what, (int)i, get(got, i), get(wanted, i));
+            CHECK(0);
+        }
+    checks_passed++;
+}
+
+static void compare_bias_gradient(const problem *p, const reference *r, double tolerance) {
+    hd_tensor *sum = zeros_like(p->o.bias);
+    for (int64_t n = 0; n < hd_numel(r->dscores); n++) {
+        int64_t index[4], rest = n, flat = 0;
+        for (int d = 3; d >= 0; d--) {
+            index[d] = rest % r->dscores->shape[d];
+            rest /= r->dscores->shape[d];
+        }
+        for (int d = 0; d < sum->ndim; d++)
+            flat = flat * sum->shape[d] + (sum->shape[d] == 1 ? 0 : index[4 - sum->ndim + d]);
+        add_to(sum, flat, get(r->dscores, n));
+    }
+    compare("dbias", p->o.bias->grad, sum, tolerance);
+    hd_release(sum);
+}
+
+static void compare_with_reference(problem *p, const reference *r, bool want_weights, double tolerance) {
+    hd_tensor *out = NULL, *weights = NULL;
+    p->o.want_weights = want_weights;
+    CHECK(!hd_attention(cx, p->q, p->k, p->v, &p->o, &out, &weights));
+    compare("out", out, r->out, tolerance);
+    if (want_weights) compare("weights", weights, r->weights, tolerance);
+    CHECK(!want_weights || !weights->requires_grad);
+    CHECK(!hd_backward_run(cx, out, p->g, false));
+    compare("dq", p->q->grad, r->dq, tolerance);
+    compare("dk", p->k->grad, r->dk, tolerance);
+    compare("dv", p->v->grad, r->dv, tolerance);
+    if (p->o.bias) compare_bias_gradient(p, r, tolerance);
+    hd_release(out);
+    hd_release(weights);
+    clear_grad(p->q);
+    clear_grad(p->k);
+    clear_grad(p->v);
+    if (p->o.bias) clear_grad(p->o.bias);
+}
+
+/* Whatever no query (or, of values and keys, none of the group) may see gets NaN or infinity. */
+static void poison(problem *p) {
+    for (int64_t b = 0; b < p->B; b++)
+        for (int64_t hk = 0; hk < p->Hk; hk++)
+            for (int64_t j = 0; j < p->S; j++) {
+                bool seen = false;
+                for (int64_t h = hk * (p->H / p->Hk); h < (hk + 1) * (p->H / p->Hk); h++)
+                    for (int64_t i = 0; i < p->L; i++) seen |= may_see(p, b, h, i, j);
+                for (int64_t d = 0; d < p->D && !seen; d++)
+                    set(p->k, at4(p->k, b, hk, j, d), pick(0, 1) ? NAN : INFINITY);
+                for (int64_t d = 0; d < p->Dv && !seen; d++)
+                    set(p->v, at4(p->v, b, hk, j, d), pick(0, 1) ? NAN : -INFINITY);
+            }
+    for (int64_t b = 0; b < p->B; b++)
+        for (int64_t h = 0; h < p->H; h++)
+            for (int64_t i = 0; i < p->L; i++) {
+                bool sees = false;
+                for (int64_t j = 0; j < p->S; j++) sees |= may_see(p, b, h, i, j);
+                for (int64_t d = 0; d < p->D && !sees; d++) set(p->q, at4(p->q, b, h, i, d), NAN);
+                for (int64_t d = 0; d < p->Dv && !sees; d++) set(p->g, at4(p->g, b, h, i, d), NAN);
+            }
+}
+
+static void test_against_the_formula(void) {
+    for (int n = 0; n < 60; n++) {
+        problem p = random_problem();
+        reference r = solve(&p);
+        if (n % 2) poison(&p);
+        compare_with_reference(&p, &r, n % 3 == 0, 1e-11);
+        problem f = problem_as(&p, HD_F32, n % 4 < 2);
+        compare_with_reference(&f, &r, n % 3 == 1, 2e-5);
+        drop_copy(&f);
+        drop_reference(&r);
+        drop_problem(&p);
+    }
+}
+
+/* A NaN that only later queries may see stays out of the earlier ones. */
+static void test_future_nan(void) {
+    hd_tensor *q = parameter(HD_F32, SHAPE(1, 1, 40, 8)), *k = parameter(HD_F32, SHAPE(1, 1, 40, 8));
+    hd_tensor *v = parameter(HD_F32, SHAPE(1, 1, 40, 8)), *out = NULL;
+    hd_attention_options o = {.causal = true};
+    for (int64_t d = 0; d < 8; d++) set(v, 30 * 8 + d, NAN);
+    CHECK(!hd_attention(cx, q, k, v, &o, &out, NULL));
+    for (int64_t i = 0; i < 40 * 8; i++) CHECK(isnan(get(out, i)) == (i >= 30 * 8));
+    hd_tensor *g = random_tensor(HD_F32, SHAPE(1, 1, 40, 8));
+    for (int64_t i = 30 * 8; i < 40 * 8; i++) set(g, i, 0);
+    CHECK(!hd_backward_run(cx, out, g, false));
+    for (int64_t i = 0; i < 30 * 8; i++) CHECK(isfinite(get(q->grad, i)));
+    hd_tensor *all[] = {q, k, v, out, g};
+    release_inputs(5, all);
+}
+
+/* ---- rows of CASES whose answers are known
+ * ------------------------------------------------------------------------ */
+
+static hd_tensor *zero_queries(int64_t B, int64_t H, int64_t L) {
+    return hd_tensor_zeros(cx, HD_F32, SHAPE(B, H, L, 1));
+}
+
+static hd_tensor *counted_values(int64_t H, int64_t S) {
+    hd_tensor *v = hd_tensor_new(cx, HD_F32, SHAPE(1, H, S, 1));
+    for (int64_t i = 0; i < H * S; i++) set(v, i, (double)(i % S + 1));
+    return v;
+}
+
+/* Uniform attention of L queries over the values 1..S. */
+static void expect_uniform(int64_t L, int64_t S, const hd_attention_options *o, const double *wanted) {
+    hd_tensor *q = zero_queries(1, 1, L), *k = zero_queries(1, 1, S), *v = counted_values(1, S), *out = NULL;
+    CHECK(!hd_attention(cx, q, k, v, o, &out, NULL));
+    for (int64_t i = 0; i < L; i++) CHECK(is_near(get(out, i), wanted[i], 1e-6));
+    hd_tensor *all[] = {q, k, v, out};
+    release_inputs(4, all);
+}
+
+static void test_causality_is_aligned_to_the_end(void) {
+    hd_attention_options o = {.causal = true};
+    expect_uniform(3, 3, &o, (double[]){1, 1.5, 2});
+    expect_uniform(2, 5, &o, (double[]){2.5, 3});
+    expect_uniform(5, 2, &o, (double[]){0, 0, 0, 1, 1.5});
+    expect_uniform(1, 8, &o, (double[]){4.5});
+}
+
+static void test_float_padding_is_the_bool_mask(void) {
+    hd_tensor *bias = hd_tensor_zeros(cx, HD_F32, SHAPE(1, 2)),
+              *mask = hd_tensor_zeros(cx, HD_BOOL, SHAPE(1, 2));
+    set(bias, 1, -INFINITY);
+    set(mask, 0, 1);
+    hd_attention_options added = {.bias = bias}, hidden = {.mask = mask};
+    expect_uniform(2, 2, &added, (double[]){1, 1});
+    expect_uniform(2, 2, &hidden, (double[]){1, 1});
+    hd_release(bias);
+    hd_release(mask);
+}
+
+static void test_empty_row(void) {
+    hd_tensor *mask = hd_tensor_zeros(cx, HD_BOOL, SHAPE(2, 2)), *q = parameter(HD_F64, SHAPE(1, 1, 2, 3));
+    hd_tensor *k = parameter(HD_F64, SHAPE(1, 1, 2, 3)), *v = parameter(HD_F64, SHAPE(1, 1, 2, 2)),
+              *out = NULL, *w = NULL;
+    for (int i = 0; i < 4; i++) set(v, i, i + 1);
+    set(mask, 0, 1);
+    hd_attention_options o = {.mask = mask, .want_weights = true};
+    CHECK(!hd_attention(cx, q, k, v, &o, &out, &w));
+    const double wanted[4] = {1, 2, 0, 0}, weights[4] = {1, 0, 0, 0};
+    for (int i = 0; i < 4; i++) CHECK(get(out, i) == wanted[i] && get(w, i) == weights[i]);
+    hd_tensor *g = random_tensor(HD_F64, SHAPE(1, 1, 2, 2));
+    CHECK(!hd_backward_run(cx, out, g, false));
+    for (int i = 0; i < 6; i++) CHECK(isfinite(get(q->grad, i)) && isfinite(get(k->grad, i)));
+    for (int i = 0; i < 4; i++) CHECK(isfinite(get(v->grad, i)));
+    hd_tensor *all[] = {mask, q, k, v, out, w, g};
+    release_inputs(7, all);
+}
+
+static void test_grouped_heads_are_not_tiled(void) {
+    hd_tensor *q = zero_queries(1, 4, 1), *k = zero_queries(1, 2, 1), *v = zero_queries(1, 2, 1), *out = NULL;
+    set(v, 1, 5);
+    hd_attention_options o = {0};
+    CHECK(!hd_attention(cx, q, k, v, &o, &out, NULL));
+    const double wanted[4] = {0, 0, 5, 5};
+    for (int h = 0; h < 4; h++) CHECK(get(out, h) == wanted[h]);
+    hd_tensor *all[] = {q, k, v, out};
+    release_inputs(4, all);
+}
+
+static void test_transposed_values(void) {
+    hd_tensor *q = zero_queries(1, 1, 1), *k = zero_queries(1, 1, 2),
+              *v = hd_tensor_new(cx, HD_F32, SHAPE(1, 1, 2, 2));
+    for (int i = 0; i < 4; i++) set(v, i, i + 1);
+    hd_tensor *t = hd_tensor_view(cx, v, 4, v->shape, (const int64_t[]){4, 4, 1, 2}, 0), *out = NULL;
+    hd_attention_options o = {0};
+    CHECK(!hd_attention(cx, q, k, t, &o, &out, NULL));
+    CHECK(get(out, 0) == 1.5 && get(out, 1) == 3.5);
+    hd_tensor *all[] = {q, k, v, t, out};
+    release_inputs(5, all);
+}
+
+static void expect_empty(int64_t B, int64_t L, int64_t S) {
+    hd_tensor *q = parameter(HD_F32, SHAPE(B, 2, L, 8)), *k = parameter(HD_F32, SHAPE(B, 2, S, 8));
+    hd_tensor *v = parameter(HD_F32, SHAPE(B, 2, S, 8)), *out = NULL;
+    hd_attention_options o = {.causal = true};
+    CHECK(!hd_attention(cx, q, k, v, &o, &out, NULL));
+    CHECK(out->shape[0] == B && out->shape[1] == 2 && out->shape[2] == L && out->shape[3] == 8);
+    for (int64_t i = 0; i < hd_numel(out); i++) CHECK(get(out, i) == 0);
+    hd_tensor *g = random_tensor(HD_F32, 4, out->shape);
+    CHECK(!hd_backward_run(cx, out, g, false));
+    for (int64_t i = 0; i < hd_numel(k); i++) CHECK(get(k->grad, i) == 0 && get(v->grad, i) == 0);
+    hd_tensor *all[] = {q, k, v, out, g};
+    release_inputs(5, all);
+}
+
+static void test_nothing_to_attend(void) {
+    expect_empty(0, 3, 4);
+    expect_empty(2, 0, 4);
+    expect_empty(2, 3, 0);
+}
+
+/* ---- dropout, and forms that must agree
+ * ---------------------------------------------------------------------------- */
+
+static hd_tensor *attend(hd_tensor *const *in, const void *arg) {
+    hd_tensor *out = NULL;
+    hd_attention_options o = *(const hd_attention_options *)arg;
+    o.bias = in[3];
+    return hd_attention(cx, in[0], in[1], in[2], &o, &out, NULL) ? NULL : out;
+}
+
+static void test_gradients(void) {
+    hd_tensor *in[] = {parameter(HD_F64, SHAPE(2, 4, 7, 5)), parameter(HD_F64, SHAPE(2, 2, 9, 5)),
+                       parameter(HD_F64, SHAPE(2, 2, 9, 3)), parameter(HD_F64, SHAPE(4, 1, 9))};
+    hd_attention_options o = {.causal = true, .dropout = 0.3, .softcap = 2};
+    check_gradients("attention", attend, 4, in, &o);
+    release_inputs(4, in);
+}
+
+static void test_dropout_of_everything(void) {
+    hd_tensor *in[] = {parameter(HD_F32, SHAPE(1, 1, 4, 8)), parameter(HD_F32, SHAPE(1, 1, 4, 8)),
+                       parameter(HD_F32, SHAPE(1, 1, 4, 8)), NULL};
+    hd_attention_options o = {.dropout = 1};
+    hd_tensor *out = attend(in, &o);
+    for (int i = 0; i < 32; i++) CHECK(get(out, i) == 0);
+    hd_release(out);
+    release_inputs(3, in);
+}
+
+static hd_tensor *packed_self(hd_tensor *const *in, const void *arg) {
+    hd_tensor *out = NULL;
+    return hd_attention_packed(cx, NULL, in[0], 2, arg, &out, NULL) ? NULL : out;
+}
+
+static hd_tensor *packed_cross(hd_tensor *const *in, const void *arg) {
+    hd_tensor *out = NULL;
+    return hd_attention_packed(cx, in[0], in[1], 2, arg, &out, NULL) ? NULL : out;
+}
+
+static void test_packed_forms(void) {
+    hd_attention_options o = {.causal = true, .dropout = 0.2};
+    hd_tensor *qkv = parameter(HD_F64, SHAPE(2, 6, 24)), *q = parameter(HD_F64, SHAPE(2, 4, 8));
+    hd_tensor *kv = parameter(HD_F64, SHAPE(2, 5, 16)), *cross[] = {q, kv};
+    check_gradients("packed self-attention", packed_self, 1, &qkv, &o);
+    check_gradients("packed cross-attention", packed_cross, 2, cross, &o);
+    hd_tensor *all[] = {qkv, q, kv};
+    release_inputs(3, all);
+}
+
+/* ---- threads, memory, misuse
+ * --------------------------------------------------------------------------------------- */
+
+static void run_f32(int threads, float *to) {
+    hd_ctx *outer = cx;
+    cx = new_context(threads);
+    noise = 5;
+    hd_tensor *in[] = {parameter(HD_F32, SHAPE(3, 8, 100, 32)), parameter(HD_F32, SHAPE(3, 4, 130, 32)),
+                       parameter(HD_F32, SHAPE(3, 4, 130, 32)), NULL};
+    hd_attention_options o = {.causal = true, .dropout = 0.1};
+    hd_tensor *out = attend(in, &o), *g = random_tensor(HD_F32, 4, out->shape);
+    CHECK(!hd_backward_run(cx, out, g, false));
+    int64_t n = 0;
+    for (int64_t i = 0; i < hd_numel(out); i++) to[n++] = (float)get(out, i);
+    for (int t = 0; t < 3; t++)
+        for (int64_t i = 0; i < hd_numel(in[t]); i++) to[n++] = (float)get(in[t]->grad, i);
+    release_inputs(3, in);
+    hd_release(out);
+    hd_release(g);
+    free_context(cx);
+    cx = outer;
+}
+
+static void test_threads_change_no_bit(void) {
+    size_t count = 2 * 3 * 8 * 100 * 32 + 2 * 3 * 4 * 130 * 32;
+    float *one = malloc(count * sizeof *one), *other = malloc(count * sizeof *other);
+    run_f32(1, one);
+    for (int threads = 2; threads <= 3; threads++) {
+        run_f32(threads, other);
+        CHECK(memcmp(one, other, count * sizeof *one) == 0);
+    }
+    free(one);
+    free(other);
+}
+
+static void test_failing_allocations(void) {
+    hd_tensor *bias = parameter(HD_F32, SHAPE(1, 1, 6)), *q = parameter(HD_F32, SHAPE(2, 2, 6, 8)), *out, *w;
+    hd_tensor *g = random_tensor(HD_F32, SHAPE(2, 2, 6, 8));
+    hd_attention_options o = {.bias = bias, .want_weights = true, .dropout = 0.5};
+    int64_t live = cx->account->live;
+    for (int64_t n = 1, done = 0; !done; n++) {
+        CHECK(n < 200);
+        out = w = NULL;
+        cx->account->fail_at = n;
+        hd_status status = hd_attention(cx, q, q, q, &o, &out, &w);
+        if (!status) status = hd_backward_run(cx, out, g, false);
+        done = cx->account->fail_at > 0;
+        cx->account->fail_at = 0;
+        CHECK(done ? status == HD_OK : status == HD_ENOMEM);
+        hd_release(out);
+        hd_release(w);
+        clear_grad(q);
+        clear_grad(bias);
+        CHECK(cx->account->live == live);
+    }
+    hd_tensor *all[] = {bias, q, g};
+    release_inputs(3, all);
+}
+
+static void expect_refused(hd_tensor *q, hd_tensor *k, hd_tensor *v, hd_attention_options o,
+                           const char *part) {
+    hd_tensor *out = NULL;
+    CHECK(hd_attention(cx, q, k, v, &o, &out, NULL) == HD_EARG);
+    if (!strstr(cx->error.message, part)) printf("%s\n", cx->error.message);
+    CHECK(strstr(cx->error.message, part) != NULL);
+}
+
+static void test_misuse(void) {
+    hd_tensor *q = random_tensor(HD_F32, SHAPE(2, 4, 3, 8)), *k = random_tensor(HD_F32, SHAPE(2, 3, 5, 8));
+    hd_tensor *d = random_tensor(HD_F64, SHAPE(2, 4, 3, 8)), *three = random_tensor(HD_F32, SHAPE(4, 3, 8));
+    expect_refused(three, q, q, (hd_attention_options){0}, "q: expected [B, H, L, D], got [4, 3, 8]");
+    expect_refused(q, k, k, (hd_attention_options){0}, "divides the 4 of q, got 3");
+    expect_refused(q, q, k, (hd_attention_options){0}, "v: expected [B, Hk, S, Dv]");
+    expect_refused(q, d, q, (hd_attention_options){0}, "k: expected f32, got f64");
+    expect_refused(q, q, q, (hd_attention_options){.mask = q}, "mask: expected bool or integers");
+    expect_refused(q, q, q, (hd_attention_options){.bias = d}, "bias: expected f32, got f64");
+    expect_refused(q, q, q, (hd_attention_options){.bias = k}, "broadcasts to [B, H, L, S] = [2, 4, 3, 3]");
+    expect_refused(q, q, q, (hd_attention_options){.dropout = 2}, "dropout: expected a probability");
+    expect_refused(q, q, q, (hd_attention_options){.key_lengths = q}, "key_lengths: expected i64");
+    hd_tensor *all[] = {q, k, d, three};
+    release_inputs(4, all);
+}
+
+int main(void) {
+    cx = new_context(2);
+    test_against_the_formula();
+    test_future_nan();
+    test_causality_is_aligned_to_the_end();
+    test_float_padding_is_the_bool_mask();
+    test_empty_row();
+    test_grouped_heads_are_not_tiled();
+    test_transposed_values();
+    test_nothing_to_attend();
+    test_gradients();
+    test_dropout_of_everything();
+    test_packed_forms();
+    test_threads_change_no_bit();
+    test_failing_allocations();
+    test_misuse();
+    CHECK(cx->account->live == 0);
+    free_context(cx);
+    return checks_done();
+}
