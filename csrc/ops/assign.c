@@ -1,0 +1,344 @@
+/* assign.c: x[...] = v as a node: the former x and v go in, x comes out. v is broadcast to the place and
+ * cast.
+ *
+ *     region: dx = g with the region set to 0,       dv = g's region, summed to v's shape
+ *     mask:   dx = g with the masked places set to 0, dv = g's masked places in order, summed to v's shape
+ *     index:  dx = g with the named rows set to 0,   dv = g's named rows, summed to v's shape; of rows named
+ * twice the last one counts, forward and backward
+ */
+#include <string.h>
+
+#include "ops/internal.h"
+#include "tensor/view.h"
+
+/* The value as it is written: without leading dimensions of size 1 beyond `ndim`. A header for reading alone.
+ */
+static hd_tensor without_leading_ones(const hd_tensor *v, int ndim) {
+    hd_tensor lean = *v;
+    while (lean.ndim > ndim && lean.shape[0] == 1) {
+        lean.ndim--;
+        memmove(lean.shape, lean.shape + 1, lean.ndim * sizeof *lean.shape);
+        memmove(lean.stride, lean.stride + 1, lean.ndim * sizeof *lean.stride);
+    }
+    return lean;
+}
+
+/* A node for x's new place in the graph when one is wanted; *node stays NULL otherwise. */
+static hd_status new_node(hd_ctx *cx, const hd_node_class *class, hd_tensor *x, hd_tensor *v,
+                          hd_node **node) {
+    hd_tensor *inputs[] = {x, v};
+    *node = NULL;
+    if (!hd_dtype_is_float((hd_dtype)x->dtype) || !hd_wants_grad(cx, 2, inputs)) return HD_OK;
+    *node = hd_node_new(cx, class, 2, inputs, 1);
+    return *node ? HD_OK : cx->error.status;
+}
+
+static hd_status finish(hd_tensor *x, hd_node *node, hd_status status) {
+    hd_wrote(x);
+    if (node && !status) hd_rebase(x, node);
+    if (node) hd_node_release_ref(node);
+    return status;
+}
+
+/* ---- a region
+ * -------------------------------------------------------------------------------------------------- */
+
+/* Where the region lies in a contiguous tensor of x's shape. */
+typedef struct region {
+    int ndim;
+    int64_t shape[HD_MAX_DIMS], stride[HD_MAX_DIMS], offset;
+} region;
+
+static hd_tensor *region_of(hd_ctx *cx, const hd_tensor *t, const region *r) {
+    return hd_tensor_view(cx, t, r->ndim, r->shape, r->stride, t->offset + r->offset);
+}
+
+static hd_status assign_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grads,
+                                 hd_tensor **grad_inputs) {
+    const region *r = node->payload;
+    if (!grads[0]) return HD_OK;
+    hd_tensor *dx = hd_clone(cx, grads[0]);
+    hd_tensor *place = dx ? region_of(cx, dx, r) : NULL;
+    if (place && hd_node_needs(node, 1)) { /* dv = g's region */
+        hd_tensor *dv = hd_grad_to_input(cx, node, 1, hd_clone(cx, place));
+        grad_inputs[1] = dv;
+    }
+    bool failed = !place || (hd_node_needs(node, 1) && !grad_inputs[1]);
+    const uint64_t zero = 0;
+    if (!failed && hd_node_needs(node, 0)) { /* dx = g with the region set to 0 */
+        failed = hd_fill_data(cx, place, &zero);
+        grad_inputs[0] = hd_retain(dx);
+    }
+    hd_release(place);
+    hd_release(dx);
+    return failed ? cx->error.status : HD_OK;
+}
+
+static void free_payload(hd_node *node) {
+    hd_free(node->account, node->payload);
+}
+
+static const hd_node_class assign_class = {"index assignment", assign_backward, free_payload};
+
+/* x's dimension with the largest stride that is not above `stride`: strides of a tensor that does not overlap
+ * itself are digits of its offsets. -1: none. */
+static int digit_for(const hd_tensor *x, int64_t stride) {
+    int best = -1;
+    for (int d = 0; d < x->ndim; d++)
+        if (x->shape[d] > 1 && x->stride[d] <= stride && (best < 0 || x->stride[d] > x->stride[best]))
+            best = d;
+    return best;
+}
+
+static void locate(const hd_tensor *x, const hd_tensor *place, region *r) {
+    int64_t dense[HD_MAX_DIMS];
+    hd_contiguous_strides(x->ndim, x->shape, dense);
+    r->ndim = place->ndim;
+    memcpy(r->shape, place->shape, sizeof r->shape);
+    for (int d = 0; d < place->ndim; d++) {
+        int digit = digit_for(x, place->stride[d]);
+        r->stride[d] =
+            place->shape[d] > 1 && digit >= 0 ? place->stride[d] / x->stride[digit] * dense[digit] : 1;
+    }
+    r->offset = 0;
+    if (hd_numel(place) == 0) return;
+    int64_t rest = place->offset - x->offset;
+    for (int digit; rest > 0 && (digit = digit_for(x, rest)) >= 0; rest %= x->stride[digit])
+        r->offset += rest / x->stride[digit] * dense[digit];
+}
+
+hd_status hd_assign_(hd_ctx *cx, hd_tensor *x, hd_tensor *place, hd_tensor *v) {
+    hd_tensor value = without_leading_ones(v, place->ndim);
+    hd_node *node;
+    if (hd_check_inplace(cx, "index assignment", x) || hd_check_broadcasts_to(cx, "value", &value, place) ||
+        new_node(cx, &assign_class, x, v, &node))
+        return cx->error.status;
+    if (node) {
+        node->payload = hd_alloc(cx, sizeof(region));
+        if (!node->payload) {
+            hd_node_release_ref(node);
+            return cx->error.status;
+        }
+        locate(x, place, node->payload);
+    }
+    return finish(x, node, hd_copy_data(cx, place, &value));
+}
+
+/* ---- a mask
+ * ------------------------------------------------------------------------------------------------------ */
+
+/* The mask covers x's leading dimensions: with ones for the others it broadcasts to x. */
+static hd_tensor *mask_over(hd_ctx *cx, const hd_tensor *x, hd_tensor *mask) {
+    bool fits = mask->dtype == HD_BOOL && mask->ndim <= x->ndim;
+    for (int d = 0; fits && d < mask->ndim; d++) fits = mask->shape[d] == x->shape[d];
+    if (!fits) {
+        char got[HD_SHAPE_TEXT], of[HD_SHAPE_TEXT];
+        return hd_fail_null(cx, HD_EARG, "mask: expected bool with the leading sizes of %s, got %s %s",
+                            hd_tensor_shape_text(x, of), hd_dtype_name((hd_dtype)mask->dtype),
+                            hd_tensor_shape_text(mask, got));
+    }
+    int64_t shape[HD_MAX_DIMS];
+    for (int d = 0; d < x->ndim; d++) shape[d] = d < mask->ndim ? mask->shape[d] : 1;
+    hd_tensor *dense = hd_dense(cx, mask, HD_BOOL);
+    hd_tensor *own = dense && hd_shares_memory(dense, x) ? hd_clone(cx, dense)
+                     : dense                             ? hd_retain(dense)
+                                                         : NULL;
+    bool possible;
+    hd_tensor *over = own ? hd_view_reshape(cx, own, x->ndim, shape, &possible) : NULL;
+    hd_release(dense);
+    hd_release(own);
+    return over;
+}
+
+/* What the masked places of a tensor like x are as a tensor: [count, sizes that the mask leaves]. */
+static int picked_shape(const hd_tensor *x, int mask_ndim, int64_t count, int64_t shape[HD_MAX_DIMS]) {
+    int ndim = 0;
+    shape[ndim++] = count;
+    for (int d = mask_ndim; d < x->ndim; d++) shape[ndim++] = x->shape[d];
+    return ndim;
+}
+
+typedef struct mask_params {
+    int mask_ndim;
+    int64_t count;
+} mask_params;
+
+static hd_status assign_mask_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grads,
+                                      hd_tensor **grad_inputs) {
+    hd_tensor *g = grads[0];
+    if (!g) return HD_OK;
+    const mask_params *p = (const mask_params *)node->params;
+    hd_tensor *mask = hd_node_saved(cx, node, 0);
+    if (!mask) return cx->error.status;
+    if (hd_node_needs(node, 0)) { /* dx = g with the masked places set to 0 */
+        grad_inputs[0] = hd_masked_fill(cx, g, mask, hd_scalar_i(0));
+        if (!grad_inputs[0]) return cx->error.status;
+    }
+    if (hd_node_needs(node, 1)) { /* dv = g's masked places in order */
+        int64_t shape[HD_MAX_DIMS];
+        int ndim = picked_shape(g, p->mask_ndim, p->count, shape);
+        hd_tensor *flat = hd_masked_select(cx, g, mask);
+        hd_tensor *rows = flat ? hd_reshape(cx, flat, ndim, shape) : NULL;
+        hd_release(flat);
+        grad_inputs[1] = hd_grad_to_input(cx, node, 1, rows);
+        if (!grad_inputs[1]) return cx->error.status;
+    }
+    return HD_OK;
+}
+static const hd_node_class assign_mask_class = {"mask assignment", assign_mask_backward, NULL};
+
+static int64_t count_true(const hd_tensor *mask) {
+    const uint8_t *m = hd_data(mask);
+    int64_t n = hd_numel(mask), count = 0;
+    for (int64_t i = 0; i < n; i++) count += m[i] != 0;
+    return count;
+}
+
+/* rows: contiguous [count, ...], of x's dtype. x is written through a contiguous copy when it is not. */
+static hd_status write_masked(hd_ctx *cx, hd_tensor *x, const hd_tensor *mask, const hd_tensor *rows) {
+    hd_tensor *dense = hd_dense(cx, x, (hd_dtype)x->dtype);
+    if (!dense) return cx->error.status;
+    int64_t places = hd_numel(mask);
+    size_t bytes = places ? (size_t)(hd_numel(x) / places) * hd_dtype_size((hd_dtype)x->dtype) : 0;
+    const uint8_t *m = hd_data(mask);
+    const char *from = hd_data(rows);
+    for (int64_t i = 0; i < places; i++) {
+        if (!m[i]) continue;
+        memcpy((char *)hd_data(dense) + (size_t)i * bytes, from, bytes);
+        from += bytes;
+    }
+    hd_status status = dense == x ? HD_OK : hd_apply_copy(cx, x, dense);
+    hd_release(dense);
+    return status;
+}
+
+/* v as contiguous memory of its own: `shape`, of dtype. */
+static hd_tensor *rows_from(hd_ctx *cx, const hd_tensor *v, hd_dtype dtype, int ndim, const int64_t *shape) {
+    hd_tensor *rows = hd_tensor_new(cx, dtype, ndim, shape);
+    if (rows && (hd_check_broadcasts_to(cx, "value", v, rows) || hd_apply_copy(cx, rows, v))) {
+        hd_release(rows);
+        return NULL;
+    }
+    return rows;
+}
+
+hd_status hd_assign_mask_(hd_ctx *cx, hd_tensor *x, hd_tensor *mask, hd_tensor *v) {
+    hd_node *node = NULL;
+    if (hd_check_inplace(cx, "mask assignment", x)) return cx->error.status;
+    hd_tensor *over = mask_over(cx, x, mask);
+    if (!over) return cx->error.status;
+    mask_params p = {mask->ndim, count_true(over)};
+    int64_t shape[HD_MAX_DIMS];
+    int ndim = picked_shape(x, mask->ndim, p.count, shape);
+    hd_tensor value = without_leading_ones(v, ndim);
+    hd_tensor *rows = rows_from(cx, &value, (hd_dtype)x->dtype, ndim, shape);
+    hd_status status = rows ? new_node(cx, &assign_mask_class, x, v, &node) : cx->error.status;
+    if (!status && node) {
+        memcpy(node->params, &p, sizeof p);
+        status = hd_node_save(cx, node, 0, over);
+    }
+    if (!status)
+        status = finish(x, node, write_masked(cx, x, over, rows));
+    else if (node)
+        hd_node_release_ref(node);
+    hd_release(rows);
+    hd_release(over);
+    return status;
+}
+
+/* ---- rows by index
+ * -------------------------------------------------------------------------------------------------- */
+
+/* Row `at` of dimension 0. A header for a copy alone. */
+static hd_tensor row_of(const hd_tensor *t, int64_t at) {
+    hd_tensor row = *t;
+    row.offset += at * t->stride[0];
+    row.ndim--;
+    memmove(row.shape, row.shape + 1, row.ndim * sizeof *row.shape);
+    memmove(row.stride, row.stride + 1, row.ndim * sizeof *row.stride);
+    return row;
+}
+
+/* dv: g's named rows, 0 for those that a later one of the same name has overwritten. */
+static hd_tensor *rows_that_count(hd_ctx *cx, hd_tensor *g, hd_tensor *index) {
+    hd_tensor *rows = hd_index_select(cx, g, 0, index);
+    uint8_t *seen = rows ? hd_alloc_zeroed(cx, (size_t)g->shape[0]) : NULL;
+    if (!seen) {
+        hd_release(rows);
+        return NULL;
+    }
+    const int64_t *v = hd_data(index);
+    int64_t n = hd_numel(index);
+    size_t bytes = n ? (size_t)(hd_numel(rows) / n) * hd_dtype_size((hd_dtype)rows->dtype) : 0;
+    for (int64_t i = n - 1; i >= 0; i--) {
+        if (seen[v[i] - 1]) memset((char *)hd_data(rows) + (size_t)i * bytes, 0, bytes);
+        seen[v[i] - 1] = 1;
+    }
+    hd_free(cx->account, seen);
+    return rows;
+}
+
+static hd_status assign_index_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grads,
+                                       hd_tensor **grad_inputs) {
+    hd_tensor *g = grads[0];
+    if (!g) return HD_OK;
+    hd_tensor *index = hd_node_saved(cx, node, 0);
+    if (!index) return cx->error.status;
+    if (hd_node_needs(node, 0)) { /* dx = g with the named rows set to 0 */
+        hd_tensor *dx = hd_clone(cx, g);
+        if (!dx) return cx->error.status;
+        grad_inputs[0] = dx;
+        const int64_t *v = hd_data(index);
+        int64_t n = hd_numel(index);
+        size_t bytes = n ? (size_t)(hd_numel(dx) / dx->shape[0]) * hd_dtype_size((hd_dtype)dx->dtype) : 0;
+        for (int64_t i = 0; i < n; i++) memset((char *)hd_data(dx) + (size_t)(v[i] - 1) * bytes, 0, bytes);
+    }
+    if (hd_node_needs(node, 1)) { /* dv = g's named rows */
+        grad_inputs[1] = hd_grad_to_input(cx, node, 1, rows_that_count(cx, g, index));
+        if (!grad_inputs[1]) return cx->error.status;
+    }
+    return HD_OK;
+}
+static const hd_node_class assign_index_class = {"index assignment", assign_index_backward, NULL};
+
+static hd_status write_rows(hd_ctx *cx, const hd_tensor *x, const hd_tensor *index, hd_tensor *rows) {
+    const int64_t *v = hd_data(index);
+    int64_t n = hd_numel(index);
+    hd_tensor flat = *rows; /* [n, ...] */
+    int own = x->ndim - 1;
+    flat.ndim = (uint8_t)(own + 1);
+    flat.shape[0] = n;
+    for (int d = 0; d < own; d++) flat.shape[d + 1] = x->shape[d + 1];
+    hd_contiguous_strides(flat.ndim, flat.shape, flat.stride);
+    for (int64_t i = 0; i < n; i++) {
+        hd_tensor to = row_of(x, v[i] - 1), from = row_of(&flat, i);
+        if (hd_apply_copy(cx, &to, &from)) return cx->error.status;
+    }
+    return HD_OK;
+}
+
+hd_status hd_assign_index_(hd_ctx *cx, hd_tensor *x, hd_tensor *index, hd_tensor *v) {
+    hd_node *node = NULL;
+    if (hd_check_inplace(cx, "index assignment", x)) return cx->error.status;
+    if (x->ndim == 0 || index->dtype != HD_I64 || index->ndim + x->ndim - 1 > HD_MAX_DIMS)
+        return hd_fail(cx, HD_EARG,
+                       "index: expected an i64 tensor that names rows of the first dimension, got %s",
+                       hd_dtype_name((hd_dtype)index->dtype));
+    int64_t shape[HD_MAX_DIMS];
+    int ndim = 0;
+    for (int d = 0; d < index->ndim; d++) shape[ndim++] = index->shape[d];
+    for (int d = 1; d < x->ndim; d++) shape[ndim++] = x->shape[d];
+    hd_tensor value = without_leading_ones(v, ndim);
+    hd_tensor *dense = hd_shares_memory(index, x) ? hd_clone(cx, index) : hd_dense(cx, index, HD_I64);
+    hd_status status = dense ? hd_check_index(cx, dense, x->shape[0]) : cx->error.status;
+    hd_tensor *rows = status ? NULL : rows_from(cx, &value, (hd_dtype)x->dtype, ndim, shape);
+    if (!status) status = rows ? new_node(cx, &assign_index_class, x, v, &node) : cx->error.status;
+    if (!status && node) status = hd_node_save(cx, node, 0, dense);
+    if (!status)
+        status = finish(x, node, write_rows(cx, x, dense, rows));
+    else if (node)
+        hd_node_release_ref(node);
+    hd_release(rows);
+    hd_release(dense);
+    return status;
+}

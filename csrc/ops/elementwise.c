@@ -1,0 +1,400 @@
+/* elementwise.c: walking several strided operands in step. */
+#include "ops/elementwise.h"
+
+#include <string.h>
+
+#include "base/parallel.h"
+
+/* A tile of a transposed walk: input lines stay in the first cache while they are used across. */
+#define TILE_ROWS 32
+#define TILE_COLS 64
+
+/* An inner dimension shorter than this is exchanged for a longer one: a call a run costs more than strides.
+ */
+#define SHORT_RUN 16
+
+void hd_walk_begin(hd_walk *w, int ndim, const int64_t *shape) {
+    w->operands = 0;
+    w->ndim = ndim;
+    memcpy(w->shape, shape, (size_t)ndim * sizeof *shape);
+    w->grain = 0;
+    w->max_run = 0;
+    w->tile = NULL;
+    w->arg = NULL;
+}
+
+void hd_walk_add(hd_walk *w, const hd_tensor *t) {
+    int i = w->operands++;
+    hd_broadcast_strides(t, w->ndim, w->shape, w->stride[i]);
+    w->size[i] = hd_dtype_size((hd_dtype)t->dtype);
+    w->data[i] = hd_data(t);
+}
+
+void hd_walk_add_raw(hd_walk *w, void *data, size_t size, const int64_t *stride) {
+    int i = w->operands++;
+    size_t bytes = (size_t)w->ndim * sizeof *stride;
+    if (stride)
+        memcpy(w->stride[i], stride, bytes);
+    else
+        memset(w->stride[i], 0, bytes);
+    w->size[i] = size;
+    w->data[i] = data;
+}
+
+/* ---- preparing: fewer dimensions, longer runs -------------------------------------------------------------
+ */
+
+static void swap_dims(hd_walk *w, int d, int e) {
+    int64_t t = w->shape[d];
+    w->shape[d] = w->shape[e], w->shape[e] = t;
+    for (int i = 0; i < w->operands; i++) {
+        t = w->stride[i][d];
+        w->stride[i][d] = w->stride[i][e], w->stride[i][e] = t;
+    }
+}
+
+static int64_t magnitude(int64_t v) {
+    return v < 0 ? -v : v;
+}
+
+static void drop_unit_dims(hd_walk *w) {
+    int kept = 0;
+    for (int d = 0; d < w->ndim; d++) {
+        if (w->shape[d] == 1) continue;
+        if (kept != d) swap_dims(w, kept, d);
+        kept++;
+    }
+    w->ndim = kept;
+}
+
+/* Stable insertion sort: the output's largest stride outermost. */
+static void follow_output(hd_walk *w) {
+    for (int d = 1; d < w->ndim; d++)
+        for (int e = d; e > 0 && magnitude(w->stride[0][e - 1]) < magnitude(w->stride[0][e]); e--)
+            swap_dims(w, e - 1, e);
+}
+
+static bool joins(const hd_walk *w, int outer, int inner) {
+    for (int i = 0; i < w->operands; i++)
+        if (w->stride[i][outer] != w->stride[i][inner] * w->shape[inner]) return false;
+    return true;
+}
+
+static void coalesce(hd_walk *w) {
+    int last = 0;
+    for (int d = 1; d < w->ndim; d++) {
+        if (joins(w, last, d)) {
+            w->shape[last] *= w->shape[d];
+            for (int i = 0; i < w->operands; i++) w->stride[i][last] = w->stride[i][d];
+        } else {
+            last++;
+            if (last != d) swap_dims(w, last, d);
+        }
+    }
+    w->ndim = last + 1;
+}
+
+static void lengthen_runs(hd_walk *w) {
+    int inner = w->ndim - 1;
+    if (w->shape[inner] >= SHORT_RUN) return;
+    int longest = inner;
+    for (int d = 0; d < inner; d++)
+        if (w->shape[d] > 4 * w->shape[longest]) longest = d;
+    if (longest != inner) swap_dims(w, longest, inner);
+}
+
+/* The dimension along which some operand is dense that the inner dimension takes in strides; -1: none. */
+static int crossing_dim(const hd_walk *w) {
+    int inner = w->ndim - 1;
+    if (w->shape[inner] < 4) return -1;
+    for (int i = 1; i < w->operands; i++) {
+        if (magnitude(w->stride[i][inner]) <= 1) continue;
+        for (int d = 0; d < inner; d++)
+            if (magnitude(w->stride[i][d]) == 1 && w->shape[d] >= 4) return d;
+    }
+    return -1;
+}
+
+/* ---- walking in runs
+ * ------------------------------------------------------------------------------------------ */
+
+typedef struct cursor {
+    int64_t index[HD_MAX_DIMS];
+    char *p[HD_MAX_OPERANDS];
+    int64_t step[HD_MAX_OPERANDS]; /* the inner stride in elements */
+} cursor;
+
+static void advance(const hd_walk *w, cursor *c, int d, int64_t by) {
+    c->index[d] += by;
+    for (int i = 0; i < w->operands; i++) c->p[i] += by * w->stride[i][d] * (int64_t)w->size[i];
+}
+
+/* The cursor at linear position `at` over the first ndim dimensions. */
+static void seek(const hd_walk *w, cursor *c, int ndim, int64_t at) {
+    for (int i = 0; i < w->operands; i++) {
+        c->p[i] = w->data[i];
+        c->step[i] = w->stride[i][w->ndim - 1];
+    }
+    for (int d = ndim - 1; d >= 0; d--) {
+        c->index[d] = 0;
+        if (at) advance(w, c, d, at % w->shape[d]);
+        at /= w->shape[d];
+    }
+}
+
+/* After dimension d has run full: the next position of the outer ones. */
+static void carry(const hd_walk *w, cursor *c, int d) {
+    while (d > 0 && c->index[d] == w->shape[d]) {
+        advance(w, c, d, -w->shape[d]);
+        advance(w, c, --d, 1);
+    }
+}
+
+static void walk_range(void *arg, int64_t first, int64_t last, int worker) {
+    (void)worker;
+    const hd_walk *w = arg;
+    int inner = w->ndim - 1;
+    cursor c;
+    seek(w, &c, w->ndim, first);
+    for (;;) {
+        int64_t n = w->shape[inner] - c.index[inner];
+        if (n > last - first) n = last - first;
+        if (w->max_run && n > w->max_run) n = w->max_run;
+        w->run(w->arg, n, c.p, c.step);
+        first += n;
+        if (first >= last) return;
+        advance(w, &c, inner, n);
+        carry(w, &c, inner);
+    }
+}
+
+/* ---- walking in tiles: the last two dimensions are rows and columns
+ * ------------------------------------------- */
+
+static void walk_tile(const hd_walk *w, cursor *c, int64_t row, int64_t col) {
+    int r = w->ndim - 2, inner = w->ndim - 1;
+    int64_t rows = w->shape[r] - row, n = w->shape[inner] - col;
+    if (rows > TILE_ROWS) rows = TILE_ROWS;
+    if (n > TILE_COLS) n = TILE_COLS;
+    c->index[r] = c->index[inner] = 0;
+    advance(w, c, r, row);
+    advance(w, c, inner, col);
+    if (w->tile) {
+        int64_t row_step[HD_MAX_OPERANDS];
+        for (int i = 0; i < w->operands; i++) row_step[i] = w->stride[i][r];
+        w->tile(w->arg, rows, n, c->p, row_step, c->step);
+    } else {
+        for (int64_t k = 0; k < rows; k++) {
+            w->run(w->arg, n, c->p, c->step);
+            advance(w, c, r, 1);
+        }
+        advance(w, c, r, -rows);
+    }
+    advance(w, c, inner, -col);
+    advance(w, c, r, -row);
+}
+
+static int64_t tiles_down(const hd_walk *w) {
+    return (w->shape[w->ndim - 2] + TILE_ROWS - 1) / TILE_ROWS;
+}
+static int64_t tiles_across(const hd_walk *w) {
+    return (w->shape[w->ndim - 1] + TILE_COLS - 1) / TILE_COLS;
+}
+
+static void walk_tiles(void *arg, int64_t first, int64_t last, int worker) {
+    (void)worker;
+    const hd_walk *w = arg;
+    int64_t down = tiles_down(w), across = tiles_across(w);
+    cursor c;
+    for (int64_t t = first; t < last; t++) {
+        if (t == first || t % (down * across) == 0) seek(w, &c, w->ndim - 2, t / (down * across));
+        walk_tile(w, &c, t / across % down * TILE_ROWS, t % across * TILE_COLS);
+    }
+}
+
+static int64_t walk_size(const hd_walk *w) {
+    int64_t n = 1;
+    for (int d = 0; d < w->ndim; d++) n *= w->shape[d];
+    return n;
+}
+
+hd_status hd_walk_run(hd_ctx *cx, hd_walk *w) {
+    int64_t total = walk_size(w);
+    if (total == 0) return HD_OK;
+    drop_unit_dims(w);
+    if (w->ndim == 0) {
+        w->ndim = 1;
+        w->shape[0] = 1;
+        for (int i = 0; i < w->operands; i++) w->stride[i][0] = 0;
+    }
+    if (w->ndim > 1) {
+        follow_output(w);
+        coalesce(w);
+    }
+    int64_t grain = w->grain ? w->grain : HD_GRAIN_LIGHT;
+    int crossing = w->ndim > 1 ? crossing_dim(w) : -1;
+    if (crossing >= 0) {
+        for (int d = crossing; d < w->ndim - 2; d++) swap_dims(w, d, d + 1);
+        int64_t tiles =
+            total / (w->shape[w->ndim - 1] * w->shape[w->ndim - 2]) * tiles_down(w) * tiles_across(w);
+        int64_t per_task = grain / (TILE_ROWS * TILE_COLS);
+        if (tiles > per_task) return hd_parallel_ranges(cx, tiles, per_task, walk_tiles, w);
+        walk_tiles(w, 0, tiles, 0);
+        return HD_OK;
+    }
+    if (w->ndim > 1) lengthen_runs(w);
+    if (total > grain) return hd_parallel_ranges(cx, total, grain, walk_range, w);
+    walk_range(w, 0, total, 0);
+    return HD_OK;
+}
+
+/* ---- the usual walks
+ * ----------------------------------------------------------------------------------------------- */
+
+static void run_unary(const void *arg, int64_t n, char *const *p, const int64_t *s) {
+    (*(const hd_unary_fn *)arg)(n, p[1], s[1], p[0], s[0]);
+}
+
+static void run_binary(const void *arg, int64_t n, char *const *p, const int64_t *s) {
+    (*(const hd_binary_fn *)arg)(n, p[1], s[1], p[2], s[2], p[0], s[0]);
+}
+
+static bool is_small_and_dense(const hd_tensor *y, int64_t grain, int64_t *n) {
+    *n = hd_numel(y);
+    return *n <= grain && hd_is_contiguous(y);
+}
+
+static bool is_dense_like(const hd_tensor *x, const hd_tensor *y) {
+    return hd_same_shape(x, y) && hd_is_contiguous(x);
+}
+
+hd_status hd_apply_unary(hd_ctx *cx, hd_unary_fn f, int64_t grain, hd_tensor *y, const hd_tensor *x) {
+    int64_t n;
+    if (is_small_and_dense(y, grain, &n) && is_dense_like(x, y)) {
+        f(n, hd_data(x), 1, hd_data(y), 1);
+        return HD_OK;
+    }
+    hd_walk w;
+    hd_walk_begin(&w, y->ndim, y->shape);
+    hd_walk_add(&w, y);
+    hd_walk_add(&w, x);
+    w.grain = grain;
+    w.run = run_unary;
+    w.arg = &f;
+    return hd_walk_run(cx, &w);
+}
+
+hd_status hd_apply_binary(hd_ctx *cx, hd_binary_fn f, int64_t grain, hd_tensor *y, const hd_tensor *a,
+                          const hd_tensor *b) {
+    int64_t n;
+    if (is_small_and_dense(y, grain, &n) && is_dense_like(a, y) && is_dense_like(b, y)) {
+        f(n, hd_data(a), 1, hd_data(b), 1, hd_data(y), 1);
+        return HD_OK;
+    }
+    hd_walk w;
+    hd_walk_begin(&w, y->ndim, y->shape);
+    hd_walk_add(&w, y);
+    hd_walk_add(&w, a);
+    hd_walk_add(&w, b);
+    w.grain = grain;
+    w.run = run_binary;
+    w.arg = &f;
+    return hd_walk_run(cx, &w);
+}
+
+hd_status hd_apply_scalar(hd_ctx *cx, hd_binary_fn f, int64_t grain, hd_tensor *y, const hd_tensor *x,
+                          const void *s, bool scalar_first) {
+    int64_t n;
+    if (is_small_and_dense(y, grain, &n) && is_dense_like(x, y)) {
+        if (scalar_first)
+            f(n, s, 0, hd_data(x), 1, hd_data(y), 1);
+        else
+            f(n, hd_data(x), 1, s, 0, hd_data(y), 1);
+        return HD_OK;
+    }
+    hd_walk w;
+    hd_walk_begin(&w, y->ndim, y->shape);
+    hd_walk_add(&w, y);
+    if (scalar_first) hd_walk_add_raw(&w, (void *)s, hd_dtype_size((hd_dtype)x->dtype), NULL);
+    hd_walk_add(&w, x);
+    if (!scalar_first) hd_walk_add_raw(&w, (void *)s, hd_dtype_size((hd_dtype)x->dtype), NULL);
+    w.grain = grain;
+    w.run = run_binary;
+    w.arg = &f;
+    return hd_walk_run(cx, &w);
+}
+
+/* ---- copies: by element size, whatever the dtype
+ * ------------------------------------------------------------------ */
+
+#define COPY_OF(name, type)                                                                                  \
+    static void run_copy_##name(const void *arg, int64_t n, char *const *p, const int64_t *s) {              \
+        (void)arg;                                                                                           \
+        type *y = (type *)p[0];                                                                              \
+        const type *x = (const type *)p[1];                                                                  \
+        if (s[0] == 1 && s[1] == 1) {                                                                        \
+            memcpy(y, x, (size_t)n * sizeof *y);                                                             \
+        } else if (s[0] == 1 && s[1] == 0) {                                                                 \
+            type v = *x;                                                                                     \
+            for (int64_t i = 0; i < n; i++) y[i] = v;                                                        \
+        } else {                                                                                             \
+            for (int64_t i = 0; i < n; i++) y[i * s[0]] = x[i * s[1]];                                       \
+        }                                                                                                    \
+    }                                                                                                        \
+    /* The usual tile of a transpose (y dense along a run, x dense across runs), in squares that fit         \
+     * registers. */                                                                                         \
+    static void tile_copy_##name(const void *arg, int64_t rows, int64_t n, char *const *p,                   \
+                                 const int64_t *rs, const int64_t *s) {                                      \
+        type *y = (type *)p[0];                                                                              \
+        const type *x = (const type *)p[1];                                                                  \
+        int64_t r = 0;                                                                                       \
+        if (s[0] == 1 && rs[1] == 1) {                                                                       \
+            for (; r + 8 <= rows; r += 8) {                                                                  \
+                int64_t i = 0;                                                                               \
+                for (; i + 8 <= n; i += 8) {                                                                 \
+                    type square[8][8];                                                                       \
+                    for (int a = 0; a < 8; a++)                                                              \
+                        for (int b = 0; b < 8; b++) square[b][a] = x[(i + a) * s[1] + r + b];                \
+                    for (int b = 0; b < 8; b++)                                                              \
+                        memcpy(y + (r + b) * rs[0] + i, square[b], sizeof square[b]);                        \
+                }                                                                                            \
+                for (; i < n; i++)                                                                           \
+                    for (int b = 0; b < 8; b++) y[(r + b) * rs[0] + i] = x[i * s[1] + r + b];                \
+            }                                                                                                \
+        }                                                                                                    \
+        for (; r < rows; r++) {                                                                              \
+            char *q[2] = {(char *)(y + r * rs[0]), (char *)(x + r * rs[1])};                                 \
+            run_copy_##name(arg, n, q, s);                                                                   \
+        }                                                                                                    \
+    }
+
+COPY_OF(1, uint8_t)
+COPY_OF(2, uint16_t)
+COPY_OF(4, uint32_t)
+COPY_OF(8, uint64_t)
+
+static void set_copy(hd_walk *w, size_t size) {
+    switch (size) {
+    case 1: w->run = run_copy_1, w->tile = tile_copy_1; break;
+    case 2: w->run = run_copy_2, w->tile = tile_copy_2; break;
+    case 4: w->run = run_copy_4, w->tile = tile_copy_4; break;
+    default: w->run = run_copy_8, w->tile = tile_copy_8;
+    }
+}
+
+hd_status hd_apply_copy(hd_ctx *cx, hd_tensor *y, const hd_tensor *source) {
+    hd_dtype from = (hd_dtype)source->dtype, to = (hd_dtype)y->dtype;
+    if (from != to) {
+        hd_unary_fn cast = cx->kernels->cast[from][to];
+        if (!cast)
+            return hd_fail(cx, HD_EARG, "dtype: expected one of bool, i64, f32, f64, got %s",
+                           hd_dtype_name(hd_dtype_computes(from) ? to : from));
+        return hd_apply_unary(cx, cast, HD_GRAIN_LIGHT, y, source);
+    }
+    hd_walk w;
+    hd_walk_begin(&w, y->ndim, y->shape);
+    hd_walk_add(&w, y);
+    hd_walk_add(&w, source);
+    set_copy(&w, hd_dtype_size(to));
+    return hd_walk_run(cx, &w);
+}

@@ -1,0 +1,343 @@
+/* index.c: reading and counting by index tensors and masks. assign.c writes by them.
+ *
+ *     index_select: y[.., p, ..] = x[.., index[p], ..]  ->  dx[.., index[p], ..] += g[.., p, ..]
+ *     gather:       y[p] = x[.., index[p], ..]          ->  dx[.., index[p], ..] += g[p]
+ *     masked_select: y = x where mask, in order         ->  dx = g back in its places, 0 elsewhere
+ *
+ * Sums run in the order of the index, whatever the number of threads.
+ */
+#include <string.h>
+
+#include "base/parallel.h"
+#include "ops/internal.h"
+#include "tensor/view.h"
+
+/* Elements a task copies or adds. */
+#define GRAIN 32768
+
+hd_lines hd_lines_of(const hd_tensor *x, int dim) {
+    hd_lines l = {1, x->ndim ? x->shape[dim] : 1, 1};
+    for (int d = 0; d < dim; d++) l.outer *= x->shape[d];
+    for (int d = dim + 1; d < x->ndim; d++) l.inner *= x->shape[d];
+    return l;
+}
+
+/* ---- checks
+ * ------------------------------------------------------------------------------------------------------- */
+
+hd_status hd_check_index(hd_ctx *cx, const hd_tensor *index, int64_t size) {
+    const int64_t *v = hd_data(index);
+    int64_t n = hd_numel(index);
+    for (int64_t i = 0; i < n; i++)
+        if (v[i] < 1 || v[i] > size)
+            return hd_fail(cx, HD_EARG, "index: expected values in 1..%lld, got %lld at position %lld",
+                           (long long)size, (long long)v[i], (long long)i + 1);
+    return HD_OK;
+}
+
+/* index, contiguous and checked; a new reference. */
+static hd_tensor *checked_index(hd_ctx *cx, hd_tensor *index, int64_t size) {
+    if (index->dtype != HD_I64)
+        return hd_fail_null(cx, HD_EARG, "index: expected i64 (heed.ids, or dtype = \"i64\"), got %s",
+                            hd_dtype_name((hd_dtype)index->dtype));
+    hd_tensor *dense = hd_dense(cx, index, HD_I64);
+    if (dense && hd_check_index(cx, dense, size)) {
+        hd_release(dense);
+        return NULL;
+    }
+    return dense;
+}
+
+/* ---- index_select
+ * ---------------------------------------------------------------------------------------------------- */
+
+typedef struct select_loop {
+    char *y;       /* [outer][count][inner] */
+    const char *x; /* [outer][size][inner] */
+    const int64_t *index;
+    int64_t count;
+    hd_lines lines;
+    size_t size;
+    void (*accumulate)(int64_t n, const void *x, void *y);
+    int64_t block, blocks; /* of columns, backward */
+} select_loop;
+
+static void copy_lines(void *arg, int64_t first, int64_t last, int worker) {
+    (void)worker;
+    const select_loop *l = arg;
+    size_t bytes = (size_t)l->lines.inner * l->size;
+    for (int64_t i = first; i < last; i++) {
+        int64_t from = i / l->count * l->lines.size + l->index[i % l->count] - 1;
+        memcpy(l->y + (size_t)i * bytes, l->x + (size_t)from * bytes, bytes);
+    }
+}
+
+/* Task: one outer position, one block of columns; all of the index in order. */
+static void add_lines(void *arg, int64_t task, int worker) {
+    (void)worker;
+    const select_loop *l = arg;
+    int64_t outer = task / l->blocks, col = task % l->blocks * l->block;
+    int64_t n = l->lines.inner - col < l->block ? l->lines.inner - col : l->block;
+    for (int64_t p = 0; p < l->count; p++) {
+        int64_t to = outer * l->lines.size + l->index[p] - 1, from = outer * l->count + p;
+        l->accumulate(n, l->x + (size_t)(from * l->lines.inner + col) * l->size,
+                      l->y + (size_t)(to * l->lines.inner + col) * l->size);
+    }
+}
+
+static hd_status index_select_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grads,
+                                       hd_tensor **grad_inputs) {
+    /* y[.., p, ..] = x[.., index[p], ..]  ->  dx[.., index[p], ..] += g[.., p, ..] */
+    if (!grads[0]) return HD_OK;
+    hd_tensor *index = hd_node_saved(cx, node, 0);
+    if (!index) return cx->error.status;
+    int dim;
+    memcpy(&dim, node->params, sizeof dim);
+    hd_input_meta x = hd_node_input(node, 0);
+    hd_tensor *g = hd_dense(cx, grads[0], x.dtype);
+    hd_tensor *dx = g ? hd_tensor_zeros(cx, x.dtype, x.ndim, x.shape) : NULL;
+    grad_inputs[0] = dx;
+    hd_status status = hd_made(cx, dx);
+    if (!status) {
+        select_loop l = {hd_data(dx),
+                         hd_data(g),
+                         hd_data(index),
+                         hd_numel(index),
+                         hd_lines_of(dx, dim),
+                         hd_dtype_size(x.dtype),
+                         cx->kernels->accumulate[x.dtype],
+                         0,
+                         0};
+        l.block = l.lines.inner < 64 || l.count * l.lines.inner < GRAIN ? l.lines.inner : 64;
+        l.blocks = l.block ? (l.lines.inner + l.block - 1) / l.block : 0;
+        status = hd_parallel(cx, l.lines.outer * l.blocks, add_lines, &l);
+    }
+    hd_release(g);
+    return status;
+}
+static const hd_node_class index_select_class = {"index_select", index_select_backward, NULL};
+
+static hd_tensor *select_lines(hd_ctx *cx, hd_tensor *x, int dim, hd_tensor *index) {
+    int64_t shape[HD_MAX_DIMS];
+    int ndim = 0;
+    if (x->ndim - 1 + index->ndim > HD_MAX_DIMS)
+        return hd_fail_null(cx, HD_EARG, "index: the result would have more than %d dimensions", HD_MAX_DIMS);
+    for (int d = 0; d < dim; d++) shape[ndim++] = x->shape[d];
+    for (int d = 0; d < index->ndim; d++) shape[ndim++] = index->shape[d];
+    for (int d = dim + 1; d < x->ndim; d++) shape[ndim++] = x->shape[d];
+    hd_tensor *y = hd_tensor_new(cx, (hd_dtype)x->dtype, ndim, shape);
+    if (!y || hd_numel(y) == 0) return y;
+    select_loop l = {hd_data(y),
+                     hd_data(x),
+                     hd_data(index),
+                     hd_numel(index),
+                     hd_lines_of(x, dim),
+                     hd_dtype_size((hd_dtype)x->dtype),
+                     NULL,
+                     0,
+                     0};
+    int64_t grain = GRAIN / l.lines.inner + 1;
+    if (hd_parallel_ranges(cx, l.lines.outer * l.count, grain, copy_lines, &l)) {
+        hd_release(y);
+        return NULL;
+    }
+    return y;
+}
+
+hd_tensor *hd_index_select(hd_ctx *cx, hd_tensor *x, int dim, hd_tensor *index) {
+    int d;
+    if (hd_check_dim(cx, "dim", dim, x->ndim, &d)) return NULL;
+    hd_tensor *checked = checked_index(cx, index, x->shape[d]);
+    hd_tensor *dense = checked ? hd_dense(cx, x, (hd_dtype)x->dtype) : NULL;
+    hd_tensor *y = dense ? select_lines(cx, dense, d, checked) : NULL;
+    y = hd_record(cx, &index_select_class, y, 1, &x, 1, &checked, &d, sizeof d);
+    hd_release(dense);
+    hd_release(checked);
+    return y;
+}
+
+/* ---- gather
+ * ----------------------------------------------------------------------------------------------------------
+ */
+
+typedef struct odometer {
+    int64_t at[HD_MAX_DIMS];
+    int64_t offset; /* into a tensor whose strides leave `dim` out */
+} odometer;
+
+static void odometer_next(odometer *o, int ndim, const int64_t *shape, const int64_t *stride, int dim) {
+    for (int d = ndim - 1; d >= 0; d--) {
+        int64_t s = d == dim ? 0 : stride[d];
+        o->offset += s;
+        if (++o->at[d] < shape[d]) return;
+        o->offset -= s * shape[d];
+        o->at[d] = 0;
+    }
+}
+
+static void gather_elements(hd_tensor *y, const hd_tensor *x, int dim, const hd_tensor *index) {
+    const int64_t *v = hd_data(index);
+    size_t size = hd_dtype_size((hd_dtype)x->dtype);
+    int64_t n = hd_numel(index);
+    char *out = hd_data(y);
+    const char *in = hd_data(x);
+    odometer o = {{0}, 0};
+    for (int64_t i = 0; i < n; i++) {
+        const char *from = in + (o.offset + (v[i] - 1) * x->stride[dim]) * (int64_t)size;
+        if (size == 4)
+            memcpy(out + i * 4, from, 4);
+        else if (size == 8)
+            memcpy(out + i * 8, from, 8);
+        else
+            memcpy(out + (size_t)i * size, from, size);
+        odometer_next(&o, index->ndim, index->shape, x->stride, dim);
+    }
+}
+
+hd_status hd_scatter_add(hd_ctx *cx, hd_tensor *y, int dim, hd_tensor *index, hd_tensor *g) {
+    hd_tensor *dense = hd_dense(cx, g, (hd_dtype)y->dtype);
+    if (!dense) return cx->error.status;
+    const int64_t *v = hd_data(index);
+    int64_t n = hd_numel(index);
+    odometer o = {{0}, 0};
+    for (int64_t i = 0; i < n; i++) {
+        int64_t to = o.offset + (v[i] - 1) * y->stride[dim];
+        if (y->dtype == HD_F32)
+            ((float *)hd_data(y))[to] += ((const float *)hd_data(dense))[i];
+        else
+            ((double *)hd_data(y))[to] += ((const double *)hd_data(dense))[i];
+        odometer_next(&o, index->ndim, index->shape, y->stride, dim);
+    }
+    hd_release(dense);
+    return HD_OK;
+}
+
+static hd_status gather_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grads,
+                                 hd_tensor **grad_inputs) {
+    /* y[p] = x[.., index[p], ..]  ->  dx[.., index[p], ..] += g[p] */
+    if (!grads[0]) return HD_OK;
+    hd_tensor *index = hd_node_saved(cx, node, 0);
+    if (!index) return cx->error.status;
+    int dim;
+    memcpy(&dim, node->params, sizeof dim);
+    hd_input_meta x = hd_node_input(node, 0);
+    grad_inputs[0] = hd_tensor_zeros(cx, x.dtype, x.ndim, x.shape);
+    return grad_inputs[0] ? hd_scatter_add(cx, grad_inputs[0], dim, index, grads[0]) : cx->error.status;
+}
+static const hd_node_class gather_class = {"gather", gather_backward, NULL};
+
+static hd_status check_gather(hd_ctx *cx, const hd_tensor *x, int dim, const hd_tensor *index) {
+    bool fits = index->ndim == x->ndim;
+    for (int d = 0; fits && d < x->ndim; d++) fits = d == dim || index->shape[d] <= x->shape[d];
+    if (fits) return HD_OK;
+    char got[HD_SHAPE_TEXT], of[HD_SHAPE_TEXT];
+    return hd_fail(cx, HD_EARG, "index: expected a shape that fits into %s in all dimensions but %d, got %s",
+                   hd_tensor_shape_text(x, of), dim + 1, hd_tensor_shape_text(index, got));
+}
+
+hd_tensor *hd_gather(hd_ctx *cx, hd_tensor *x, int dim, hd_tensor *index) {
+    int d;
+    if (hd_check_dim(cx, "dim", dim, x->ndim, &d) || check_gather(cx, x, d, index)) return NULL;
+    hd_tensor *checked = checked_index(cx, index, x->shape[d]);
+    hd_tensor *y = checked ? hd_tensor_new(cx, (hd_dtype)x->dtype, index->ndim, index->shape) : NULL;
+    if (y) gather_elements(y, x, d, checked);
+    y = hd_record(cx, &gather_class, y, 1, &x, 1, &checked, &d, sizeof d);
+    hd_release(checked);
+    return y;
+}
+
+/* ---- masked_select
+ * ----------------------------------------------------------------------------------------------------- */
+
+static int64_t count_true(const hd_tensor *mask) {
+    const uint8_t *m = hd_data(mask);
+    int64_t n = hd_numel(mask), count = 0;
+    for (int64_t i = 0; i < n; i++) count += m[i] != 0;
+    return count;
+}
+
+/* t as `dtype`, expanded to the shape, contiguous. */
+static hd_tensor *spread_out(hd_ctx *cx, hd_tensor *t, hd_dtype dtype, int ndim, const int64_t *shape) {
+    hd_tensor *wide = hd_view_expand(cx, t, ndim, shape);
+    hd_tensor *dense = wide ? hd_dense(cx, wide, dtype) : NULL;
+    hd_release(wide);
+    return dense;
+}
+
+static hd_status masked_select_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grads,
+                                        hd_tensor **grad_inputs) {
+    /* y = x where mask, in order  ->  dx = g back in its places, 0 elsewhere */
+    if (!grads[0]) return HD_OK;
+    hd_tensor *mask = hd_node_saved(cx, node, 0);
+    hd_tensor *g = mask ? hd_dense(cx, grads[0], (hd_dtype)grads[0]->dtype) : NULL;
+    if (!g) return cx->error.status;
+    hd_tensor *dx = hd_tensor_zeros(cx, (hd_dtype)g->dtype, mask->ndim, mask->shape);
+    if (dx) {
+        const uint8_t *m = hd_data(mask);
+        size_t size = hd_dtype_size((hd_dtype)g->dtype);
+        const char *from = hd_data(g);
+        char *to = hd_data(dx);
+        for (int64_t i = 0, n = hd_numel(mask); i < n; i++) {
+            if (!m[i]) continue;
+            memcpy(to + (size_t)i * size, from, size);
+            from += size;
+        }
+    }
+    hd_release(g);
+    grad_inputs[0] = hd_grad_to_input(cx, node, 0, dx);
+    return hd_made(cx, grad_inputs[0]);
+}
+static const hd_node_class masked_select_class = {"masked_select", masked_select_backward, NULL};
+
+static hd_tensor *pick(hd_ctx *cx, const hd_tensor *x, const hd_tensor *mask) {
+    int64_t count = count_true(mask);
+    hd_tensor *y = hd_tensor_new(cx, (hd_dtype)x->dtype, 1, &count);
+    if (!y) return NULL;
+    const uint8_t *m = hd_data(mask);
+    size_t size = hd_dtype_size((hd_dtype)x->dtype);
+    const char *from = hd_data(x);
+    char *to = hd_data(y);
+    for (int64_t i = 0, n = hd_numel(mask); i < n; i++) {
+        if (!m[i]) continue;
+        memcpy(to, from + (size_t)i * size, size);
+        to += size;
+    }
+    return y;
+}
+
+hd_tensor *hd_masked_select(hd_ctx *cx, hd_tensor *x, hd_tensor *mask) {
+    int ndim;
+    int64_t shape[HD_MAX_DIMS];
+    if (mask->dtype != HD_BOOL)
+        return hd_fail_null(cx, HD_EARG, "mask: expected bool, got %s", hd_dtype_name((hd_dtype)mask->dtype));
+    if (hd_broadcast_shape(cx, x, mask, &ndim, shape)) return NULL;
+    hd_tensor *m = spread_out(cx, mask, HD_BOOL, ndim, shape);
+    hd_tensor *wide = m ? spread_out(cx, x, (hd_dtype)x->dtype, ndim, shape) : NULL;
+    hd_tensor *y = wide ? pick(cx, wide, m) : NULL;
+    y = hd_record(cx, &masked_select_class, y, 1, &x, 1, &m, NULL, 0);
+    hd_release(wide);
+    hd_release(m);
+    return y;
+}
+
+/* ---- one_hot
+ * -------------------------------------------------------------------------------------------------------------
+ */
+
+hd_tensor *hd_one_hot(hd_ctx *cx, hd_tensor *index, int64_t classes) {
+    if (classes < 0)
+        return hd_fail_null(cx, HD_EARG, "classes: expected 0 or more, got %lld", (long long)classes);
+    if (index->ndim == HD_MAX_DIMS)
+        return hd_fail_null(cx, HD_EARG, "index: expected fewer than %d dimensions", HD_MAX_DIMS);
+    hd_tensor *checked = checked_index(cx, index, classes);
+    if (!checked) return NULL;
+    int64_t shape[HD_MAX_DIMS];
+    memcpy(shape, index->shape, sizeof shape);
+    shape[index->ndim] = classes;
+    hd_tensor *y = hd_tensor_zeros(cx, HD_I64, index->ndim + 1, shape);
+    const int64_t *v = hd_data(checked);
+    for (int64_t i = 0, n = hd_numel(checked); y && i < n; i++)
+        ((int64_t *)hd_data(y))[i * classes + v[i] - 1] = 1;
+    hd_release(checked);
+    return y;
+}

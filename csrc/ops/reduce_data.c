@@ -1,0 +1,326 @@
+/* reduce_data.c: many elements to one, on memory.
+ *
+ * A contiguous tensor is seen as alternating groups of kept and reduced dimensions. The innermost reduced
+ * group goes first: as rows when it is the innermost of all, else as columns. Long rows and many columns are
+ * cut into blocks of a fixed size whose results are reduced in turn: that is faster, more exact, and the same
+ * on any number of threads.
+ */
+#include <string.h>
+
+#include "base/parallel.h"
+#include "ops/elementwise.h"
+#include "ops/reduce.h"
+
+#define ROW_BLOCK 16384  /* elements of a row in one task */
+#define COLUMN_BLOCK 512 /* columns in one task */
+#define TASK 32768       /* elements a task at least */
+
+hd_dtype hd_reduced_dtype(hd_reduction op, hd_dtype t) {
+    if (op == HD_ANY || op == HD_ALL) return HD_BOOL;
+    if ((op == HD_SUM || op == HD_PROD) && !hd_dtype_is_float(t)) return HD_I64;
+    return t;
+}
+
+static void neutral(hd_reduction op, hd_dtype out, int64_t n, char *y) {
+    bool one = op == HD_PROD || op == HD_ALL;
+    if (!one) {
+        memset(y, 0, (size_t)n * hd_dtype_size(out));
+        return;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        if (out == HD_BOOL)
+            ((uint8_t *)y)[i] = 1;
+        else if (out == HD_I64)
+            ((int64_t *)y)[i] = 1;
+        else if (out == HD_F32)
+            ((float *)y)[i] = 1;
+        else
+            ((double *)y)[i] = 1;
+    }
+}
+
+/* ---- rows
+ * ------------------------------------------------------------------------------------------------------- */
+
+typedef struct row_loop {
+    hd_reduce_row_fn f;
+    const char *x;
+    char *y;
+    size_t x_size, y_size;
+    int64_t length, block, blocks; /* of a row */
+} row_loop;
+
+static void reduce_row_blocks(void *arg, int64_t first, int64_t last, int worker) {
+    (void)worker;
+    const row_loop *l = arg;
+    for (int64_t i = first; i < last; i++) {
+        int64_t start = i % l->blocks * l->block;
+        int64_t n = l->length - start < l->block ? l->length - start : l->block;
+        const char *x = l->x + (size_t)(i / l->blocks * l->length + start) * l->x_size;
+        l->f(n, x, 1, l->y + (size_t)i * l->y_size);
+    }
+}
+
+/* y[r] = op of the row r of x [rows][length] */
+static hd_status reduce_rows(hd_ctx *cx, hd_reduction op, hd_dtype t, const char *x, int64_t rows,
+                             int64_t length, char *y) {
+    hd_dtype out = hd_reduced_dtype(op, t);
+    row_loop l = {
+        cx->kernels->reduce_row[op][t], x, y, hd_dtype_size(t), hd_dtype_size(out), length, ROW_BLOCK, 1};
+    l.blocks = (length + ROW_BLOCK - 1) / ROW_BLOCK;
+    int64_t grain = TASK / (length < ROW_BLOCK ? length : ROW_BLOCK) + 1;
+    char *parts = NULL;
+    if (l.blocks > 1) {
+        l.y = parts = hd_alloc(cx, (size_t)(rows * l.blocks) * l.y_size);
+        if (!parts) return cx->error.status;
+    }
+    hd_status status = HD_OK;
+    if (rows * l.blocks > grain)
+        status = hd_parallel_ranges(cx, rows * l.blocks, grain, reduce_row_blocks, &l);
+    else
+        reduce_row_blocks(&l, 0, rows * l.blocks, 0);
+    if (parts) {
+        if (!status) status = reduce_rows(cx, op, out, parts, rows, l.blocks, y);
+        hd_free(cx->account, parts);
+    }
+    return status;
+}
+
+/* ---- columns
+ * ----------------------------------------------------------------------------------------------------- */
+
+typedef struct column_loop {
+    hd_reduction op;
+    hd_dtype t, out;
+    hd_reduce_cols_fn f;
+    void (*sums)(int64_t rows, int64_t n, const void *x, int64_t row_stride, void *out);
+    const char *x;
+    char *y;
+    size_t x_size, y_size;
+    int64_t length, columns;
+    int64_t row_block, row_blocks, column_blocks;
+} column_loop;
+
+/* Task: one outer position, one block of rows, one block of columns. */
+static void reduce_column_block(void *arg, int64_t task, int worker) {
+    (void)worker;
+    const column_loop *l = arg;
+    int64_t col = task % l->column_blocks * COLUMN_BLOCK, part = task / l->column_blocks;
+    int64_t row = part % l->row_blocks * l->row_block, outer = part / l->row_blocks;
+    int64_t n = l->columns - col < COLUMN_BLOCK ? l->columns - col : COLUMN_BLOCK;
+    int64_t rows = l->length - row < l->row_block ? l->length - row : l->row_block;
+    const char *x = l->x + (size_t)((outer * l->length + row) * l->columns + col) * l->x_size;
+    char *y = l->y + (size_t)(part * l->columns + col) * l->y_size;
+    bool has_neutral = l->op != HD_MAX && l->op != HD_MIN;
+    if (has_neutral)
+        neutral(l->op, l->out, n, y);
+    else
+        memcpy(y, x, (size_t)n * l->x_size);
+    if (l->sums) {
+        l->sums(rows, n, x, l->columns, y);
+        return;
+    }
+    for (int64_t r = has_neutral ? 0 : 1; r < rows; r++) l->f(n, x + (size_t)(r * l->columns) * l->x_size, y);
+}
+
+/* y[o][c] = op over r of x [outer][length][columns] */
+static hd_status reduce_columns(hd_ctx *cx, hd_reduction op, hd_dtype t, const char *x, int64_t outer,
+                                int64_t length, int64_t columns, char *y) {
+    hd_dtype out = hd_reduced_dtype(op, t);
+    column_loop l = {.op = op,
+                     .t = t,
+                     .out = out,
+                     .f = cx->kernels->reduce_cols[op][t],
+                     .x = x,
+                     .y = y,
+                     .x_size = hd_dtype_size(t),
+                     .y_size = hd_dtype_size(out),
+                     .length = length,
+                     .columns = columns};
+    if (op == HD_SUM && hd_dtype_is_float(t)) l.sums = cx->kernels->column_sums[t];
+    l.row_block = TASK / (columns < COLUMN_BLOCK ? columns : COLUMN_BLOCK);
+    l.row_blocks = (length + l.row_block - 1) / l.row_block;
+    l.column_blocks = (columns + COLUMN_BLOCK - 1) / COLUMN_BLOCK;
+    int64_t tasks = outer * l.row_blocks * l.column_blocks;
+    char *parts = NULL;
+    if (l.row_blocks > 1) {
+        l.y = parts = hd_alloc(cx, (size_t)(outer * l.row_blocks * columns) * l.y_size);
+        if (!parts) return cx->error.status;
+    }
+    hd_status status = HD_OK;
+    if (outer * length * columns > TASK)
+        status = hd_parallel(cx, tasks, reduce_column_block, &l);
+    else
+        for (int64_t i = 0; i < tasks; i++) reduce_column_block(&l, i, 0);
+    if (parts) {
+        if (!status) status = reduce_columns(cx, op, out, parts, outer, l.row_blocks, columns, y);
+        hd_free(cx->account, parts);
+    }
+    return status;
+}
+
+/* ---- groups
+ * ------------------------------------------------------------------------------------------------------- */
+
+typedef struct groups {
+    int count;
+    int64_t size[HD_MAX_DIMS + 1];
+    bool reduced[HD_MAX_DIMS + 1];
+} groups;
+
+static groups groups_of(const hd_tensor *x, uint32_t dims) {
+    groups g = {0};
+    for (int d = 0; d < x->ndim; d++) {
+        bool reduced = dims >> d & 1;
+        if (x->shape[d] == 1) continue;
+        if (g.count && g.reduced[g.count - 1] == reduced) {
+            g.size[g.count - 1] *= x->shape[d];
+        } else {
+            g.size[g.count] = x->shape[d];
+            g.reduced[g.count++] = reduced;
+        }
+    }
+    return g;
+}
+
+static int innermost_reduced(const groups *g) {
+    int i = g->count - 1;
+    while (i >= 0 && !g->reduced[i]) i--;
+    return i;
+}
+
+static int64_t product(const groups *g, int first, int last) {
+    int64_t n = 1;
+    for (int i = first; i < last; i++) n *= g->size[i];
+    return n;
+}
+
+/* Reduces group i, which vanishes, so that its kept neighbours become one. */
+static hd_status reduce_group(hd_ctx *cx, hd_reduction op, hd_dtype t, groups *g, int i, const char *x,
+                              char *y) {
+    int64_t outer = product(g, 0, i), inner = product(g, i + 1, g->count);
+    hd_status status = inner == 1 ? reduce_rows(cx, op, t, x, outer, g->size[i], y)
+                                  : reduce_columns(cx, op, t, x, outer, g->size[i], inner, y);
+    g->size[i] = 1;
+    g->reduced[i] = false;
+    return status;
+}
+
+/* From x through scratch, group by group, into y. */
+static hd_status reduce_groups(hd_ctx *cx, hd_reduction op, hd_dtype t, groups *g, const char *x, char *y) {
+    char *scratch = NULL;
+    hd_status status = HD_OK;
+    for (int i; !status && (i = innermost_reduced(g)) >= 0;) {
+        int64_t left = product(g, 0, i) * product(g, i + 1, g->count);
+        bool last = true;
+        for (int k = 0; k < i; k++) last = last && !g->reduced[k];
+        hd_dtype out = hd_reduced_dtype(op, t);
+        char *to = last ? y : hd_alloc(cx, (size_t)left * hd_dtype_size(out));
+        status = to ? reduce_group(cx, op, t, g, i, x, to) : cx->error.status;
+        hd_free(cx->account, scratch);
+        scratch = last ? NULL : to;
+        x = to;
+        t = out;
+    }
+    return status;
+}
+
+hd_tensor *hd_reduce_data(hd_ctx *cx, hd_reduction op, hd_tensor *x, uint32_t dims) {
+    int64_t shape[HD_MAX_DIMS];
+    hd_dtype t = (hd_dtype)x->dtype, out = hd_reduced_dtype(op, t);
+    for (int d = 0; d < x->ndim; d++) shape[d] = dims >> d & 1 ? 1 : x->shape[d];
+    hd_tensor *y = hd_tensor_new(cx, out, x->ndim, shape);
+    if (!y || hd_numel(y) == 0) return y;
+    groups g = groups_of(x, dims);
+    hd_status status = HD_OK;
+    if (hd_numel(x) == 0) {
+        neutral(op, out, hd_numel(y), hd_data(y));
+    } else if (innermost_reduced(&g) < 0 && out == t && op != HD_ANY && op != HD_ALL) {
+        status = hd_apply_copy(cx, y, x);
+    } else {
+        hd_tensor *dense = hd_is_contiguous(x) ? hd_retain(x) : hd_tensor_like(cx, x);
+        status = dense ? dense == x ? HD_OK : hd_apply_copy(cx, dense, x) : cx->error.status;
+        if (innermost_reduced(&g) < 0) { /* nothing is summed, but the dtype changes: rows of one element */
+            g.reduced[g.count] = true;
+            g.size[g.count++] = 1;
+        }
+        if (!status) status = reduce_groups(cx, op, t, &g, hd_data(dense), hd_data(y));
+        hd_release(dense);
+    }
+    if (!status) return y;
+    hd_release(y);
+    return NULL;
+}
+
+/* ---- shapes
+ * -------------------------------------------------------------------------------------------------------- */
+
+int64_t hd_reduced_count(const hd_tensor *x, uint32_t dims) {
+    int64_t n = 1;
+    for (int d = 0; d < x->ndim; d++)
+        if (dims >> d & 1) n *= x->shape[d];
+    return n;
+}
+
+hd_tensor *hd_drop_dims(hd_tensor *y, uint32_t dims, bool keepdim) {
+    if (!y || keepdim) return y;
+    int kept = 0;
+    for (int d = 0; d < y->ndim; d++) {
+        if (dims >> d & 1) continue;
+        y->shape[kept] = y->shape[d];
+        y->stride[kept++] = y->stride[d];
+    }
+    y->ndim = (uint8_t)kept;
+    return y;
+}
+
+hd_tensor *hd_spread(hd_ctx *cx, const hd_tensor *t, const hd_reduce_params *p, int ndim,
+                     const int64_t *shape) {
+    int64_t stride[HD_MAX_DIMS];
+    int from = 0;
+    for (int d = 0; d < ndim; d++) {
+        bool reduced = p->dims >> d & 1;
+        stride[d] = reduced ? 0 : t->stride[from];
+        if (!reduced || p->keepdim) from++;
+    }
+    return hd_tensor_view(cx, t, ndim, shape, stride, t->offset);
+}
+
+/* order[i]: which of x's dimensions comes i-th when the reduced ones go last. */
+static void reduced_last(int ndim, uint32_t dims, int order[HD_MAX_DIMS]) {
+    int n = 0;
+    for (int d = 0; d < ndim; d++)
+        if (!(dims >> d & 1)) order[n++] = d;
+    for (int d = 0; d < ndim; d++)
+        if (dims >> d & 1) order[n++] = d;
+}
+
+hd_tensor *hd_rows_to_reduce(hd_ctx *cx, hd_tensor *x, uint32_t dims, int64_t *rows, int64_t *length) {
+    int order[HD_MAX_DIMS];
+    hd_tensor turned = *x; /* a header for the copy alone */
+    reduced_last(x->ndim, dims, order);
+    for (int i = 0; i < x->ndim; i++) {
+        turned.shape[i] = x->shape[order[i]];
+        turned.stride[i] = x->stride[order[i]];
+    }
+    *length = hd_reduced_count(x, dims);
+    *rows = *length ? hd_numel(x) / *length : 0;
+    if (hd_is_contiguous(&turned))
+        return hd_tensor_view(cx, x, x->ndim, turned.shape, turned.stride, x->offset);
+    hd_tensor *y = hd_tensor_new(cx, (hd_dtype)x->dtype, x->ndim, turned.shape);
+    if (y && hd_apply_copy(cx, y, &turned)) {
+        hd_release(y);
+        return NULL;
+    }
+    return y;
+}
+
+hd_tensor *hd_rows_back(hd_ctx *cx, const hd_tensor *rows, uint32_t dims, int ndim, const int64_t *shape) {
+    int order[HD_MAX_DIMS];
+    int64_t dense[HD_MAX_DIMS], wide[HD_MAX_DIMS] = {0}, stride[HD_MAX_DIMS];
+    reduced_last(ndim, dims, order);
+    for (int i = 0; i < ndim; i++) wide[i] = shape[order[i]];
+    hd_contiguous_strides(ndim, wide, dense);
+    for (int i = 0; i < ndim; i++) stride[order[i]] = dense[i];
+    return hd_tensor_view(cx, rows, ndim, shape, stride, rows->offset);
+}

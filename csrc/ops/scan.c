@@ -1,0 +1,100 @@
+/* scan.c: running sums.
+ *
+ *     y[i] = x[1] + ... + x[i]  ->  dx[i] = g[i] + ... + g[n]
+ */
+#include <string.h>
+
+#include "base/parallel.h"
+#include "ops/internal.h"
+
+typedef struct scan_loop {
+    const char *x;
+    char *y;
+    hd_lines lines;
+    hd_dtype dtype;
+    hd_binary_fn add;
+    bool backwards;
+} scan_loop;
+
+/* Lines of neighbours: a running sum in at least double precision. */
+#define SCAN_OF(type, sum_type)                                                                              \
+    static void scan_##type(int64_t n, const type *x, type *y, bool backwards) {                             \
+        sum_type sum = 0;                                                                                    \
+        if (backwards)                                                                                       \
+            for (int64_t i = n - 1; i >= 0; i--) y[i] = (type)(sum += (sum_type)x[i]);                       \
+        else                                                                                                 \
+            for (int64_t i = 0; i < n; i++) y[i] = (type)(sum += (sum_type)x[i]);                            \
+    }
+SCAN_OF(float, double)
+SCAN_OF(double, double)
+SCAN_OF(int64_t, uint64_t)
+
+static void scan_line(const scan_loop *l, int64_t outer) {
+    int64_t n = l->lines.size, at = outer * n;
+    switch (l->dtype) {
+    case HD_F32: scan_float(n, (const float *)l->x + at, (float *)l->y + at, l->backwards); break;
+    case HD_F64: scan_double(n, (const double *)l->x + at, (double *)l->y + at, l->backwards); break;
+    default: scan_int64_t(n, (const int64_t *)l->x + at, (int64_t *)l->y + at, l->backwards);
+    }
+}
+
+/* Lines across memory: row after row. */
+static void scan_rows(const scan_loop *l, int64_t outer) {
+    size_t row = (size_t)l->lines.inner * hd_dtype_size(l->dtype);
+    const char *x = l->x + (size_t)(outer * l->lines.size) * row;
+    char *y = l->y + (size_t)(outer * l->lines.size) * row;
+    for (int64_t k = 0; k < l->lines.size; k++) {
+        int64_t i = l->backwards ? l->lines.size - 1 - k : k, before = l->backwards ? i + 1 : i - 1;
+        if (k == 0)
+            memcpy(y + (size_t)i * row, x + (size_t)i * row, row);
+        else
+            l->add(l->lines.inner, y + (size_t)before * row, 1, x + (size_t)i * row, 1, y + (size_t)i * row,
+                   1);
+    }
+}
+
+static void scan_range(void *arg, int64_t first, int64_t last, int worker) {
+    (void)worker;
+    const scan_loop *l = arg;
+    for (int64_t outer = first; outer < last; outer++) {
+        if (l->lines.inner == 1)
+            scan_line(l, outer);
+        else
+            scan_rows(l, outer);
+    }
+}
+
+static hd_tensor *scan(hd_ctx *cx, hd_tensor *x, int dim, hd_dtype dtype, bool backwards) {
+    hd_tensor *dense = hd_dense(cx, x, dtype);
+    hd_tensor *y = dense ? hd_tensor_like(cx, dense) : NULL;
+    if (y && hd_numel(y) > 0) {
+        scan_loop l = {
+            hd_data(dense), hd_data(y), hd_lines_of(x, dim), dtype, cx->kernels->binary[HD_ADD][dtype],
+            backwards};
+        int64_t grain = HD_GRAIN_LIGHT / (l.lines.size * l.lines.inner) + 1;
+        if (hd_parallel_ranges(cx, l.lines.outer, grain, scan_range, &l)) {
+            hd_release(y);
+            y = NULL;
+        }
+    }
+    hd_release(dense);
+    return y;
+}
+
+static hd_status cumsum_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grads,
+                                 hd_tensor **grad_inputs) {
+    /* y[i] = x[1] + ... + x[i]  ->  dx[i] = g[i] + ... + g[n] */
+    if (!grads[0]) return HD_OK;
+    int dim;
+    memcpy(&dim, node->params, sizeof dim);
+    grad_inputs[0] = scan(cx, grads[0], dim, (hd_dtype)grads[0]->dtype, true);
+    return hd_made(cx, grad_inputs[0]);
+}
+static const hd_node_class cumsum_class = {"cumsum", cumsum_backward, NULL};
+
+hd_tensor *hd_cumsum(hd_ctx *cx, hd_tensor *x, int dim) {
+    int d = 0;
+    if (hd_check_computes(cx, x) || (x->ndim && hd_check_dim(cx, "dim", dim, x->ndim, &d))) return NULL;
+    hd_dtype dtype = hd_dtype_is_float((hd_dtype)x->dtype) ? (hd_dtype)x->dtype : HD_I64;
+    return hd_record(cx, &cumsum_class, scan(cx, x, d, dtype, false), 1, &x, 0, NULL, &d, sizeof d);
+}

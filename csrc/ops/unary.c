@@ -1,0 +1,179 @@
+/* unary.c: y = f(x), element by element.
+ *
+ *     dx = g f'(x), by the kernel unary_grad of the same name from x or, where it is cheaper, from y
+ *     (exp, sqrt, rsqrt, tanh, sigmoid, and relu, whose sign is all that counts). At 0, abs and relu give 0,
+ *     sqrt infinity. sign, floor and round give zero everywhere.
+ *
+ * Integers stay integers where f keeps them whole (neg abs sign square relu floor round), and become f32
+ * elsewhere. logical_not, isnan and isfinite give bool and no gradient.
+ */
+#include <math.h>
+
+#include "ops/internal.h"
+
+static hd_status unary_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grads, hd_tensor **grad_inputs);
+
+#define CLASS(name)                                                                                          \
+    { name, unary_backward, NULL }
+static const hd_node_class classes[HD_UNARY_COUNT] = {
+    [HD_NEG] = CLASS("neg"),
+    [HD_ABS] = CLASS("abs"),
+    [HD_SIGN] = CLASS("sign"),
+    [HD_SQUARE] = CLASS("square"),
+    [HD_SQRT] = CLASS("sqrt"),
+    [HD_RSQRT] = CLASS("rsqrt"),
+    [HD_EXP] = CLASS("exp"),
+    [HD_LOG] = CLASS("log"),
+    [HD_SIN] = CLASS("sin"),
+    [HD_COS] = CLASS("cos"),
+    [HD_TANH] = CLASS("tanh"),
+    [HD_SIGMOID] = CLASS("sigmoid"),
+    [HD_ERF] = CLASS("erf"),
+    [HD_RELU] = CLASS("relu"),
+    [HD_GELU] = CLASS("gelu"),
+    [HD_SILU] = CLASS("silu"),
+    [HD_FLOOR] = CLASS("floor"),
+    [HD_ROUND] = CLASS("round"),
+    [HD_LOGICAL_NOT] = CLASS("logical_not"),
+    [HD_ISNAN] = CLASS("isnan"),
+    [HD_ISFINITE] = CLASS("isfinite"),
+};
+
+static bool gives_bool(hd_unary op) {
+    return op == HD_LOGICAL_NOT || op == HD_ISNAN || op == HD_ISFINITE;
+}
+
+static bool keeps_whole(hd_unary op) {
+    return op == HD_NEG || op == HD_ABS || op == HD_SIGN || op == HD_SQUARE || op == HD_RELU ||
+           op == HD_FLOOR || op == HD_ROUND;
+}
+
+static bool saves_output(hd_unary op) {
+    return op == HD_EXP || op == HD_SQRT || op == HD_RSQRT || op == HD_TANH || op == HD_SIGMOID ||
+           op == HD_RELU;
+}
+
+static bool is_flat(hd_unary op) {
+    return op == HD_SIGN || op == HD_FLOOR || op == HD_ROUND;
+}
+
+static int64_t grain_of(hd_unary op) {
+    switch (op) {
+    case HD_EXP:
+    case HD_LOG:
+    case HD_SIN:
+    case HD_COS:
+    case HD_TANH:
+    case HD_SIGMOID:
+    case HD_ERF:
+    case HD_GELU:
+    case HD_SILU: return HD_GRAIN_HEAVY;
+    default: return HD_GRAIN_LIGHT;
+    }
+}
+
+/* y = f(x)  ->  dx = g f'(x) */
+static hd_status unary_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grads, hd_tensor **grad_inputs) {
+    hd_unary op = (hd_unary)(node->class - classes);
+    hd_tensor *g = grads[0];
+    if (!g || is_flat(op)) return HD_OK;
+    if (op == HD_NEG) {
+        grad_inputs[0] = hd_unary_op(cx, HD_NEG, g);
+        return grad_inputs[0] ? HD_OK : cx->error.status;
+    }
+    hd_tensor *saved = hd_node_saved(cx, node, 0);
+    hd_tensor *dx = saved ? hd_tensor_like(cx, saved) : NULL;
+    if (!dx) return cx->error.status;
+    if (hd_apply_binary(cx, cx->kernels->unary_grad[op][dx->dtype], grain_of(op), dx, g, saved)) {
+        hd_release(dx);
+        return cx->error.status;
+    }
+    grad_inputs[0] = dx;
+    return HD_OK;
+}
+
+static hd_status types(hd_ctx *cx, hd_unary op, const hd_tensor *x, hd_dtype *compute, hd_dtype *result) {
+    hd_dtype t = (hd_dtype)x->dtype;
+    if (hd_check_computes(cx, x)) return cx->error.status;
+    if (op == HD_NEG && t == HD_BOOL)
+        return hd_fail(cx, HD_EARG, "dtype: a bool tensor has no negative; logical_not inverts it");
+    if (gives_bool(op)) {
+        *compute = cx->kernels->unary[op][t] ? t : HD_F64;
+        *result = HD_BOOL;
+    } else if (hd_dtype_is_float(t)) {
+        *compute = *result = t;
+    } else if (keeps_whole(op)) {
+        *compute = *result = HD_I64;
+    } else {
+        *compute = *result = HD_F32;
+    }
+    return HD_OK;
+}
+
+static hd_tensor *compute_unary(hd_ctx *cx, hd_unary op, hd_tensor *x, hd_dtype compute, hd_dtype result) {
+    if (!hd_dtype_is_float(compute) && (op == HD_FLOOR || op == HD_ROUND)) return hd_cast(cx, x, result);
+    hd_tensor *from = hd_as_dtype(cx, x, compute);
+    hd_tensor *y = from ? hd_tensor_new(cx, result, x->ndim, x->shape) : NULL;
+    if (y && hd_apply_unary(cx, cx->kernels->unary[op][compute], grain_of(op), y, from)) {
+        hd_release(y);
+        y = NULL;
+    }
+    hd_release(from);
+    return y;
+}
+
+hd_tensor *hd_unary_op(hd_ctx *cx, hd_unary op, hd_tensor *x) {
+    hd_dtype compute = HD_F32, result = HD_F32;
+    if (types(cx, op, x, &compute, &result)) return NULL;
+    hd_tensor *y = compute_unary(cx, op, x, compute, result);
+    if (!y || !x->requires_grad || !hd_dtype_is_float(result)) return y;
+    hd_tensor *save = is_flat(op) || op == HD_NEG ? NULL : saves_output(op) ? y : x;
+    return hd_record(cx, &classes[op], y, 1, &x, 1, &save, NULL, 0);
+}
+
+hd_status hd_unary_(hd_ctx *cx, hd_unary op, hd_tensor *t) {
+    hd_dtype compute = HD_F32, result = HD_F32;
+    if (hd_check_inplace(cx, classes[op].name, t) || types(cx, op, t, &compute, &result) ||
+        hd_check_holds(cx, (hd_dtype)t->dtype, result))
+        return cx->error.status;
+    if (hd_wants_grad(cx, 1, &t)) {
+        hd_tensor *former = hd_former(cx, t);
+        if (!former) return cx->error.status;
+        hd_tensor *y = hd_unary_op(cx, op, former);
+        hd_release(former);
+        return hd_become(cx, t, y);
+    }
+    if (compute != (hd_dtype)t->dtype || result != compute || !cx->kernels->unary[op][compute])
+        return hd_become(cx, t, hd_unary_op(cx, op, t));
+    hd_status status = hd_apply_unary(cx, cx->kernels->unary[op][compute], grain_of(op), t, t);
+    hd_wrote(t);
+    return status;
+}
+
+/* ---- decimals: flat, so without a gradient of its own
+ * ------------------------------------------------------------ */
+
+static hd_status round_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grads, hd_tensor **grad_inputs) {
+    (void)cx, (void)node, (void)grads, (void)grad_inputs; /* y = round(x)  ->  dx = 0 */
+    return HD_OK;
+}
+static const hd_node_class round_class = {"round", round_backward, NULL};
+
+/* y = round(x 10^decimals) / 10^decimals */
+hd_tensor *hd_round_decimals(hd_ctx *cx, hd_tensor *x, int decimals) {
+    if (decimals == 0) return hd_unary_op(cx, HD_ROUND, x);
+    if (hd_check_computes(cx, x)) return NULL;
+    bool is_float = hd_dtype_is_float((hd_dtype)x->dtype);
+    if (!is_float && decimals > 0) return hd_cast(cx, x, HD_I64);
+    double scale = pow(10, decimals < 0 ? -decimals : decimals);
+    hd_tensor *exact = is_float ? hd_tensor_alias(cx, x) : hd_cast(cx, x, HD_F64);
+    hd_binary up = decimals < 0 ? HD_DIV : HD_MUL, down = decimals < 0 ? HD_MUL : HD_DIV;
+    hd_tensor *y = hd_chain_unary(cx, HD_ROUND, hd_chain_scalar(cx, up, exact, scale));
+    y = hd_chain_scalar(cx, down, y, scale);
+    if (y && !is_float) {
+        hd_tensor *whole = hd_cast(cx, y, HD_I64);
+        hd_release(y);
+        return whole;
+    }
+    return hd_record(cx, &round_class, y, 1, &x, 0, NULL, NULL, 0);
+}
