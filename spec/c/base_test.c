@@ -159,6 +159,33 @@ static void test_growing_sizes_keep_little(void) {
     hd_ctx_free(cx);
 }
 
+/* What was needed once and not again for a long time goes back to the kernel. */
+static void test_old_needs_fade(void) {
+    if (!POOLED) return;
+    hd_ctx *cx = context(1);
+    char *once = hd_alloc(cx, 120 * MB);
+    CHECK(once != NULL);
+    hd_free(cx->account, once);
+    CHECK(hd_pool_idle_bytes() >= (int64_t)(120 * MB));
+    for (int i = 0; i < 40000; i++) hd_free(cx->account, hd_alloc(cx, 100000));
+    CHECK(hd_pool_idle_bytes() < (int64_t)(60 * MB));
+    hd_ctx_free(cx);
+}
+
+/* An account keeps only some small blocks at hand; the others serve everybody. */
+static void test_small_blocks_come_back(void) {
+    enum { BLOCKS = 10000 };
+    static void *blocks[BLOCKS];
+    if (!POOLED) return;
+    hd_ctx *cx = context(1);
+    hd_pool_trim();
+    int64_t before = hd_pool_idle_bytes();
+    for (int i = 0; i < BLOCKS; i++) CHECK((blocks[i] = hd_alloc(cx, 1000)) != NULL);
+    for (int i = 0; i < BLOCKS; i++) hd_free(cx->account, blocks[i]);
+    CHECK(hd_pool_idle_bytes() > before + 1000 * (BLOCKS - 500));
+    hd_ctx_free(cx);
+}
+
 static void test_zeroed(void) {
     hd_ctx *cx = context(1);
     const size_t sizes[] = {1, 100, 5000, 100000};
@@ -321,6 +348,14 @@ static void note_thread(void *arg, int64_t task, int worker) {
     if (worker == 0) ((pthread_t *)arg)[task] = pthread_self();
 }
 
+/* A child that hangs dies of it. */
+static void check_child(pid_t child) {
+    int status;
+    CHECK(child > 0 && waitpid(child, &status, 0) == child);
+    if (status != 0) printf("the child's status: %d\n", status);
+    CHECK(status == 0);
+}
+
 /* Exit code 0 when the child's loops ran here, on this thread, and the context could be freed. */
 static int child_of_fork(hd_ctx *cx, float expected) {
     pthread_t ran[64] = {0};
@@ -342,11 +377,11 @@ static void test_fork(void) {
     hd_ctx *cx = context(2);
     float expected = harmonic_sum(cx);
     pid_t child = fork();
-    CHECK(child >= 0);
-    if (child == 0) _exit(child_of_fork(cx, expected));
-    int status;
-    CHECK(waitpid(child, &status, 0) == child);
-    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    if (child == 0) {
+        alarm(20);
+        _exit(child_of_fork(cx, expected));
+    }
+    check_child(child);
     CHECK(harmonic_sum(cx) == expected);
     hd_ctx_free(cx);
 }
@@ -359,6 +394,33 @@ static void note_mask(void *arg, int64_t task, int worker) {
     struct timespec a_while = {.tv_nsec = 1000000}; /* the other worker gets its share */
     nanosleep(&a_while, NULL);
     if (pthread_equal(pthread_self(), *(pthread_t *)arg) == sigismember(&mask, SIGINT)) abort();
+}
+
+static void *allocate_until_told(void *arg) {
+    hd_ctx *cx = hd_ctx_new(1);
+    while (!__atomic_load_n((int *)arg, __ATOMIC_RELAXED)) hd_free(cx->account, hd_alloc(cx, 100000));
+    hd_ctx_free(cx);
+    return NULL;
+}
+
+/* The pool's lock is not inherited from a thread that the child does not have. */
+static void test_fork_while_another_thread_allocates(void) {
+    if (!POOLED) return;
+    int stop = 0;
+    pthread_t id;
+    CHECK(pthread_create(&id, NULL, allocate_until_told, &stop) == 0);
+    hd_ctx *cx = context(1);
+    for (int i = 0; i < 40; i++) {
+        pid_t child = fork();
+        if (child == 0) {
+            alarm(20);
+            _exit(hd_alloc(cx, 100000) == NULL);
+        }
+        check_child(child);
+    }
+    __atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
+    pthread_join(id, NULL);
+    hd_ctx_free(cx);
 }
 
 /* A signal interrupts the host's thread, never a worker. */
@@ -394,12 +456,11 @@ static int child_of_little_memory(hd_ctx *cx) {
 static void test_little_memory(void) {
     if (HD_ASAN || HD_TSAN) return;
     pid_t child = fork();
-    CHECK(child >= 0);
-    if (child == 0) _exit(child_of_little_memory(hd_ctx_new(1)));
-    int status;
-    CHECK(waitpid(child, &status, 0) == child);
-    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) printf("child: %d\n", status);
-    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    if (child == 0) {
+        alarm(20);
+        _exit(child_of_little_memory(hd_ctx_new(1)));
+    }
+    check_child(child);
 }
 
 /* ---- several contexts
@@ -414,6 +475,7 @@ static void *work_in_own_context(void *arg) {
     hd_ctx *cx = hd_ctx_new(2);
     if (cx == NULL) return NULL;
     int64_t seed = *(int *)arg, sum = 0;
+    void *small[300];
     for (int round = 0; round < 300; round++) {
         int64_t n = 1 + (round * 7919 + seed) % 60000;
         int32_t *block = hd_alloc(cx, (size_t)n * sizeof *block);
@@ -421,6 +483,9 @@ static void *work_in_own_context(void *arg) {
         for (int64_t i = 0; i < n; i++) sum += block[i] == i;
         sum -= n;
         hd_free(cx->account, block);
+        for (int i = 0; i < 300; i++)
+            if ((small[i] = hd_alloc(cx, 500)) == NULL) return NULL;
+        for (int i = 0; i < 300; i++) hd_free(cx->account, small[i]);
     }
     if (sum != 0 || cx->account->live != 0) return NULL;
     hd_ctx_free(cx);
@@ -490,6 +555,8 @@ int main(void) {
     test_reuse();
     test_neighbours_join();
     test_growing_sizes_keep_little();
+    test_old_needs_fade();
+    test_small_blocks_come_back();
     test_zeroed();
     test_account();
     test_refusals();
@@ -497,6 +564,7 @@ int main(void) {
     test_same_bits();
     test_cancel();
     test_fork();
+    test_fork_while_another_thread_allocates();
     test_signals_stay_with_the_host();
     test_two_contexts();
     test_default_threads();
