@@ -357,6 +357,11 @@ static void test_reshape(void) {
     hd_tensor *joined = reshaped(grid, SHAPE(2, 6));
     CHECK(joined != NULL && element(joined, 11) == 22 && element(joined, 6) == 12);
 
+    /* The stride of a dimension of size 1 means nothing. */
+    hd_tensor *odd = hd_tensor_view(cx, t, SHAPE(3, 1), (const int64_t[]){2, 999}, 1),
+              *line = reshaped(odd, SHAPE(3));
+    CHECK(holds(line, VALUES(1, 3, 5)));
+
     hd_tensor *scalar = counting(0, NULL), *one = reshaped(scalar, SHAPE(1, 1)),
               *again = reshaped(one, 0, NULL);
     CHECK(has_shape(one, SHAPE(1, 1)) && again != NULL && again->ndim == 0);
@@ -373,7 +378,8 @@ static void test_reshape(void) {
     REFUSED(hd_view_reshape(cx, t, SHAPE(-1, -1), &possible), "two");
     REFUSED(hd_view_reshape(cx, t, SHAPE(-2, -1), &possible), "shape");
     CHECK(possible);
-    DROP(t, a, b, flat, p, cut, steps, grid, joined, scalar, one, again, wide, wide_flat, empty, other, open);
+    DROP(t, a, b, flat, p, cut, steps, grid, joined, odd, line, scalar, one, again, wide, wide_flat, empty,
+         other, open);
 }
 
 /* Whatever reshape says is possible reads the same elements in the same order. */
