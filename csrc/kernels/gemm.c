@@ -147,7 +147,6 @@ static void describe(num_t type, cntx_t *cntx, hd_gemm_tile *t, char *name, size
     t->nr = bli_cntx_get_blksz_max_dt(type, BLIS_NR, cntx);
     t->mc = bli_cntx_get_blksz_def_dt(type, BLIS_MC, cntx);
     t->kc = bli_cntx_get_blksz_def_dt(type, BLIS_KC, cntx);
-    t->nc = bli_cntx_get_blksz_def_dt(type, BLIS_NC, cntx);
     t->foreign = (void *)get_micro_kernel(type, cntx);
     t->foreign_context = cntx;
     snprintf(name, size, "BLIS %s %dx%d", blis.arch, (int)t->mr, (int)t->nr);

@@ -1,114 +1,135 @@
-/* gemm_blocked.c: large products. For each block of columns and of k, and each run of rows: all threads
- * pack the panels of a and b, then all threads multiply blocks of c out of them.
+/* gemm_blocked.c: large products. A task is a block of c. For each stretch of k it packs its rows of a, which
+ * stay in its core's second-level cache, and then, panel by panel, its columns of b, multiplying each panel
+ * by all of a before it goes on. Tasks share nothing: no thread waits for another.
  */
 #include "kernels/gemm_tile.h"
 
 #include "base/parallel.h"
 #include "kernels/gemm_loops.h"
 
-#define RUN_ROWS 2048       /* rows of a packed at a time */
-#define BLOCK_COLUMNS 512   /* of c in a task */
-#define PACK_ELEMENTS 65536 /* in a task */
+#define FEW_TASKS 4       /* for each thread: fewer leave some idle */
+#define MOST_COLUMNS 1024 /* of a task, */
+#define LEAST_COLUMNS 256 /* which packs its rows of a for them */
 
 typedef struct blocked {
     const hd_gemm_tile *t;
     const hd_gemm *g;
-    int64_t entry, i, m, j, n, p, k; /* this run: rows, columns and depth */
-    bool keep_b;                     /* b is packed already */
-    char *a_panels, *b_panels;
-    int64_t a_panel_bytes, b_panel_bytes;
-    int64_t pack_panels_a, pack_panels_b; /* panels of a packing task */
-    int64_t a_tasks;
-    int64_t block_rows, block_columns; /* of a multiplying task */
-    int64_t row_blocks;
+    int64_t rows, columns, depth; /* of a task, and of k at a time */
+    int64_t row_blocks, column_blocks;
+    int64_t a_panel_bytes;
+    char *scratch; /* for each worker: the block of a, then a panel of b */
+    int64_t b_offset, scratch_stride;
 } blocked;
 
-static void pack_panels(const blocked *b, bool of_a, int64_t first) {
-    const hd_gemm *g = b->g;
-    const int64_t width = of_a ? b->t->mr : b->t->nr, extent = of_a ? b->m : b->n;
-    const int64_t last =
-        hd_least(first + (of_a ? b->pack_panels_a : b->pack_panels_b), hd_pieces(extent, width));
-    for (int64_t panel = first; panel < last; panel++) {
-        const int64_t at = panel * width, rows = hd_least(width, extent - at);
-        if (of_a)
-            b->t->pack(width, rows, b->k, hd_gemm_at(g, &g->a, b->entry, b->i + at, b->p), g->a.row_stride,
-                       g->a.col_stride, b->a_panels + panel * b->a_panel_bytes);
-        else
-            b->t->pack(width, rows, b->k, hd_gemm_at(g, &g->b, b->entry, b->p, b->j + at), g->b.col_stride,
-                       g->b.row_stride, b->b_panels + panel * b->b_panel_bytes);
+/* ---- fetching ahead ---------------------------------------------------------------------------------- */
+
+/* What will be packed next is brought into the second-level cache a few lines with each register tile, so that
+ * packing does not wait for memory. */
+typedef struct ahead {
+    const char *row;
+    int64_t stride, row_lines, rows; /* bytes, cache lines, rows left */
+    int64_t line;                    /* in this row */
+    int64_t each;                    /* lines with each tile */
+} ahead;
+
+/* rows x columns of a matrix from (row, column) on, to be fetched along with `tiles` tiles. */
+static ahead fetch_with(const hd_gemm *g, const hd_matrix *x, int64_t entry, int64_t row, int64_t column, int64_t rows,
+                        int64_t columns, int64_t tiles) {
+    const int64_t size = hd_gemm_size(g);
+    const bool by_rows = x->col_stride == 1;
+    if (!by_rows && x->row_stride != 1) return (ahead){0};
+    const int64_t length = by_rows ? columns : rows;
+    ahead a = {.row = hd_gemm_at(g, x, entry, row, column),
+               .stride = (by_rows ? x->row_stride : x->col_stride) * size,
+               .row_lines = hd_pieces(length * size, 64),
+               .rows = by_rows ? rows : columns};
+    a.each = hd_pieces(a.row_lines * a.rows, tiles > 0 ? tiles : 1);
+    return a;
+}
+
+static inline void fetch_some(ahead *a) {
+    for (int64_t i = 0; i < a->each && a->rows > 0; i++) {
+        __builtin_prefetch(a->row + 64 * a->line, 0, 2);
+        if (++a->line < a->row_lines) continue;
+        a->line = 0;
+        a->row += a->stride;
+        a->rows--;
     }
 }
 
-static void pack_task(void *arg, int64_t task, int worker) {
-    const blocked *b = arg;
-    (void)worker;
-    if (task < b->a_tasks)
-        pack_panels(b, true, task * b->pack_panels_a);
-    else
-        pack_panels(b, false, (task - b->a_tasks) * b->pack_panels_b);
+/* ---- a task ---------------------------------------------------------------------------------------------- */
+
+static void pack_rows(const blocked *d, const hd_gemm_block *w, int64_t p, int64_t k, char *to) {
+    const hd_gemm *g = d->g;
+    const int64_t mr = d->t->mr;
+    for (int64_t i = w->row; i < w->row_end; i += mr, to += d->a_panel_bytes)
+        d->t->pack(mr, hd_least(mr, w->row_end - i), k, hd_gemm_at(g, &g->a, w->entry, i, p), g->a.row_stride,
+                   g->a.col_stride, to);
 }
 
-static void multiply_task(void *arg, int64_t task, int worker) {
-    const blocked *b = arg;
-    const hd_gemm_tile *t = b->t;
-    (void)worker;
-    const int64_t row = task % b->row_blocks * b->block_rows,
-                  column = task / b->row_blocks * b->block_columns;
-    const int64_t row_end = hd_least(row + b->block_rows, b->m),
-                  column_end = hd_least(column + b->block_columns, b->n);
-    const double beta = b->p == 0 ? b->g->beta : 1;
-    for (int64_t j = column; j < column_end; j += t->nr)
-        for (int64_t i = row; i < row_end; i += t->mr)
-            hd_gemm_emit(t, b->g, b->entry, b->i + i, b->j + j, hd_least(t->mr, b->m - i),
-                         hd_least(t->nr, b->n - j), b->k, b->a_panels + i / t->mr * b->a_panel_bytes, 1,
-                         t->mr, b->b_panels + j / t->nr * b->b_panel_bytes, t->nr, beta);
-}
-
-static hd_status run_rows(hd_ctx *cx, blocked *b) {
-    const hd_gemm_tile *t = b->t;
-    b->pack_panels_a = PACK_ELEMENTS / (t->mr * b->k) + 1;
-    b->pack_panels_b = PACK_ELEMENTS / (t->nr * b->k) + 1;
-    b->a_tasks = hd_pieces(hd_pieces(b->m, t->mr), b->pack_panels_a);
-    const int64_t b_tasks = b->keep_b ? 0 : hd_pieces(hd_pieces(b->n, t->nr), b->pack_panels_b);
-    hd_status status = hd_gemm_each(cx, b->g, b->a_tasks + b_tasks, pack_task, b);
-    if (status != HD_OK) return status;
-    b->block_rows = hd_even_part(b->m, t->mc, t->mr);
-    b->block_columns = hd_even_part(b->n, BLOCK_COLUMNS, t->nr);
-    b->row_blocks = hd_pieces(b->m, b->block_rows);
-    return hd_gemm_each(cx, b->g, b->row_blocks * hd_pieces(b->n, b->block_columns), multiply_task, b);
-}
-
-static hd_status run_product(hd_ctx *cx, blocked *b, int64_t rows, int64_t columns, int64_t depth) {
-    const hd_gemm *g = b->g;
-    for (b->j = 0; b->j < g->n; b->j += columns) {
-        b->n = hd_least(columns, g->n - b->j);
-        for (b->p = 0; b->p < g->k || b->p == 0; b->p += depth) {
-            b->k = hd_least(depth, g->k - b->p);
-            for (b->i = 0; b->i < g->m; b->i += rows) {
-                b->m = hd_least(rows, g->m - b->i);
-                b->keep_b = b->i > 0;
-                hd_status status = run_rows(cx, b);
-                if (status != HD_OK) return status;
-            }
+static void multiply(const blocked *d, const hd_gemm_block *w, int64_t p, int64_t k, const char *a, char *b) {
+    const hd_gemm *g = d->g;
+    const hd_gemm_tile *t = d->t;
+    const double beta = p == 0 ? g->beta : 1;
+    const int64_t panels = hd_pieces(w->row_end - w->row, t->mr), next_k = hd_least(d->depth, g->k - p - k);
+    ahead rows = fetch_with(g, &g->a, w->entry, w->row, p + k, w->row_end - w->row, next_k,
+                            panels * hd_pieces(w->column_end - w->column, t->nr));
+    for (int64_t j = w->column; j < w->column_end; j += t->nr) {
+        const int64_t n = hd_least(t->nr, w->column_end - j);
+        t->pack(t->nr, n, k, hd_gemm_at(g, &g->b, w->entry, p, j), g->b.col_stride, g->b.row_stride, b);
+        ahead columns = j + n < w->column_end
+                            ? fetch_with(g, &g->b, w->entry, p, j + n, k, hd_least(t->nr, w->column_end - j - n), panels)
+                            : fetch_with(g, &g->b, w->entry, p + k, w->column, next_k, t->nr, panels);
+        const char *panel = a;
+        for (int64_t i = w->row; i < w->row_end; i += t->mr, panel += d->a_panel_bytes) {
+            fetch_some(&rows);
+            fetch_some(&columns);
+            hd_gemm_emit(t, g, w->entry, i, j, hd_least(t->mr, w->row_end - i), n, k, panel, 1, t->mr, b, t->nr, beta);
         }
     }
-    return HD_OK;
+}
+
+static void run_task(void *arg, int64_t task, int worker) {
+    const blocked *d = arg;
+    const hd_gemm *g = d->g;
+    const int64_t rest = task / d->column_blocks;
+    hd_gemm_block w = {.entry = rest / d->row_blocks,
+                       .row = rest % d->row_blocks * d->rows,
+                       .column = task % d->column_blocks * d->columns};
+    w.row_end = hd_least(w.row + d->rows, g->m);
+    w.column_end = hd_least(w.column + d->columns, g->n);
+    char *a = d->scratch + worker * d->scratch_stride;
+    for (int64_t p = 0; p < g->k || p == 0; p += d->depth) {
+        const int64_t k = hd_least(d->depth, g->k - p);
+        pack_rows(d, &w, p, k, a);
+        multiply(d, &w, p, k, a, a + d->b_offset);
+    }
+}
+
+/* Every element of c goes through the same tile whatever the cut, so that the cut may depend on the threads. */
+static void cut_into_tasks(blocked *d, int workers) {
+    const hd_gemm *g = d->g;
+    const hd_gemm_tile *t = d->t;
+    d->depth = hd_even_part(g->k, t->kc, 16);
+    d->rows = hd_even_part(g->m, t->mc, t->mr);
+    d->row_blocks = hd_pieces(g->m, d->rows);
+    const int64_t wanted = workers > 1 ? FEW_TASKS * workers : 1;
+    int64_t pieces = hd_pieces(g->n, MOST_COLUMNS);
+    while (pieces * d->row_blocks * g->batch < wanted && g->n / (pieces + 1) >= LEAST_COLUMNS) pieces++;
+    d->columns = hd_multiple(hd_pieces(g->n, pieces), t->nr);
+    d->column_blocks = hd_pieces(g->n, d->columns);
 }
 
 hd_status hd_gemm_blocked(hd_ctx *cx, const hd_gemm_tile *t, const hd_gemm *g) {
-    const int64_t size = hd_gemm_size(g), depth = hd_even_part(g->k, t->kc, 16);
-    const int64_t rows = hd_even_part(g->m, RUN_ROWS, t->mr), columns = hd_even_part(g->n, t->nc, t->nr);
-    blocked b = {.t = t, .g = g};
-    b.a_panel_bytes = hd_multiple(t->mr * depth * size, 64);
-    b.b_panel_bytes = hd_multiple(t->nr * depth * size, 64);
-    const int64_t a_bytes = hd_pieces(rows, t->mr) * b.a_panel_bytes;
-    const int64_t b_bytes = hd_pieces(columns, t->nr) * b.b_panel_bytes;
-    b.a_panels = hd_alloc(cx, (size_t)(a_bytes + b_bytes + 2 * HD_GEMM_SLACK));
-    if (b.a_panels == NULL) return HD_ENOMEM;
-    b.b_panels = b.a_panels + a_bytes + HD_GEMM_SLACK;
-    hd_status status = HD_OK;
-    for (b.entry = 0; b.entry < g->batch && status == HD_OK; b.entry++)
-        status = run_product(cx, &b, rows, columns, depth);
-    hd_free(cx->account, b.a_panels);
+    blocked d = {.t = t, .g = g};
+    cut_into_tasks(&d, hd_max_workers(cx));
+    const int64_t size = hd_gemm_size(g);
+    d.a_panel_bytes = hd_multiple(t->mr * d.depth * size, 64);
+    d.b_offset = hd_multiple(hd_pieces(d.rows, t->mr) * d.a_panel_bytes + HD_GEMM_SLACK, 64);
+    d.scratch_stride = hd_multiple(d.b_offset + t->nr * d.depth * size + HD_GEMM_SLACK, 4096);
+    d.scratch = hd_alloc(cx, (size_t)(d.scratch_stride * hd_max_workers(cx)));
+    if (d.scratch == NULL) return HD_ENOMEM;
+    hd_status status = hd_gemm_each(cx, g, g->batch * d.row_blocks * d.column_blocks, run_task, &d);
+    hd_free(cx->account, d.scratch);
     return status;
 }

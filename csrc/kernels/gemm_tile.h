@@ -12,7 +12,7 @@ typedef struct hd_gemm_tile hd_gemm_tile;
 struct hd_gemm_tile {
     const char *name;   /* "avx512 14x32" */
     int64_t mr, nr;     /* rows and columns of the register tile: widths of the packed panels of a and b */
-    int64_t mc, kc, nc; /* rows, depth and columns of a cache block; mc is a multiple of mr, nc of nr */
+    int64_t mc, kc;     /* rows and depth of the block of a that stays in the second-level cache */
     bool strided;       /* run() reads a with any strides, and b with any row stride */
     /* c (m x n) = alpha a b + beta c with m <= mr, n <= nr; beta = 0 never reads c. Columns of b and c are
      * contiguous. Packed operands have a_rs = 1, a_cs = mr, b_rs = nr. Reads nothing outside the operands

@@ -116,14 +116,14 @@ INLINE void store_f64(double *p, mask_f64 n, plain_f64 v) {
 
 /* A panel of b (kc x nr) fills the first-level cache, a block of a (mc x kc) half of the second. */
 #if defined(__AVX512F__)
-#define TILE_F32 .name = "avx512 14x32", .mr = 14, .nr = 32, .mc = 224, .kc = 384, .nc = 3072
-#define TILE_F64 .name = "avx512 14x16", .mr = 14, .nr = 16, .mc = 112, .kc = 384, .nc = 3072
+#define TILE_F32 .name = "avx512 14x32", .mr = 14, .nr = 32, .mc = 336, .kc = 512
+#define TILE_F64 .name = "avx512 14x16", .mr = 14, .nr = 16, .mc = 168, .kc = 512
 #elif defined(__AVX2__)
-#define TILE_F32 .name = "avx2 6x16", .mr = 6, .nr = 16, .mc = 144, .kc = 256, .nc = 4080
-#define TILE_F64 .name = "avx2 6x8", .mr = 6, .nr = 8, .mc = 72, .kc = 256, .nc = 4080
+#define TILE_F32 .name = "avx2 6x16", .mr = 6, .nr = 16, .mc = 144, .kc = 256
+#define TILE_F64 .name = "avx2 6x8", .mr = 6, .nr = 8, .mc = 72, .kc = 256
 #else
-#define TILE_F32 .name = "plain 6x8", .mr = 6, .nr = 8, .mc = 144, .kc = 256, .nc = 4080
-#define TILE_F64 .name = "plain 6x4", .mr = 6, .nr = 4, .mc = 72, .kc = 256, .nc = 4080
+#define TILE_F32 .name = "plain 6x8", .mr = 6, .nr = 8, .mc = 144, .kc = 256
+#define TILE_F64 .name = "plain 6x4", .mr = 6, .nr = 4, .mc = 72, .kc = 256
 #endif
 
 const hd_gemm_tiles JOIN(hd_gemm_tiles, HD_ISA_SUFFIX) = {

@@ -219,6 +219,15 @@ static void NAME(pack_along)(const NAME(strip) * s) {
         NAME(put_line)(s, p, lanes, NAME(fetch)(s->from + p * s->ld, full, rows));
 }
 
+/* The same for a whole panel two vectors wide. */
+static void NAME(copy_panel)(int64_t k, const T *from, int64_t ld, T *to) {
+    for (int64_t p = 0; p < k; p++, from += ld, to += 2 * LANES) {
+        const VEC v = *(const NAME(loose) *)from, w = *(const NAME(loose) *)(from + LANES);
+        *(NAME(loose) *)to = v;
+        *(NAME(loose) *)(to + LANES) = w;
+    }
+}
+
 static void NAME(pack_any)(const NAME(strip) * s) {
     for (int64_t p = 0; p < s->k; p++)
         for (int64_t i = 0; i < s->lanes; i++)
@@ -228,6 +237,10 @@ static void NAME(pack_any)(const NAME(strip) * s) {
 static void NAME(pack)(int64_t width, int64_t rows, int64_t k, const void *from, int64_t inc, int64_t ld,
                        void *to) {
     NAME(strip) s = {.k = k, .width = width, .inc = inc, .ld = ld};
+    if (inc == 1 && width == 2 * LANES && rows == width) {
+        NAME(copy_panel)(k, from, ld, to);
+        return;
+    }
     for (int64_t i = 0; i < width; i += LANES) {
         s.lanes = width - i < LANES ? width - i : LANES;
         s.rows = rows - i < 0 ? 0 : rows - i < s.lanes ? rows - i : s.lanes;
