@@ -1,4 +1,5 @@
-/* embed.h: the Lua modules that libheed carries. CMake writes the table from lua/ (csrc/cmake/EmbedLua.cmake). */
+/* embed.h: the Lua modules that libheed carries. CMake writes the table from lua/
+ * (csrc/cmake/EmbedLua.cmake). */
 #ifndef HD_EMBED_H
 #define HD_EMBED_H
 

@@ -1,0 +1,75 @@
+/* Comparisons whose answer is a Lua boolean, and < and <=, which Lua would turn into one. */
+#include <math.h>
+
+#include "lua/check.h"
+
+static int no_order(lua_State *L) {
+    hd_call c = hd_begin(L, "compare");
+    return hd_arg_error(&c, "<, <=, >, >=", "compare elementwise by a:lt(b), a:le(b), a:gt(b), a:ge(b)");
+}
+
+static bool all_true(hd_call *c, hd_tensor *comparison) {
+    hd_tensor *all = comparison ? hd_reduce(c->cx, HD_ALL, comparison, HD_ALL_DIMS, false) : NULL;
+    bool answer = all && hd_element(all, all->offset) != 0;
+    hd_release(comparison);
+    hd_release(all);
+    if (!all) hd_raise(c);
+    return answer;
+}
+
+/* equal(a, b): the same shape and the same values. */
+static int equal(lua_State *L) {
+    hd_call c = hd_begin(L, "equal");
+    hd_tensor *a = hd_arg_tensor(&c, 1, "a"), *b = hd_arg_tensor(&c, 2, "b");
+    c.cx->grad_enabled = false;
+    lua_pushboolean(L, hd_same_shape(a, b) && all_true(&c, hd_binary_op(c.cx, HD_EQ, a, b)));
+    return 1;
+}
+
+typedef struct tolerance {
+    double relative, absolute;
+    bool equal_nan;
+} tolerance;
+
+static bool is_close(double a, double b, const tolerance *t) {
+    if (isnan(a) || isnan(b)) return t->equal_nan && isnan(a) && isnan(b);
+    return a == b || (isfinite(a) && isfinite(b) && fabs(a - b) <= t->absolute + t->relative * fabs(b));
+}
+
+static bool all_close(const hd_tensor *a, const int64_t *sa, int64_t pa, const hd_tensor *b,
+                      const int64_t *sb, int64_t pb, int ndim, const int64_t *shape, const tolerance *t) {
+    if (ndim == 0) return is_close(hd_element(a, pa), hd_element(b, pb), t);
+    for (int64_t i = 0; i < shape[0]; i++)
+        if (!all_close(a, sa + 1, pa + i * sa[0], b, sb + 1, pb + i * sb[0], ndim - 1, shape + 1, t))
+            return false;
+    return true;
+}
+
+/* allclose(a, b, {rtol = 1e-5, atol = 1e-8, equal_nan = false}): |a - b| <= atol + rtol |b| everywhere,
+ * broadcasting. */
+static int allclose(lua_State *L) {
+    hd_call c = hd_begin(L, "allclose");
+    hd_take_options(&c, "rtol atol equal_nan");
+    hd_tensor *a = hd_arg_tensor(&c, 1, "a"), *b = hd_arg_tensor(&c, 2, "b");
+    tolerance t = {hd_option_number(&c, "rtol", 1e-5), hd_option_number(&c, "atol", 1e-8),
+                   hd_option_boolean(&c, "equal_nan", false)};
+    int ndim;
+    int64_t shape[HD_MAX_DIMS], sa[HD_MAX_DIMS], sb[HD_MAX_DIMS];
+    hd_try(&c, hd_broadcast_shape(c.cx, a, b, &ndim, shape));
+    hd_broadcast_strides(a, ndim, shape, sa);
+    hd_broadcast_strides(b, ndim, shape, sb);
+    lua_pushboolean(L, all_close(a, sa, a->offset, b, sb, b->offset, ndim, shape, &t));
+    return 1;
+}
+
+static const hd_function functions[] = {
+    {"equal", equal, HD_BOTH},
+    {"allclose", allclose, HD_BOTH},
+    {NULL, NULL, 0},
+};
+
+void hd_register_compare(hd_registrar *r) {
+    hd_define(r, functions);
+    hd_define_meta(r, r->tensor, "__lt", no_order, NULL);
+    hd_define_meta(r, r->tensor, "__le", no_order, NULL);
+}

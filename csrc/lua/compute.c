@@ -1,0 +1,267 @@
+/* Elementwise arithmetic and functions, products, masks. Families are tables: name, name in place, kernel. */
+#include "lua/check.h"
+
+/* ---- one operand ------------------------------------------------------------------------------------------
+ */
+
+typedef struct unary_entry {
+    const char *name, *in_place;
+    hd_unary op;
+} unary_entry;
+
+static const unary_entry unaries[] = {
+    {"neg", "neg_", HD_NEG},          {"abs", "abs_", HD_ABS},         {"sign", "sign_", HD_SIGN},
+    {"square", "square_", HD_SQUARE}, {"sqrt", "sqrt_", HD_SQRT},      {"rsqrt", "rsqrt_", HD_RSQRT},
+    {"exp", "exp_", HD_EXP},          {"log", "log_", HD_LOG},         {"sin", "sin_", HD_SIN},
+    {"cos", "cos_", HD_COS},          {"tanh", "tanh_", HD_TANH},      {"sigmoid", "sigmoid_", HD_SIGMOID},
+    {"erf", "erf_", HD_ERF},          {"relu", "relu_", HD_RELU},      {"gelu", "gelu_", HD_GELU},
+    {"silu", "silu_", HD_SILU},       {"floor", "floor_", HD_FLOOR},   {"logical_not", NULL, HD_LOGICAL_NOT},
+    {"isnan", NULL, HD_ISNAN},        {"isfinite", NULL, HD_ISFINITE},
+};
+
+static int unary(lua_State *L) {
+    const unary_entry *e = hd_entry(L);
+    hd_call c = hd_enter(L, e->name);
+    return hd_return(&c, hd_unary_op(c.cx, e->op, hd_arg_tensor(&c, 1, "self")));
+}
+
+static int unary_in_place(lua_State *L) {
+    const unary_entry *e = hd_entry(L);
+    hd_call c = hd_begin(L, e->in_place);
+    return hd_return_self(&c, hd_unary_(c.cx, e->op, hd_arg_tensor(&c, 1, "self")));
+}
+
+/* round(decimals = 0): half to even. */
+static int round_(lua_State *L) {
+    hd_call c = hd_enter(L, "round");
+    hd_tensor *t = hd_arg_tensor(&c, 1, "self");
+    int64_t decimals = hd_opt_integer(&c, 2, "decimals", 0);
+    if (decimals == 0) return hd_return(&c, hd_unary_op(c.cx, HD_ROUND, t));
+    if (decimals < -300 || decimals > 300)
+        hd_arg_error(&c, "decimals", "expected -300..300, got %lld", (long long)decimals);
+    return hd_return(&c, hd_round_decimals(c.cx, t, (int)decimals));
+}
+
+/* ~t: of booleans. */
+static int bitwise_not(lua_State *L) {
+    hd_call c = hd_enter(L, "logical_not");
+    hd_tensor *t = hd_arg_tensor(&c, 1, "self");
+    if (t->dtype != HD_BOOL) hd_arg_expected(&c, 1, "self", "a bool tensor for ~");
+    return hd_return(&c, hd_unary_op(c.cx, HD_LOGICAL_NOT, t));
+}
+
+/* ---- two operands
+ * ------------------------------------------------------------------------------------------- */
+
+typedef struct binary_entry {
+    const char *name, *in_place, *metamethod;
+    hd_binary op;
+} binary_entry;
+
+static const binary_entry binaries[] = {
+    {"add", "add_", "__add", HD_ADD},
+    {"sub", "sub_", "__sub", HD_SUB},
+    {"mul", "mul_", "__mul", HD_MUL},
+    {"div", "div_", "__div", HD_DIV},
+    {"pow", "pow_", "__pow", HD_POW},
+    {"mod", "mod_", "__mod", HD_MOD},
+    {"floordiv", "floordiv_", "__idiv", HD_FLOORDIV},
+    {"maximum", NULL, NULL, HD_MAXIMUM},
+    {"minimum", NULL, NULL, HD_MINIMUM},
+    {"eq", NULL, NULL, HD_EQ},
+    {"ne", NULL, NULL, HD_NE},
+    {"lt", NULL, NULL, HD_LT},
+    {"le", NULL, NULL, HD_LE},
+    {"gt", NULL, NULL, HD_GT},
+    {"ge", NULL, NULL, HD_GE},
+    {"logical_and", NULL, "__band", HD_AND},
+    {"logical_or", NULL, "__bor", HD_OR},
+    {"logical_xor", NULL, "__bxor", HD_XOR},
+};
+
+/* Another type's operator gets its chance: mask & tensor also works as tensor & mask. */
+static bool delegate(hd_call *c, const binary_entry *e) {
+    lua_State *L = c->L;
+    if (!e->metamethod || c->top < 2 || hd_to_handle(L, c->h, 2)) return false;
+    if (luaL_getmetafield(L, 2, e->metamethod) == LUA_TNIL) return false;
+    lua_pushvalue(L, 1);
+    lua_pushvalue(L, 2);
+    lua_call(L, 2, 1);
+    return true;
+}
+
+static int binary(lua_State *L) {
+    const binary_entry *e = hd_entry(L);
+    hd_call c = hd_enter(L, e->name);
+    int first = lua_type(L, 1), second = c.top >= 2 ? lua_type(L, 2) : LUA_TNIL;
+    if (second == LUA_TNUMBER || second == LUA_TBOOLEAN)
+        return hd_return(
+            &c, hd_binary_scalar(c.cx, e->op, hd_arg_tensor(&c, 1, "a"), hd_arg_scalar(&c, 2, "b"), false));
+    if (first == LUA_TNUMBER || first == LUA_TBOOLEAN)
+        return hd_return(
+            &c, hd_binary_scalar(c.cx, e->op, hd_arg_tensor(&c, 2, "b"), hd_arg_scalar(&c, 1, "a"), true));
+    if (delegate(&c, e)) return 1;
+    if (second != LUA_TUSERDATA) hd_arg_expected(&c, 2, "b", "a tensor or a number");
+    hd_tensor *a = hd_arg_tensor(&c, 1, "a"), *b = hd_arg_tensor(&c, 2, "b");
+    return hd_return(&c, hd_binary_op(c.cx, e->op, a, b));
+}
+
+static int binary_in_place(lua_State *L) {
+    const binary_entry *e = hd_entry(L);
+    hd_call c = hd_begin(L, e->in_place);
+    hd_tensor *a = hd_arg_tensor(&c, 1, "self");
+    if (hd_is_number(&c, 2))
+        return hd_return_self(&c, hd_binary_scalar_(c.cx, e->op, a, hd_arg_scalar(&c, 2, "b")));
+    if (!hd_given(&c, 2) || lua_type(L, 2) != LUA_TUSERDATA)
+        hd_arg_expected(&c, 2, "b", "a tensor or a number");
+    return hd_return_self(&c, hd_binary_(c.cx, e->op, a, hd_arg_tensor(&c, 2, "b")));
+}
+
+static int unary_minus(lua_State *L) {
+    hd_call c = hd_enter(L, "neg");
+    return hd_return(&c, hd_unary_op(c.cx, HD_NEG, hd_arg_tensor(&c, 1, "self")));
+}
+
+static int matmul(lua_State *L) {
+    hd_call c = hd_enter(L, "matmul");
+    hd_tensor *a = hd_arg_tensor(&c, 1, "a"), *b = hd_arg_tensor(&c, 2, "b");
+    return hd_return(&c, hd_matmul(c.cx, a, b));
+}
+
+/* ---- choosing
+ * ------------------------------------------------------------------------------------------------- */
+
+/* A number beside a tensor is weak: it takes the tensor's dtype, or f32 when it is a float beside integers.
+ */
+static hd_tensor *weak_tensor(hd_call *c, int index, const char *argument, const hd_tensor *beside) {
+    lua_State *L = c->L;
+    if (!hd_is_number(c, index) && !(hd_given(c, index) && lua_isboolean(L, index)))
+        return hd_arg_tensor(c, index, argument);
+    bool is_float = lua_type(L, index) == LUA_TNUMBER && !lua_isinteger(L, index);
+    hd_dtype dtype = beside ? (hd_dtype)beside->dtype : lua_isboolean(L, index) ? HD_BOOL : HD_F32;
+    if (beside && !hd_dtype_is_float(dtype) && is_float) dtype = HD_F32;
+    if (beside && dtype == HD_BOOL && lua_type(L, index) == LUA_TNUMBER) dtype = is_float ? HD_F32 : HD_I64;
+    hd_handle *made = hd_push_handle(c);
+    made->t = hd_tensor_new(c->cx, dtype, 0, NULL);
+    if (!made->t) hd_raise(c);
+    hd_store_element(c, index, argument, dtype, made->t->storage->data, 0);
+    lua_replace(L, index);
+    return made->t;
+}
+
+/* where(condition, a, b) */
+static int where(lua_State *L) {
+    hd_call c = hd_enter(L, "where");
+    hd_arg_tensor(&c, 1, "condition");
+    hd_handle *a = hd_to_handle(L, c.h, 2), *b = hd_to_handle(L, c.h, 3);
+    weak_tensor(&c, 2, "a", b ? b->t : NULL);
+    weak_tensor(&c, 3, "b", a ? a->t : NULL);
+    return hd_return(&c, hd_where(c.cx, hd_arg_tensor(&c, 1, "condition"), hd_arg_tensor(&c, 2, "a"),
+                                  hd_arg_tensor(&c, 3, "b")));
+}
+
+static int masked_fill(lua_State *L) {
+    hd_call c = hd_enter(L, "masked_fill");
+    hd_tensor *t = hd_arg_tensor(&c, 1, "self"), *mask = hd_arg_tensor(&c, 2, "mask");
+    return hd_return(&c, hd_masked_fill(c.cx, t, mask, hd_arg_scalar(&c, 3, "value")));
+}
+
+static int masked_fill_(lua_State *L) {
+    hd_call c = hd_begin(L, "masked_fill_");
+    hd_tensor *t = hd_arg_tensor(&c, 1, "self"), *mask = hd_arg_tensor(&c, 2, "mask");
+    return hd_return_self(&c, hd_masked_fill_(c.cx, t, mask, hd_arg_scalar(&c, 3, "value")));
+}
+
+/* clamp(low, high) or clamp{min = , max = }; either may be nil. */
+static int clamp(lua_State *L) {
+    hd_call c = hd_enter(L, "clamp");
+    hd_take_options(&c, "min max");
+    hd_tensor *t = hd_arg_tensor(&c, 1, "self");
+    int low = hd_or_option(&c, 2, "min"), high = hd_or_option(&c, 3, "max");
+    hd_scalar least, most;
+    if (low) least = hd_arg_scalar(&c, low, "min");
+    if (high) most = hd_arg_scalar(&c, high, "max");
+    if (!low && !high) hd_arg_error(&c, "min, max", "expected at least one number");
+    return hd_return(&c, hd_clamp(c.cx, t, low ? &least : NULL, high ? &most : NULL));
+}
+
+static int tril(lua_State *L) {
+    hd_call c = hd_enter(L, "tril");
+    hd_tensor *t = hd_arg_tensor(&c, 1, "self");
+    return hd_return(&c, hd_tril(c.cx, t, hd_opt_integer(&c, 2, "diagonal", 0)));
+}
+
+static int triu(lua_State *L) {
+    hd_call c = hd_enter(L, "triu");
+    hd_tensor *t = hd_arg_tensor(&c, 1, "self");
+    return hd_return(&c, hd_triu(c.cx, t, hd_opt_integer(&c, 2, "diagonal", 0)));
+}
+
+/* ---- softmax
+ * --------------------------------------------------------------------------------------------------- */
+
+static int softmax(lua_State *L) {
+    hd_call c = hd_enter(L, "softmax");
+    hd_tensor *t = hd_arg_tensor(&c, 1, "self");
+    return hd_return(&c, hd_softmax(c.cx, t, hd_arg_dim(&c, 2, "dim", t->ndim)));
+}
+
+static int log_softmax(lua_State *L) {
+    hd_call c = hd_enter(L, "log_softmax");
+    hd_tensor *t = hd_arg_tensor(&c, 1, "self");
+    return hd_return(&c, hd_log_softmax(c.cx, t, hd_arg_dim(&c, 2, "dim", t->ndim)));
+}
+
+/* ---- writing
+ * ----------------------------------------------------------------------------------------------------- */
+
+static int fill_(lua_State *L) {
+    hd_call c = hd_begin(L, "fill_");
+    hd_tensor *t = hd_arg_tensor(&c, 1, "self");
+    return hd_return_self(&c, hd_fill_(c.cx, t, hd_arg_scalar(&c, 2, "value")));
+}
+
+static int zero_(lua_State *L) {
+    hd_call c = hd_begin(L, "zero_");
+    return hd_return_self(&c, hd_fill_(c.cx, hd_arg_tensor(&c, 1, "self"), hd_scalar_i(0)));
+}
+
+static int copy_(lua_State *L) {
+    hd_call c = hd_begin(L, "copy_");
+    hd_tensor *t = hd_arg_tensor(&c, 1, "self"), *source = hd_arg_tensor(&c, 2, "source");
+    return hd_return_self(&c, hd_copy_(c.cx, t, source));
+}
+
+static const hd_function functions[] = {
+    {"round", round_, HD_BOTH},
+    {"matmul", matmul, HD_BOTH},
+    {"where", where, HD_BOTH},
+    {"masked_fill", masked_fill, HD_BOTH},
+    {"masked_fill_", masked_fill_, HD_BOTH},
+    {"clamp", clamp, HD_BOTH},
+    {"tril", tril, HD_BOTH},
+    {"triu", triu, HD_BOTH},
+    {"softmax", softmax, HD_BOTH},
+    {"log_softmax", log_softmax, HD_BOTH},
+    {"fill_", fill_, HD_BOTH},
+    {"zero_", zero_, HD_BOTH},
+    {"copy_", copy_, HD_BOTH},
+    {NULL, NULL, 0},
+};
+
+void hd_register_compute(hd_registrar *r) {
+    hd_define(r, functions);
+    for (size_t i = 0; i < sizeof unaries / sizeof *unaries; i++) {
+        hd_define_entry(r, unaries[i].name, unary, HD_BOTH, &unaries[i]);
+        if (unaries[i].in_place)
+            hd_define_entry(r, unaries[i].in_place, unary_in_place, HD_BOTH, &unaries[i]);
+    }
+    for (size_t i = 0; i < sizeof binaries / sizeof *binaries; i++) {
+        const binary_entry *e = &binaries[i];
+        hd_define_entry(r, e->name, binary, HD_BOTH, e);
+        if (e->in_place) hd_define_entry(r, e->in_place, binary_in_place, HD_BOTH, e);
+        if (e->metamethod) hd_define_meta(r, r->tensor, e->metamethod, binary, e);
+    }
+    hd_define_meta(r, r->tensor, "__unm", unary_minus, NULL);
+    hd_define_meta(r, r->tensor, "__bnot", bitwise_not, NULL);
+}

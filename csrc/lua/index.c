@@ -1,0 +1,310 @@
+/* t[key] and t[key] = value. A key is a number, a list of numbers and slices, a bool tensor, or an index
+ * tensor. */
+#include <string.h>
+
+#include "lua/check.h"
+#include "lua/property.h"
+
+typedef enum key_kind { KEY_NUMBER, KEY_LIST, KEY_MASK, KEY_IDS } key_kind;
+
+static key_kind kind_of_key(hd_call *c) {
+    lua_State *L = c->L;
+    if (lua_type(L, 2) == LUA_TNUMBER) return KEY_NUMBER;
+    if (lua_type(L, 2) == LUA_TTABLE) return KEY_LIST;
+    hd_handle *handle = hd_to_handle(L, c->h, 2);
+    if (handle && handle->t && handle->t->dtype == HD_BOOL) return KEY_MASK;
+    if (!handle)
+        hd_arg_expected(c, 2, "key", "an index, a table of indices and slices, or a bool or i64 tensor");
+    hd_arg_ids(c, 2, "key");
+    return KEY_IDS;
+}
+
+/* ---- one dimension of a list ------------------------------------------------------------------------------
+ */
+
+typedef struct part {
+    bool single; /* one index: the dimension goes away */
+    int64_t first, count, step;
+} part;
+
+static int64_t bound(hd_call *c, const char *what, lua_Integer n, int dim, int64_t size) {
+    lua_rawgeti(c->L, -1, n);
+    int is_integer;
+    int64_t i = lua_tointegerx(c->L, -1, &is_integer);
+    if (lua_type(c->L, -1) != LUA_TNUMBER || !is_integer) {
+        char text[HD_VALUE_TEXT];
+        hd_arg_error(c, "key", "expected an integer as the %s of a slice of dimension %d, got %s", what,
+                     dim + 1, hd_value_text(c, -1, text));
+    }
+    lua_pop(c->L, 1);
+    if (n < 3 && i < 0) i += size + 1;
+    return i;
+}
+
+/* {}: all; {a}: a alone, kept; {first, last}; {first, last, step}. first = last + 1 is empty. */
+static part slice_part(hd_call *c, int dim, int64_t size) {
+    lua_Integer length = (lua_Integer)lua_rawlen(c->L, -1);
+    if (length == 0) return (part){false, 0, size, 1};
+    if (length > 3)
+        hd_arg_error(c, "key",
+                     "expected {first, last} or {first, last, step} for dimension %d, got %lld values",
+                     dim + 1, (long long)length);
+    int64_t first = bound(c, "first", 1, dim, size);
+    int64_t last = length > 1 ? bound(c, "last", 2, dim, size) : first;
+    int64_t step = length > 2 ? bound(c, "step", 3, dim, size) : 1;
+    if (step < 1)
+        hd_arg_error(c, "key", "expected a step of 1 or more in dimension %d, got %lld", dim + 1,
+                     (long long)step);
+    if (first < 1 || last > size || first > last + 1)
+        hd_arg_error(c, "key", "expected a slice within 1..%lld of dimension %d, got {%lld, %lld}",
+                     (long long)size, dim + 1, (long long)first, (long long)last);
+    return (part){false, first - 1, first > last ? 0 : (last - first) / step + 1, step};
+}
+
+static part single_part(hd_call *c, int index, int dim, const hd_tensor *t) {
+    int is_integer;
+    char text[HD_VALUE_TEXT], shape[HD_SHAPE_TEXT];
+    int64_t size = t->shape[dim], i = lua_tointegerx(c->L, index, &is_integer);
+    if (lua_type(c->L, index) != LUA_TNUMBER || !is_integer)
+        hd_arg_error(c, "key", "expected an integer or a slice for dimension %d, got %s", dim + 1,
+                     hd_value_text(c, index, text));
+    if (i == 0 || i > size || i < -size)
+        hd_arg_error(c, "key", "expected 1..%lld (or -%lld..-1) in dimension %d of %s, got %lld",
+                     (long long)size, (long long)size, dim + 1, hd_tensor_shape_text(t, shape), (long long)i);
+    return (part){true, i > 0 ? i - 1 : i + size, 1, 1};
+}
+
+/* Reads the list at index 2 into parts, one a dimension of t from the first; returns their number. */
+static int read_list(hd_call *c, const hd_tensor *t, part parts[HD_MAX_DIMS]) {
+    lua_State *L = c->L;
+    char shape[HD_SHAPE_TEXT];
+    lua_Integer count = (lua_Integer)lua_rawlen(L, 2);
+    if (count > t->ndim)
+        hd_arg_error(c, "key", "expected at most %d entries for a tensor of shape %s, got %lld", t->ndim,
+                     hd_tensor_shape_text(t, shape), (long long)count);
+    for (int dim = 0; dim < count; dim++) {
+        lua_rawgeti(L, 2, dim + 1);
+        parts[dim] =
+            lua_type(L, -1) == LUA_TTABLE ? slice_part(c, dim, t->shape[dim]) : single_part(c, -1, dim, t);
+        lua_pop(L, 1);
+    }
+    return (int)count;
+}
+
+/* The view that parts name, by narrow and select; a new reference. */
+static hd_tensor *view_of_parts(hd_call *c, hd_tensor *t, const part *parts, int count) {
+    hd_tensor *view = hd_retain(t);
+    int dim = 0;
+    for (int i = 0; i < count && view; i++) {
+        const part *p = &parts[i];
+        hd_tensor *next = NULL;
+        if (p->single)
+            next = hd_select(c->cx, view, dim, p->first);
+        else if (p->count != t->shape[i] || p->step != 1)
+            next = hd_narrow(c->cx, view, dim, p->first, p->count, p->step);
+        else
+            next = hd_retain(view);
+        if (!p->single) dim++;
+        hd_release(view);
+        view = next;
+    }
+    return view;
+}
+
+static int64_t position_of_parts(const hd_tensor *t, const part *parts) {
+    int64_t position = t->offset;
+    for (int i = 0; i < t->ndim; i++) position += parts[i].first * t->stride[i];
+    return position;
+}
+
+static bool names_an_element(const hd_tensor *t, const part *parts, int count) {
+    for (int i = 0; i < count; i++)
+        if (!parts[i].single) return false;
+    return count == t->ndim;
+}
+
+/* ---- reading
+ * -------------------------------------------------------------------------------------------------- */
+
+static int read_number(hd_call *c) {
+    lua_State *L = c->L;
+    hd_tensor *t = hd_arg_tensor(c, 1, "self");
+    if (t->ndim == 0)
+        hd_arg_error(c, "key", "a tensor without dimensions has no elements to index; use t:item()");
+    int is_integer;
+    if (lua_tointegerx(L, 2, &is_integer) == t->shape[0] + 1 && is_integer) {
+        lua_pushnil(L); /* ends ipairs */
+        return 1;
+    }
+    part p = single_part(c, 2, 0, t);
+    if (t->ndim == 1) {
+        hd_push_element(L, t, t->offset + p.first * t->stride[0]);
+        return 1;
+    }
+    c->out = hd_push_handle(c);
+    c->slot = lua_gettop(L);
+    return hd_return(c, hd_select(c->cx, hd_arg_tensor(c, 1, "self"), 0, p.first));
+}
+
+static int read_list_key(hd_call *c) {
+    part parts[HD_MAX_DIMS];
+    c->out = hd_push_handle(c);
+    c->slot = lua_gettop(c->L);
+    hd_tensor *t = hd_arg_tensor(c, 1, "self");
+    int count = read_list(c, t, parts);
+    if (count > 0 && names_an_element(t, parts, count)) {
+        hd_push_element(c->L, t, position_of_parts(t, parts));
+        return 1;
+    }
+    return hd_return(c, view_of_parts(c, t, parts, count));
+}
+
+/* index.shape + t.shape without its first dimension. */
+static hd_tensor *select_rows(hd_call *c, hd_tensor *t, hd_tensor *ids) {
+    if (ids->ndim == 1) return hd_index_select(c->cx, t, 0, ids);
+    hd_shape shape = {0};
+    if (ids->ndim + t->ndim - 1 > HD_MAX_DIMS)
+        return hd_fail_null(c->cx, HD_EARG, "key: the result would have more than %d dimensions",
+                            HD_MAX_DIMS);
+    for (int i = 0; i < ids->ndim; i++) shape.size[shape.ndim++] = ids->shape[i];
+    for (int i = 1; i < t->ndim; i++) shape.size[shape.ndim++] = t->shape[i];
+    int64_t count = hd_numel(ids);
+    hd_tensor *flat = hd_reshape(c->cx, ids, 1, &count);
+    hd_tensor *rows = flat ? hd_index_select(c->cx, t, 0, flat) : NULL;
+    hd_tensor *shaped = rows ? hd_reshape(c->cx, rows, shape.ndim, shape.size) : NULL;
+    hd_release(rows);
+    hd_release(flat);
+    return shaped;
+}
+
+static int read_tensor(hd_call *c, key_kind kind) {
+    c->out = hd_push_handle(c);
+    c->slot = lua_gettop(c->L);
+    hd_tensor *t = hd_arg_tensor(c, 1, "self"), *key = hd_arg_tensor(c, 2, "key");
+    if (t->ndim == 0) hd_arg_error(c, "key", "a tensor without dimensions has no elements to index");
+    return hd_return(c, kind == KEY_MASK ? hd_masked_select(c->cx, t, key) : select_rows(c, t, key));
+}
+
+/* Upvalue 3: methods and properties by name. */
+static int read_field(lua_State *L) {
+    lua_pushvalue(L, 2);
+    int type = lua_rawget(L, lua_upvalueindex(3));
+    hd_lua *h = lua_touserdata(L, lua_upvalueindex(1));
+    if (type == LUA_TNUMBER)
+        hd_push_property(L, h, (int)lua_tointeger(L, -1));
+    else if (type == LUA_TNIL) {
+        hd_call c = hd_begin(L, "tensor");
+        hd_arg_error(&c, "field", "a tensor has no field or method '%.60s'", lua_tostring(L, 2));
+    }
+    return 1;
+}
+
+static int read(lua_State *L) {
+    if (lua_type(L, 2) == LUA_TSTRING) return read_field(L);
+    hd_call c = hd_begin(L, "index");
+    switch (kind_of_key(&c)) {
+    case KEY_NUMBER: return read_number(&c);
+    case KEY_LIST: return read_list_key(&c);
+    case KEY_MASK: return read_tensor(&c, KEY_MASK);
+    default: return read_tensor(&c, KEY_IDS);
+    }
+}
+
+/* ---- assigning
+ * -------------------------------------------------------------------------------------------------- */
+
+/* The value at index 3 as a tensor: numbers become one of t's dtype, without dimensions. */
+static hd_tensor *value_tensor(hd_call *c) {
+    lua_State *L = c->L;
+    if (hd_to_handle(L, c->h, 3)) return hd_arg_tensor(c, 3, "value");
+    hd_dtype dtype = (hd_dtype)hd_arg_tensor(c, 1, "self")->dtype;
+    int type = lua_type(L, 3);
+    if (type != LUA_TNUMBER && type != LUA_TBOOLEAN && type != LUA_TTABLE)
+        hd_arg_expected(c, 3, "value", "a number, a tensor or a table of numbers");
+    if (type == LUA_TTABLE) {
+        hd_push_nested(c, 3, "value", true, dtype);
+    } else {
+        hd_handle *made = hd_push_handle(c);
+        made->t = hd_tensor_new(c->cx, dtype, 0, NULL);
+        if (!made->t) hd_raise(c);
+        hd_store_element(c, 3, "value", dtype, made->t->storage->data, 0);
+    }
+    lua_replace(L, 3);
+    hd_set_grad_mode(c);
+    return hd_arg_tensor(c, 3, "value");
+}
+
+static bool is_plain(const hd_call *c, const hd_tensor *t) {
+    return !c->cx->grad_enabled || (!t->node && !t->requires_grad && !t->is_view);
+}
+
+/* A single number into a tensor that nobody records: no temporaries. */
+static int assign_element(hd_call *c, hd_tensor *t, int64_t position) {
+    hd_try(c, hd_check_inplace(c->cx, "index assignment", t));
+    hd_store_element(c, 3, "value", (hd_dtype)t->dtype, t->storage->data, position);
+    hd_wrote(t);
+    return 0;
+}
+
+static int finish_assignment(hd_call *c, hd_status status) {
+    hd_try(c, status);
+    if (c->h->live_functions) hd_anchor_result(c, 1);
+    return 0;
+}
+
+static int assign_parts(hd_call *c, const part *parts, int count) {
+    hd_tensor *t = hd_arg_tensor(c, 1, "self");
+    int type = lua_type(c->L, 3);
+    if ((type == LUA_TNUMBER || type == LUA_TBOOLEAN) && count == t->ndim &&
+        names_an_element(t, parts, count) && is_plain(c, t))
+        return assign_element(c, t, position_of_parts(t, parts));
+    hd_tensor *value = value_tensor(c);
+    t = hd_arg_tensor(c, 1, "self");
+    bool recording = c->cx->grad_enabled;
+    c->cx->grad_enabled = false; /* the region is a place to write to, not a value in the graph */
+    hd_tensor *region = view_of_parts(c, t, parts, count);
+    c->cx->grad_enabled = recording;
+    if (!region) hd_raise(c);
+    hd_status status = hd_assign_(c->cx, t, region, value);
+    hd_release(region);
+    return finish_assignment(c, status);
+}
+
+static int assign_by_key(hd_call *c, key_kind kind) {
+    part parts[HD_MAX_DIMS];
+    hd_tensor *t = hd_arg_tensor(c, 1, "self");
+    if (kind == KEY_NUMBER) {
+        if (t->ndim == 0)
+            hd_arg_error(c, "key", "a tensor without dimensions has no elements to index; use t:fill_(v)");
+        parts[0] = single_part(c, 2, 0, t);
+        return assign_parts(c, parts, 1);
+    }
+    if (kind == KEY_LIST) return assign_parts(c, parts, read_list(c, t, parts));
+    hd_tensor *value = value_tensor(c);
+    t = hd_arg_tensor(c, 1, "self");
+    hd_tensor *key = hd_arg_tensor(c, 2, "key");
+    if (t->ndim == 0)
+        hd_arg_error(c, "key", "a tensor without dimensions has no elements to index; use t:fill_(v)");
+    return finish_assignment(c, kind == KEY_MASK ? hd_assign_mask_(c->cx, t, key, value)
+                                                 : hd_assign_index_(c->cx, t, key, value));
+}
+
+static int assign(lua_State *L) {
+    if (lua_type(L, 2) == LUA_TSTRING) {
+        hd_call c = hd_begin(L, "tensor");
+        hd_set_property(&c, lua_tostring(L, 2));
+        return 0;
+    }
+    hd_call c = hd_begin(L, "index");
+    return assign_by_key(&c, kind_of_key(&c));
+}
+
+void hd_register_index(hd_registrar *r) {
+    lua_State *L = r->L;
+    lua_pushvalue(L, r->record);
+    lua_pushvalue(L, r->tensor);
+    lua_pushvalue(L, r->methods);
+    lua_pushcclosure(L, read, 3);
+    lua_setfield(L, r->tensor, "__index");
+    hd_define_meta(r, r->tensor, "__newindex", assign, NULL);
+}

@@ -1,0 +1,251 @@
+/* Operations of neural networks, with positional arguments: heed.nn calls them on its hot paths. */
+#include "lua/nn.h"
+
+#include <string.h>
+
+#include "layers/layers.h"
+
+/* ---- shared readers -------------------------------------------------------------------------------------
+ */
+
+hd_activation hd_opt_activation(hd_call *c, int index, const char *argument) {
+    if (!hd_given(c, index)) return HD_ACT_NONE;
+    const char *name = lua_type(c->L, index) == LUA_TSTRING ? lua_tostring(c->L, index) : "";
+    if (strcmp(name, "relu") == 0) return HD_ACT_RELU;
+    if (strcmp(name, "gelu") == 0) return HD_ACT_GELU;
+    if (strcmp(name, "silu") == 0) return HD_ACT_SILU;
+    hd_arg_expected(c, index, argument, "\"relu\", \"gelu\" or \"silu\"");
+    return HD_ACT_NONE;
+}
+
+double hd_opt_probability(hd_call *c, int index, const char *argument) {
+    double p = hd_opt_number(c, index, argument, 0);
+    if (!(p >= 0 && p <= 1)) hd_arg_error(c, argument, "expected a probability 0..1, got %g", p);
+    return p;
+}
+
+/* [B, L, S] to [B, 1, L, S], in a userdata that is pushed. */
+static hd_tensor *for_all_heads(hd_call *c, hd_tensor *mask) {
+    if (mask->ndim != 3) return mask;
+    hd_handle *made = hd_push_handle(c);
+    made->t = hd_unsqueeze(c->cx, mask, 1);
+    if (!made->t) hd_raise(c);
+    if (c->h->live_functions) hd_anchor_result(c, lua_gettop(c->L));
+    return made->t;
+}
+
+static hd_tensor *sum_of_biases(hd_call *c, hd_tensor *a, hd_tensor *b) {
+    if (!a || !b) return a ? a : b;
+    hd_handle *made = hd_push_handle(c);
+    made->t = hd_binary_op(c->cx, HD_ADD, a, b);
+    if (!made->t) hd_raise(c);
+    if (c->h->live_functions) hd_anchor_result(c, lua_gettop(c->L));
+    return made->t;
+}
+
+void hd_read_masks(hd_call *c, int index, bool of_memory, hd_attention_options *o) {
+    const char *mask_name = of_memory ? "memory_mask" : "mask",
+               *bias_name = of_memory ? "memory_bias" : "bias";
+    o->causal = hd_opt_boolean(c, index, of_memory ? "memory_causal" : "causal", false);
+    o->key_lengths = hd_opt_ids(c, index + 1, of_memory ? "memory_key_lengths" : "key_lengths");
+    hd_tensor *mask = hd_opt_tensor(c, index + 2, mask_name), *bias = hd_opt_tensor(c, index + 3, bias_name);
+    if (mask) mask = for_all_heads(c, mask);
+    if (bias) bias = for_all_heads(c, bias);
+    bool is_float = mask && hd_dtype_is_float((hd_dtype)mask->dtype);
+    o->mask = is_float ? NULL : mask;
+    o->bias = is_float ? sum_of_biases(c, mask, bias) : bias;
+}
+
+int hd_return_attention(hd_call *c, hd_tensor *out, hd_handle *second, int second_slot, hd_tensor *weights) {
+    if (second) second->t = weights;
+    hd_settle(c, c->slot, c->out, out);
+    lua_pushvalue(c->L, c->slot);
+    if (!second) return 1;
+    lua_pushvalue(c->L, second_slot);
+    return 2;
+}
+
+/* ---- attention
+ * --------------------------------------------------------------------------------------------- */
+
+/* [L, D] and [B, L, D] as one head. */
+static hd_tensor *as_heads(hd_call *c, int index, const char *argument) {
+    hd_tensor *t = hd_arg_tensor(c, index, argument);
+    if (t->ndim != 2 && t->ndim != 3) return t;
+    hd_handle *made = hd_push_handle(c);
+    t = hd_arg_tensor(c, index, argument);
+    hd_tensor *one = hd_unsqueeze(c->cx, t, t->ndim - 2);
+    made->t = one && t->ndim == 2 ? hd_unsqueeze(c->cx, one, 0) : one ? hd_retain(one) : NULL;
+    hd_release(one);
+    if (!made->t) hd_raise(c);
+    return made->t;
+}
+
+/* The single head that as_heads added goes away again. Consumes t. */
+static hd_tensor *without_heads(hd_ctx *cx, hd_tensor *t, int ndim) {
+    if (!t || ndim == 4) return t;
+    hd_tensor *one = hd_select(cx, t, 1, 0);
+    hd_release(t);
+    if (!one || ndim == 3) return one;
+    hd_tensor *matrix = hd_select(cx, one, 0, 0);
+    hd_release(one);
+    return matrix;
+}
+
+/* attention(q, k, v, scale, softcap, dropout, causal, key_lengths, mask, bias, want_weights) -> out, weights
+ * or nil */
+static int attention(lua_State *L) {
+    hd_call c = hd_enter(L, "attention");
+    hd_attention_options o = {.scale = hd_opt_number(&c, 4, "scale", 0),
+                              .softcap = hd_opt_number(&c, 5, "softcap", 0),
+                              .dropout = hd_opt_probability(&c, 6, "dropout"),
+                              .want_weights = hd_opt_boolean(&c, 11, "weights", false)};
+    hd_handle *second = o.want_weights ? hd_push_handle(&c) : NULL;
+    int second_slot = lua_gettop(L), ndim = hd_arg_tensor(&c, 1, "q")->ndim;
+    hd_read_masks(&c, 7, false, &o);
+    hd_tensor *q = as_heads(&c, 1, "q"), *k = as_heads(&c, 2, "k"), *v = as_heads(&c, 3, "v");
+    hd_tensor *out = NULL, *weights = NULL;
+    hd_try(&c, hd_attention(c.cx, q, k, v, &o, &out, &weights));
+    out = without_heads(c.cx, out, ndim);
+    weights = without_heads(c.cx, weights, ndim);
+    return hd_return_attention(&c, out, second, second_slot, weights);
+}
+
+/* ---- the others
+ * ---------------------------------------------------------------------------------------------- */
+
+/* linear(x, weight, bias, activation, dropout): dropout(act(x W^T + b)) */
+static int linear(lua_State *L) {
+    hd_call c = hd_enter(L, "linear");
+    hd_tensor *x = hd_arg_tensor(&c, 1, "x"), *w = hd_arg_tensor(&c, 2, "weight"),
+              *b = hd_opt_tensor(&c, 3, "bias");
+    hd_activation act = hd_opt_activation(&c, 4, "activation");
+    return hd_return(&c, hd_linear(c.cx, x, w, b, act, hd_opt_probability(&c, 5, "dropout")));
+}
+
+/* layer_norm(x, weight, bias, eps = 1e-5): over the last dimension */
+static int layer_norm(lua_State *L) {
+    hd_call c = hd_enter(L, "layer_norm");
+    hd_tensor *x = hd_arg_tensor(&c, 1, "x"), *w = hd_opt_tensor(&c, 2, "weight"),
+              *b = hd_opt_tensor(&c, 3, "bias");
+    return hd_return(&c, hd_layer_norm(c.cx, x, w, b, hd_opt_number(&c, 4, "eps", 1e-5)));
+}
+
+/* embedding(weight, tokens, padding_idx, scale = 1) */
+static int embedding(lua_State *L) {
+    hd_call c = hd_enter(L, "embedding");
+    hd_tensor *tokens = hd_arg_ids(&c, 2, "tokens"), *weight = hd_arg_tensor(&c, 1, "weight");
+    int64_t padding = hd_opt_integer(&c, 3, "padding_idx", 0);
+    return hd_return(&c, hd_embedding(c.cx, weight, tokens, padding, hd_opt_number(&c, 4, "scale", 1)));
+}
+
+/* dropout(x, p, {generator = }) */
+static int dropout(lua_State *L) {
+    hd_call c = hd_enter(L, "dropout");
+    hd_take_options(&c, "generator");
+    hd_tensor *x = hd_arg_tensor(&c, 1, "x");
+    double p = hd_opt_probability(&c, 2, "p");
+    hd_rng *own = hd_option_generator(&c), training = c.cx->rng;
+    if (!own) return hd_return_or_same(&c, 1, hd_dropout(c.cx, x, p));
+    c.cx->rng = *own;
+    hd_tensor *y = hd_dropout(c.cx, x, p);
+    *own = c.cx->rng;
+    c.cx->rng = training;
+    return hd_return_or_same(&c, 1, y);
+}
+
+/* dropout_add(residual, x, p): residual + dropout(x) */
+static int dropout_add(lua_State *L) {
+    hd_call c = hd_enter(L, "dropout_add");
+    hd_tensor *residual = hd_arg_tensor(&c, 1, "residual"), *x = hd_arg_tensor(&c, 2, "x");
+    return hd_return(&c, hd_dropout_add(c.cx, residual, x, hd_opt_probability(&c, 3, "p")));
+}
+
+static hd_loss_reduction reduction_at(hd_call *c, int index) {
+    if (!hd_given(c, index)) return HD_LOSS_MEAN;
+    const char *name = lua_type(c->L, index) == LUA_TSTRING ? lua_tostring(c->L, index) : "";
+    if (strcmp(name, "mean") == 0) return HD_LOSS_MEAN;
+    if (strcmp(name, "sum") == 0) return HD_LOSS_SUM;
+    if (strcmp(name, "none") == 0) return HD_LOSS_NONE;
+    hd_arg_expected(c, index, "reduction", "\"mean\", \"sum\" or \"none\"");
+    return HD_LOSS_MEAN;
+}
+
+/* The classes of a Lua list, in memory that the collector owns (pushed). */
+static void read_excluded(hd_call *c, int index, hd_cross_entropy_options *o) {
+    lua_State *L = c->L;
+    if (!hd_given(c, index)) return;
+    if (lua_type(L, index) != LUA_TTABLE) hd_arg_expected(c, index, "smoothing_exclude", "a list of classes");
+    int count = (int)lua_rawlen(L, index);
+    int64_t *classes = lua_newuserdatauv(L, sizeof *classes * (size_t)(count + 1), 0);
+    for (int i = 0; i < count; i++) {
+        lua_rawgeti(L, index, i + 1);
+        classes[i] = hd_integer_at(c, -1, "smoothing_exclude");
+        lua_pop(L, 1);
+    }
+    o->excluded = classes;
+    o->excluded_count = count;
+}
+
+/* cross_entropy(logits, targets, ignore_index, label_smoothing, weight, reduction, smoothing_exclude) */
+static int cross_entropy(lua_State *L) {
+    hd_call c = hd_enter(L, "cross_entropy");
+    hd_tensor *targets = hd_arg_ids(&c, 2, "targets");
+    hd_cross_entropy_options o = {.has_ignore_index = hd_given(&c, 3),
+                                  .ignore_index = hd_opt_integer(&c, 3, "ignore_index", 0),
+                                  .label_smoothing = hd_opt_probability(&c, 4, "label_smoothing"),
+                                  .reduction = reduction_at(&c, 6)};
+    read_excluded(&c, 7, &o);
+    hd_set_grad_mode(&c);
+    hd_tensor *logits = hd_arg_tensor(&c, 1, "logits");
+    o.weight = hd_opt_tensor(&c, 5, "weight");
+    return hd_return(&c, hd_cross_entropy(c.cx, logits, targets, &o));
+}
+
+static hd_position_layout layout_at(hd_call *c, int index) {
+    const char *name =
+        hd_given(c, index) && lua_type(c->L, index) == LUA_TSTRING ? lua_tostring(c->L, index) : "";
+    if (!hd_given(c, index) || strcmp(name, "interleaved") == 0) return HD_POSITIONS_INTERLEAVED;
+    if (strcmp(name, "halves") != 0) hd_arg_expected(c, index, "layout", "\"interleaved\" or \"halves\"");
+    return HD_POSITIONS_HALVES;
+}
+
+/* sinusoidal_positions(max_len, d_model, first_position = 0, layout = "interleaved", rates) */
+static int sinusoidal_positions(lua_State *L) {
+    hd_call c = hd_enter(L, "sinusoidal_positions");
+    int64_t max_len = hd_arg_integer(&c, 1, "max_len"), d_model = hd_arg_integer(&c, 2, "d_model");
+    int64_t first = hd_opt_integer(&c, 3, "first_position", 0);
+    hd_position_layout layout = layout_at(&c, 4);
+    if (max_len < 1) hd_arg_error(&c, "max_len", "expected 1 or more, got %lld", (long long)max_len);
+    if (d_model < 1) hd_arg_error(&c, "d_model", "expected 1 or more, got %lld", (long long)d_model);
+    double *rates = NULL;
+    if (hd_given(&c, 5)) {
+        int64_t count = d_model / 2 + d_model % 2;
+        if (lua_type(L, 5) != LUA_TTABLE || (int64_t)lua_rawlen(L, 5) != count)
+            hd_arg_error(&c, "rates", "expected a list of %lld numbers, one a pair of columns",
+                         (long long)count);
+        rates = lua_newuserdatauv(L, sizeof *rates * (size_t)count, 0);
+        for (int64_t i = 0; i < count; i++) {
+            if (lua_rawgeti(L, 5, i + 1) != LUA_TNUMBER) hd_arg_expected(&c, -1, "rates", "numbers");
+            rates[i] = lua_tonumber(L, -1);
+            lua_pop(L, 1);
+        }
+    }
+    return hd_return(&c, hd_sinusoidal_positions(c.cx, max_len, d_model, first, layout, rates));
+}
+
+static const hd_function functions[] = {
+    {"attention", attention, HD_MODULE},
+    {"linear", linear, HD_MODULE},
+    {"layer_norm", layer_norm, HD_MODULE},
+    {"embedding", embedding, HD_MODULE},
+    {"dropout", dropout, HD_MODULE},
+    {"dropout_add", dropout_add, HD_MODULE},
+    {"cross_entropy", cross_entropy, HD_MODULE},
+    {"sinusoidal_positions", sinusoidal_positions, HD_MODULE},
+    {NULL, NULL, 0},
+};
+
+void hd_register_nn(hd_registrar *r) {
+    hd_define(r, functions);
+}

@@ -1,0 +1,19 @@
+/* nn.h: arguments that the bindings of operations and of layers read alike. */
+#ifndef HD_LUA_NN_H
+#define HD_LUA_NN_H
+
+#include "lua/check.h"
+
+/* "relu", "gelu", "silu", or absent: none. */
+hd_activation hd_opt_activation(hd_call *c, int index, const char *argument);
+/* A probability 0..1; absent: 0. */
+double hd_opt_probability(hd_call *c, int index, const char *argument);
+/* causal, key_lengths, mask, bias at index .. index+3. A mask of floats counts as a bias; [B, L, S] serves
+ * all heads. What has to be made is pushed. `prefix` ("memory_" or "") stands before the names in messages.
+ */
+void hd_read_masks(hd_call *c, int index, bool of_memory, hd_attention_options *o);
+/* Gives two results their userdata: values at c->slot, weights in `second` (index second_slot) when there are
+ * any. */
+int hd_return_attention(hd_call *c, hd_tensor *out, hd_handle *second, int second_slot, hd_tensor *weights);
+
+#endif

@@ -1,0 +1,163 @@
+/* Reductions: over all elements, one dimension or a list; keepdim as third argument or option. */
+#include <limits.h>
+
+#include "lua/check.h"
+
+typedef struct over {
+    hd_tensor *t;
+    uint32_t dims;
+    bool keepdim;
+} over;
+
+static bool keepdim_of(hd_call *c, int index) {
+    return hd_opt_boolean(c, hd_or_option(c, index, "keepdim"), "keepdim", false);
+}
+
+static over read_over(hd_call *c, const char *options) {
+    hd_take_options(c, options);
+    over o = {.t = hd_arg_tensor(c, 1, "self")};
+    o.dims = hd_opt_dims(c, hd_or_option(c, 2, "dim"), "dim", o.t->ndim);
+    o.keepdim = keepdim_of(c, 3);
+    return o;
+}
+
+static int sum(lua_State *L) {
+    hd_call c = hd_enter(L, "sum");
+    over o = read_over(&c, "dim keepdim");
+    return hd_return(&c, hd_reduce(c.cx, HD_SUM, o.t, o.dims, o.keepdim));
+}
+
+static int prod(lua_State *L) {
+    hd_call c = hd_enter(L, "prod");
+    over o = read_over(&c, "dim keepdim");
+    return hd_return(&c, hd_reduce(c.cx, HD_PROD, o.t, o.dims, o.keepdim));
+}
+
+static int mean(lua_State *L) {
+    hd_call c = hd_enter(L, "mean");
+    over o = read_over(&c, "dim keepdim");
+    return hd_return(&c, hd_mean(c.cx, o.t, o.dims, o.keepdim));
+}
+
+static int correction_of(hd_call *c) {
+    int64_t correction = hd_option_integer(c, "correction", 1);
+    if (correction < 0 || correction > INT_MAX)
+        hd_arg_error(c, "correction", "expected 0 or more, got %lld", (long long)correction);
+    return (int)correction;
+}
+
+static int var(lua_State *L) {
+    hd_call c = hd_enter(L, "var");
+    over o = read_over(&c, "dim keepdim correction");
+    return hd_return(&c, hd_var(c.cx, o.t, o.dims, o.keepdim, correction_of(&c)));
+}
+
+static int std(lua_State *L) {
+    hd_call c = hd_enter(L, "std");
+    over o = read_over(&c, "dim keepdim correction");
+    hd_tensor *v = hd_var(c.cx, o.t, o.dims, o.keepdim, correction_of(&c));
+    hd_tensor *root = v ? hd_unary_op(c.cx, HD_SQRT, v) : NULL;
+    hd_release(v);
+    return hd_return(&c, root);
+}
+
+static int logsumexp(lua_State *L) {
+    hd_call c = hd_enter(L, "logsumexp");
+    over o = read_over(&c, "dim keepdim");
+    return hd_return(&c, hd_logsumexp(c.cx, o.t, o.dims, o.keepdim));
+}
+
+/* The 2-norm of all elements. */
+static int norm(lua_State *L) {
+    hd_call c = hd_enter(L, "norm");
+    if (c.top > 1) hd_arg_error(&c, "self", "expected no argument beside it: the 2-norm of all elements");
+    return hd_return(&c, hd_norm2(c.cx, hd_arg_tensor(&c, 1, "self")));
+}
+
+/* Without a dimension a Lua boolean, else a bool tensor. */
+static int truth(lua_State *L, const char *name, hd_reduction op) {
+    hd_call c = hd_enter(L, name);
+    over o = read_over(&c, "dim keepdim");
+    hd_tensor *answer = hd_reduce(c.cx, op, o.t, o.dims, o.keepdim);
+    if (o.dims != HD_ALL_DIMS || !answer) return hd_return(&c, answer);
+    lua_pushboolean(L, hd_element(answer, answer->offset) != 0);
+    hd_release(answer);
+    return 1;
+}
+
+static int all(lua_State *L) {
+    return truth(L, "all", HD_ALL);
+}
+static int any(lua_State *L) {
+    return truth(L, "any", HD_ANY);
+}
+
+/* ---- largest and smallest ---------------------------------------------------------------------------------
+ */
+
+/* max(): the largest of all; max(dim): values and indices (from 1), the first of equals. */
+static int extreme(lua_State *L, const char *name, bool smallest) {
+    hd_call c = hd_enter(L, name);
+    hd_take_options(&c, "dim keepdim");
+    int at = hd_or_option(&c, 2, "dim");
+    if (!at)
+        return hd_return(&c, hd_reduce(c.cx, smallest ? HD_MIN : HD_MAX, hd_arg_tensor(&c, 1, "self"),
+                                       HD_ALL_DIMS, false));
+    if (hd_to_handle(L, c.h, at))
+        hd_arg_error(&c, "dim", "expected a dimension; of two tensors elementwise: %s(a, b)",
+                     smallest ? "minimum" : "maximum");
+    hd_handle *second = hd_push_handle(&c);
+    int second_slot = lua_gettop(L);
+    hd_tensor *t = hd_arg_tensor(&c, 1, "self"), *values = NULL, *indices = NULL;
+    int dim = hd_arg_dim(&c, at, "dim", t->ndim);
+    bool keepdim = keepdim_of(&c, 3);
+    hd_set_grad_mode(&c);
+    hd_try(&c, hd_max_dim(c.cx, t, dim, keepdim, smallest, &values, &indices));
+    second->t = indices;
+    hd_settle(&c, c.slot, c.out, values);
+    lua_settop(L, second_slot);
+    lua_pushvalue(L, c.slot);
+    lua_insert(L, -2);
+    return 2;
+}
+
+static int max(lua_State *L) {
+    return extreme(L, "max", false);
+}
+static int min(lua_State *L) {
+    return extreme(L, "min", true);
+}
+
+static int arg_extreme(lua_State *L, const char *name, bool smallest) {
+    hd_call c = hd_enter(L, name);
+    hd_take_options(&c, "dim keepdim");
+    hd_tensor *t = hd_arg_tensor(&c, 1, "self");
+    int dim = hd_opt_dim(&c, hd_or_option(&c, 2, "dim"), "dim", t->ndim, INT_MIN);
+    return hd_return(&c, hd_argmax(c.cx, t, dim, keepdim_of(&c, 3), smallest));
+}
+
+static int argmax(lua_State *L) {
+    return arg_extreme(L, "argmax", false);
+}
+static int argmin(lua_State *L) {
+    return arg_extreme(L, "argmin", true);
+}
+
+static int cumsum(lua_State *L) {
+    hd_call c = hd_enter(L, "cumsum");
+    hd_take_options(&c, "dim");
+    hd_tensor *t = hd_arg_tensor(&c, 1, "self");
+    return hd_return(&c, hd_cumsum(c.cx, t, hd_arg_dim(&c, hd_or_option(&c, 2, "dim"), "dim", t->ndim)));
+}
+
+static const hd_function functions[] = {
+    {"sum", sum, HD_BOTH},       {"prod", prod, HD_BOTH},     {"mean", mean, HD_BOTH},
+    {"var", var, HD_BOTH},       {"std", std, HD_BOTH},       {"logsumexp", logsumexp, HD_BOTH},
+    {"norm", norm, HD_BOTH},     {"all", all, HD_BOTH},       {"any", any, HD_BOTH},
+    {"max", max, HD_BOTH},       {"min", min, HD_BOTH},       {"argmax", argmax, HD_BOTH},
+    {"argmin", argmin, HD_BOTH}, {"cumsum", cumsum, HD_BOTH}, {NULL, NULL, 0},
+};
+
+void hd_register_reduce(hd_registrar *r) {
+    hd_define(r, functions);
+}

@@ -1,0 +1,189 @@
+/* state.h: what this room keeps for each Lua state, and how a C function of ours begins and ends.
+ *
+ * One hd_lua record a state: a full userdata, anchored in the registry under a static address and held as
+ * upvalue 1 of every function (upvalue 2 is the tensors' metatable). A tensor in Lua is a userdata hd_handle
+ * that owns one reference to a hd_tensor; types are known by the address of their metatable.
+ *
+ * The way of a call, which keeps C memory safe from errors and from other people's finalizers:
+ *
+ *     hd_call c = hd_enter(L, "matmul");               collects when due, makes the result's userdata (empty)
+ *     hd_tensor *a = hd_arg_tensor(&c, 1, "a");        then checks arguments (check.h), which may raise
+ *     hd_tensor *b = hd_arg_tensor(&c, 2, "b");
+ *     return hd_return(&c, hd_matmul(c.cx, a, b));     then one call below, which cannot raise
+ *
+ * Nothing that malloc gave is held across anything that may raise.
+ */
+#ifndef HD_LUA_STATE_H
+#define HD_LUA_STATE_H
+
+#include <lua.h>
+#include <lauxlib.h>
+
+#include "ops/ops.h"
+
+typedef struct hd_scope hd_scope; /* memory.c */
+
+/* A tensor as Lua holds it. User value 1: the anchor of Lua functions in its graph (autograd.c), usually nil.
+ */
+typedef struct hd_handle {
+    hd_tensor *t; /* NULL: not made yet, or dropped */
+    struct hd_handle *scope_next,
+        **scope_link; /* in the list of the scope it was made in; link NULL: in none */
+} hd_handle;
+
+/* no_grad or enable_grad at work in one coroutine; in a userdata, or on the C stack around a protected call.
+ */
+typedef struct hd_guard {
+    lua_State *L;
+    bool enabled;
+    struct hd_guard *next, **link; /* link NULL: not active */
+} hd_guard;
+
+typedef struct hd_lua {
+    hd_ctx *cx; /* NULL while the state closes */
+    const void *tensor_type, *shape_type, *generator_type, *guard_type, *scope_type, *function_type;
+    hd_guard *guards;          /* newest first, of all coroutines; usually none */
+    hd_scope *scopes;          /* likewise */
+    int live_functions;        /* contexts of heed.func that are alive: with none, results need no anchors */
+    lua_State *backward_state; /* who runs backward now; functions written in Lua run there */
+    bool backward_retain;
+    struct {                   /* the collector's clock, memory.c */
+        int64_t due;           /* collect when the account's `allocated` reaches this */
+        int64_t since;         /* `allocated` at the last collection */
+        double last_end, cost; /* seconds */
+    } clock;
+} hd_lua;
+
+/* User values of the record. */
+enum {
+    HD_UV_MODULE = 1, /* what require "heed.core" gives */
+    HD_UV_METHODS,    /* name -> function, or an integer (a property) */
+    HD_UV_TENSOR,
+    HD_UV_SHAPE,
+    HD_UV_GENERATOR,
+    HD_UV_GUARD,
+    HD_UV_SCOPE,
+    HD_UV_FUNCTION, /* metatables */
+    HD_UV_GRADS,    /* weak: address of a gradient -> its userdata, so that t.grad == t.grad */
+    HD_UV_CONTEXTS, /* weak: address of a context of heed.func -> its userdata */
+    HD_UV_ERROR,    /* what a Lua function raised inside backward */
+    HD_UV_COUNT = HD_UV_ERROR
+};
+
+/* The record of this state: made by luaopen_heed_core. NULL when heed was not opened. */
+hd_lua *hd_lua_of(lua_State *L);
+/* Pushes the record's userdata (nil when heed was not opened). */
+void hd_lua_push_record(lua_State *L);
+/* Pushes user value n of the record, from inside a function of ours. */
+void hd_push_uv(lua_State *L, int n);
+
+/* ---- a call -------------------------------------------------------------------------------------------- */
+typedef struct hd_call {
+    lua_State *L;
+    hd_lua *h;
+    hd_ctx *cx;
+    const char *name; /* as in Lua: "matmul" */
+    int top;          /* the arguments are 1..top */
+    int options;      /* index of the options table, once hd_take_options found one; else 0 */
+    uint64_t pushed;  /* bit i: index i holds an option's value */
+    int slot;         /* index of the result's userdata, 0: none */
+    hd_handle *out;
+} hd_call;
+
+/* Collects when due, raises when interrupted, sets the grad mode of this coroutine. Without a result. */
+hd_call hd_begin(lua_State *L, const char *name);
+/* The same, and pushes the empty userdata of one result. */
+hd_call hd_enter(lua_State *L, const char *name);
+/* Pushes one more empty userdata. */
+hd_handle *hd_push_handle(hd_call *c);
+/* The grad mode again, after anything that may have run Lua code. */
+void hd_set_grad_mode(hd_call *c);
+bool hd_grad_enabled(const hd_lua *h, const lua_State *L);
+
+/* The result: owned by the userdata from here on. NULL raises the context's error under the call's name. */
+int hd_return(hd_call *c, hd_tensor *t);
+/* For functions that may give their argument back (contiguous, to): then the same userdata is returned. */
+int hd_return_or_same(hd_call *c, int argument, hd_tensor *t);
+/* After an in-place operation on argument 1: raises or returns it. */
+int hd_return_self(hd_call *c, hd_status status);
+/* Gives a handle that hd_push_handle made its tensor; raises for NULL. */
+void hd_settle(hd_call *c, int index, hd_handle *handle, hd_tensor *t);
+
+/* "heed.matmul: " and the message of cx->error, or the Lua error kept by a function, or "interrupted". */
+int hd_raise(hd_call *c);
+static inline void hd_try(hd_call *c, hd_status status) {
+    if (status) hd_raise(c);
+}
+
+/* ---- handles ------------------------------------------------------------------------------------------- */
+/* The handle at index, or NULL when it is something else. */
+hd_handle *hd_to_handle(lua_State *L, const hd_lua *h, int index);
+/* Out of its scope's list; a scope that closes does not drop it any more. */
+void hd_handle_unscope(hd_handle *handle);
+/* Drops the reference now. */
+void hd_handle_drop(hd_handle *handle);
+
+/* ---- registration ---------------------------------------------------------------------------------------
+ */
+typedef enum hd_place { HD_MODULE = 1, HD_METHOD = 2, HD_BOTH = 3 } hd_place;
+typedef struct hd_function {
+    const char *name;
+    lua_CFunction function;
+    hd_place place;
+} hd_function;
+
+/* While luaopen runs: the record, the module, the methods and the tensors' metatable at these indices. */
+typedef struct hd_registrar {
+    lua_State *L;
+    hd_lua *h;
+    int record, module, methods, tensor;
+} hd_registrar;
+
+void hd_define(const hd_registrar *r, const hd_function *functions); /* ends with a NULL name */
+/* One member of a family: upvalue 3 points to its entry (static). */
+void hd_define_entry(const hd_registrar *r, const char *name, lua_CFunction f, hd_place place,
+                     const void *entry);
+/* A metamethod of the table at index `metatable`; entry may be NULL. */
+void hd_define_meta(const hd_registrar *r, int metatable, const char *name, lua_CFunction f,
+                    const void *entry);
+static inline const void *hd_entry(lua_State *L) {
+    return lua_touserdata(L, lua_upvalueindex(3));
+}
+/* A new metatable with __name and __metatable, kept as user value n of the record; pushed. Returns its
+ * address. */
+const void *hd_new_type(const hd_registrar *r, const char *name, int n);
+
+/* One a file of this room. */
+void hd_register_tensor(hd_registrar *r);
+void hd_register_property(hd_registrar *r);
+void hd_register_make(hd_registrar *r);
+void hd_register_index(hd_registrar *r);
+void hd_register_print(hd_registrar *r);
+void hd_register_shape(hd_registrar *r);
+void hd_register_compute(hd_registrar *r);
+void hd_register_compare(hd_registrar *r);
+void hd_register_reduce(hd_registrar *r);
+void hd_register_nn(hd_registrar *r);
+void hd_register_layers(hd_registrar *r);
+void hd_register_autograd(hd_registrar *r);
+void hd_register_function(hd_registrar *r);
+void hd_register_memory(hd_registrar *r);
+void hd_register_random(hd_registrar *r);
+void hd_register_optim(hd_registrar *r);
+void hd_register_info(hd_registrar *r);
+void hd_register_io(hd_registrar *r);
+
+/* memory.c */
+void hd_clock_start(hd_lua *h);
+void hd_clock_collect(lua_State *L, hd_lua *h, bool after_backward); /* when due and allowed */
+double hd_seconds(void);                                             /* monotonic */
+void hd_scope_adopt(hd_lua *h, lua_State *L,
+                    hd_handle *handle); /* into the innermost scope of this coroutine */
+
+/* autograd.c */
+void hd_guard_push(hd_lua *h, hd_guard *g, lua_State *L, bool enabled);
+void hd_guard_remove(hd_guard *g);
+/* function.c: a recorded result keeps what its arguments' graphs need of Lua. */
+void hd_anchor_result(hd_call *c, int index);
+
+#endif
