@@ -202,7 +202,13 @@ HD_INLINE int vd_any(vdm m) {
 #endif
 }
 HD_INLINE int vf_any(vfm m) {
-    return vd_any((vdm)m);
+#if HD_VEC_AVX2
+    return _mm256_movemask_ps((__m256)m) != 0;
+#elif defined(__SSE2__)
+    return _mm_movemask_ps((__m128)m) != 0;
+#else
+    return (m[0] | m[1] | m[2] | m[3]) != 0;
+#endif
 }
 #endif
 

@@ -102,9 +102,12 @@ static double NAME(masked_softmax)(int64_t n, const void *x, double scale, const
                                    const void *bias, void *pp) {
     real *p = pp, largest = NAME(mask_scores)(n, x, (real)scale, see, bias, p);
     const vr zero = {0};
-    if (largest == -INFINITY && !NAME(has_nan)(n, p)) {
-        NAME(fill)(n, 0, p);
-        return -INFINITY;
+    if (largest == -INFINITY) {
+        if (!NAME(has_nan)(n, p)) {
+            NAME(fill)(n, 0, p);
+            return -INFINITY;
+        }
+        largest = 0; /* NaN alone is visible: the shift must not make NaN of -inf */
     }
     double sum = NAME(exp_shifted)(n, p, largest, p);
     real inverse = (real)(1 / sum);
