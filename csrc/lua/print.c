@@ -5,21 +5,34 @@
 
 #include "lua/check.h"
 
-#define EDGE 3     /* elements shown at each end of a dimension that is cut */
 #define WHOLE 1000 /* tensors up to this many elements are shown whole */
+#define MOST 1200  /* elements shown of larger ones */
 #define LINE 96    /* columns */
 
 typedef struct printer {
     const hd_tensor *t;
     luaL_Buffer *b;
-    bool cut;
+    int edge;    /* elements shown at each end of a dimension that is cut; 0: nothing is cut */
     char format; /* 'b' boolean, 'd' integer, '0' whole floats, 'f' fixed, 'e' exponent */
     int width;
     int per_line;
 } printer;
 
 static bool is_cut(const printer *p, int dim) {
-    return p->cut && p->t->shape[dim] > 2 * EDGE;
+    return p->edge > 0 && p->t->shape[dim] > 2 * p->edge;
+}
+
+static int64_t shown(const hd_tensor *t, int edge) {
+    int64_t count = 1;
+    for (int i = 0; i < t->ndim; i++) count *= t->shape[i] > 2 * edge ? 2 * edge : t->shape[i];
+    return count;
+}
+
+static int edge_of(const hd_tensor *t) {
+    int edge = 3;
+    if (hd_numel(t) <= WHOLE) return 0;
+    while (edge > 1 && shown(t, edge) > MOST) edge--;
+    return edge;
 }
 
 static int element_text(const printer *p, int64_t position, char text[HD_NUMBER_TEXT]) {
@@ -44,7 +57,7 @@ static void each_shown(printer *p, int dim, int64_t position, visit f, void *arg
         return;
     }
     for (int64_t i = 0; i < t->shape[dim]; i++) {
-        if (is_cut(p, dim) && i == EDGE) i = t->shape[dim] - EDGE;
+        if (is_cut(p, dim) && i == p->edge) i = t->shape[dim] - p->edge;
         each_shown(p, dim + 1, position + i * t->stride[dim], f, arg);
     }
 }
@@ -110,9 +123,9 @@ static void add_row(printer *p, int64_t position) {
         } else if (i > 0) {
             luaL_addchar(p->b, ' ');
         }
-        if (is_cut(p, dim) && i == EDGE) {
+        if (is_cut(p, dim) && i == p->edge) {
             luaL_addstring(p->b, "..., ");
-            i = p->t->shape[dim] - EDGE;
+            i = p->t->shape[dim] - p->edge;
         }
         add_element(p, position + i * p->t->stride[dim]);
         on_line++;
@@ -133,10 +146,10 @@ static void add_block(printer *p, int dim, int64_t position) {
             for (int n = dim; n < t->ndim - 1; n++) luaL_addchar(p->b, '\n');
             add_indent(p, dim + 1);
         }
-        if (is_cut(p, dim) && i == EDGE) {
+        if (is_cut(p, dim) && i == p->edge) {
             luaL_addstring(p->b, "...,\n");
             add_indent(p, dim + 1);
-            i = t->shape[dim] - EDGE;
+            i = t->shape[dim] - p->edge;
         }
         add_block(p, dim + 1, position + i * t->stride[dim]);
     }
@@ -168,7 +181,7 @@ static int tensor_tostring(lua_State *L) {
     c.out->t = hd_retain(t); /* the buffer's growth may run finalizers */
     luaL_Buffer buffer;
     luaL_buffinit(L, &buffer);
-    printer p = {.t = t, .b = &buffer, .cut = hd_numel(t) > WHOLE};
+    printer p = {.t = t, .b = &buffer, .edge = edge_of(t)};
     if (has_values(t)) {
         choose_format(&p);
         if (t->ndim == 0)
