@@ -1,0 +1,61 @@
+-- Translation with the encoder-decoder of "Attention Is All You Need" (Vaswani et al. 2017).
+--
+--     heed examples/translate.lua                      learns to read dates: "the 3rd of March, 1987" is 1987-03-03
+--     heed examples/translate.lua --train TRAIN.tsv --valid VALID.tsv --test TEST.tsv --save FILE
+--                                                      learns from lines of source<TAB>target
+--     heed examples/translate.lua --load FILE          translates the lines of standard input
+
+local here = arg[0]:match "^(.*/)" or "./"
+package.path = here .. "?.lua;" .. package.path
+
+local heed = require "heed"
+local nn = heed.nn
+
+-- ---- the model ---------------------------------------------------------------------------------------------------
+
+local Translator = nn.Module:extend "Translator"
+
+function Translator:init(o)
+    local scale = math.sqrt(o.d_model)
+    local layer = { dropout = o.dropout, norm_first = true }
+    self.tgt_embedding = nn.Embedding(o.tgt_vocab, o.d_model, { scale = scale })
+    self.src_embedding = o.shared_vocab and self.tgt_embedding or nn.Embedding(o.src_vocab, o.d_model, { scale = scale })
+    self.positions = nn.SinusoidalPositions(o.max_len, o.d_model)
+    self.dropout = nn.Dropout(o.dropout)
+    self.encoder = nn.TransformerEncoder(o.layers, o.d_model, o.heads, o.d_ff, layer)
+    self.decoder = nn.TransformerDecoder(o.layers, o.d_model, o.heads, o.d_ff, layer)
+    for _, embedding in ipairs { self.src_embedding, self.tgt_embedding } do
+        nn.init.normal_(embedding.weight, 0, 1 / scale)
+    end
+end
+
+-- src [B, S] tokens -> memory [B, S, E]
+function Translator:encode(src, padding)
+    return self.encoder(self.dropout(self.positions(self.src_embedding(src))), { mask = padding })
+end
+
+-- tgt [B, L] tokens -> hidden [B, L, E]
+function Translator:decode(tgt, memory, padding)
+    return self.decoder(self.dropout(self.positions(self.tgt_embedding(tgt))), memory,
+        { mask = heed.mask.causal(), memory_mask = padding })
+end
+
+-- The output layer is the target embedding, turned round: hidden [..., E] -> logits [..., V]
+function Translator:logits(hidden) return heed.linear(hidden, self.tgt_embedding.weight) end
+
+function Translator:forward(src, src_lengths, tgt)
+    local padding = heed.mask.padding(src_lengths)
+    return self:logits(self:decode(tgt, self:encode(src, padding), padding))
+end
+
+-- ---- the two jobs ------------------------------------------------------------------------------------------------
+
+local options = require "translate.options" (arg)
+
+if options.load then
+    require "translate.lines" (Translator, options)
+elseif options.train then
+    require "translate.corpus" (Translator, options)
+else
+    require "translate.calendar" (Translator, options)
+end

@@ -1,0 +1,53 @@
+--- The command line of translate.lua.
+
+local argparse = require "argparse"
+
+local function positive(text)
+    local n = math.tointeger(tonumber(text))
+    if not n or n < 1 then return nil, ("expected a whole number of at least 1, got '%s'"):format(text) end
+    return n
+end
+
+local function number(text)
+    local n = tonumber(text)
+    if not n or n ~= n or n < 0 then return nil, ("expected a number of at least 0, got '%s'"):format(text) end
+    return n
+end
+
+local function whole(text)
+    local n = math.tointeger(tonumber(text))
+    if not n then return nil, ("expected a whole number, got '%s'"):format(text) end
+    return n
+end
+
+--- @param arguments string[]
+--- @return table options
+return function(arguments)
+    local parser = argparse("translate.lua", "Trains an encoder-decoder: on dates, or with --train on lines of source<TAB>target.")
+    parser:option("--train", "training pairs, source<TAB>target a line")
+    parser:option("--valid", "pairs that choose the best checkpoint")
+    parser:option("--test", "pairs that are translated and scored at the end")
+    parser:option("--save", "the best model goes here, what --resume needs to FILE.resume"):argname "FILE"
+    parser:option("--load", "translate the lines of standard input with this model"):argname "FILE"
+    parser:option("--output", "the translations of the test pairs, a line each"):argname "FILE"
+    parser:flag("--resume", "go on with the run that --save FILE was of")
+    parser:option("--minutes", "train for so long"):convert(number)
+    parser:option("--steps", "train for so many steps"):convert(positive)
+    parser:option("--tokens", "a batch has at most so many tokens on its longer side, padding counted", 2048):convert(positive)
+    parser:option("--d-model", "features of a token"):convert(positive)
+    parser:option("--layers", "of the encoder, and of the decoder"):convert(positive)
+    parser:option("--heads", "of every attention"):convert(positive)
+    parser:option("--d-ff", "features inside the feed-forward network"):convert(positive)
+    parser:option("--vocab", "tokens of the BPE vocabulary", 8000):convert(positive)
+    parser:option("--dropout"):convert(number)
+    parser:option("--smoothing", "of the labels", 0.1):convert(number)
+    parser:option("--lr", "the highest learning rate"):convert(number)
+    parser:option("--warmup", "steps to the highest learning rate"):convert(positive)
+    parser:option("--validate", "validate every so many steps", 250):convert(positive)
+    parser:option("--seed", "of everything random", 1):convert(whole)
+    parser:option("--threads", "default: every core"):convert(positive)
+    local options = parser:parse(arguments)
+    if options.train and not options.valid then parser:error "--train needs --valid" end
+    if options.resume and not options.save then parser:error "--resume needs the --save FILE of the run" end
+    return options
+end
