@@ -148,8 +148,8 @@ static hd_tensor *d_exponent(hd_ctx *cx, hd_tensor *g, hd_tensor *a, hd_tensor *
     return hd_chain_masked_fill(cx, db, at_zero, 0);
 }
 
-/* The gradient with respect to a, in y's shape. NULL without an error (*zero) when it is zero. */
-static hd_tensor *d_first(hd_ctx *cx, hd_binary op, hd_tensor *g, hd_tensor *a, hd_tensor *b, bool *zero) {
+/* The gradient with respect to a, in y's shape. */
+static hd_tensor *d_first(hd_ctx *cx, hd_binary op, hd_tensor *g, hd_tensor *a, hd_tensor *b) {
     switch (op) {
     case HD_ADD: /* y = a + b */
     case HD_SUB: /* y = a - b */
@@ -159,12 +159,11 @@ static hd_tensor *d_first(hd_ctx *cx, hd_binary op, hd_tensor *g, hd_tensor *a, 
     case HD_POW: return d_base(cx, g, a, b);
     case HD_MAXIMUM:
     case HD_MINIMUM: return d_extremum(cx, op, g, a, b);
-    default: *zero = true; return NULL; /* y = floor(a/b) */
+    default: /* y = floor(a/b) */ return hd_tensor_zeros(cx, (hd_dtype)g->dtype, g->ndim, g->shape);
     }
 }
 
-static hd_tensor *d_second(hd_ctx *cx, hd_binary op, hd_tensor *g, hd_tensor *a, hd_tensor *b, hd_tensor *y,
-                           bool *zero) {
+static hd_tensor *d_second(hd_ctx *cx, hd_binary op, hd_tensor *g, hd_tensor *a, hd_tensor *b, hd_tensor *y) {
     switch (op) {
     case HD_ADD: /* y = a + b */ return hd_retain(g);
     case HD_SUB: /* y = a - b */ return hd_unary_op(cx, HD_NEG, g);
@@ -179,7 +178,7 @@ static hd_tensor *d_second(hd_ctx *cx, hd_binary op, hd_tensor *g, hd_tensor *a,
                               hd_chain_binary(cx, HD_MUL, hd_binary_op(cx, HD_FLOORDIV, a, b), g));
     case HD_MAXIMUM:
     case HD_MINIMUM: return d_extremum(cx, op, g, b, a);
-    default: *zero = true; return NULL;
+    default: return hd_tensor_zeros(cx, (hd_dtype)g->dtype, g->ndim, g->shape);
     }
 }
 
@@ -211,16 +210,15 @@ static hd_status tensor_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *gr
     hd_tensor *g = grads[0], *saved[SAVED_COUNT];
     if (!g) return HD_OK;
     if (load_saved(cx, node, saved)) return cx->error.status;
-    bool zero = false;
     if (hd_node_needs(node, 0)) {
-        hd_tensor *da = d_first(cx, op, g, saved[SAVED_A], saved[SAVED_B], &zero);
+        hd_tensor *da = d_first(cx, op, g, saved[SAVED_A], saved[SAVED_B]);
         grad_inputs[0] = hd_grad_to_input(cx, node, 0, da);
-        if (!grad_inputs[0] && !zero) return cx->error.status;
+        if (!grad_inputs[0]) return cx->error.status;
     }
     if (hd_node_needs(node, 1)) {
-        hd_tensor *db = d_second(cx, op, g, saved[SAVED_A], saved[SAVED_B], saved[SAVED_Y], &zero);
+        hd_tensor *db = d_second(cx, op, g, saved[SAVED_A], saved[SAVED_B], saved[SAVED_Y]);
         grad_inputs[1] = hd_grad_to_input(cx, node, 1, db);
-        if (!grad_inputs[1] && !zero) return cx->error.status;
+        if (!grad_inputs[1]) return cx->error.status;
     }
     return HD_OK;
 }
@@ -287,7 +285,7 @@ enum { SAVED_OPERAND, SAVED_RESULT };
 
 /* y = a op s, y = s op a: the cheap ones by hand, the others with s as a tensor. */
 static hd_tensor *d_operand(hd_ctx *cx, hd_binary op, const scalar_params *q, hd_tensor *g, hd_tensor *a,
-                            hd_tensor *y, bool *zero) {
+                            hd_tensor *y) {
     double s = q->b.f;
     if (op == HD_ADD || (op == HD_SUB && !q->reversed)) return hd_retain(g);
     if (op == HD_SUB) return hd_unary_op(cx, HD_NEG, g);
@@ -298,7 +296,7 @@ static hd_tensor *d_operand(hd_ctx *cx, hd_binary op, const scalar_params *q, hd
         return hd_chain_scalar(cx, HD_MUL, hd_binary_op(cx, HD_MUL, g, a), 2);
     hd_tensor *b = hd_full(cx, (hd_dtype)g->dtype, 0, NULL, q->b);
     if (!b) return NULL;
-    hd_tensor *da = q->reversed ? d_second(cx, op, g, b, a, y, zero) : d_first(cx, op, g, a, b, zero);
+    hd_tensor *da = q->reversed ? d_second(cx, op, g, b, a, y) : d_first(cx, op, g, a, b);
     hd_release(b);
     return da;
 }
@@ -307,13 +305,12 @@ static hd_status scalar_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *gr
                                  hd_tensor **grad_inputs) {
     hd_binary op = (hd_binary)(node->class - scalar_classes);
     hd_tensor *saved[SAVED_COUNT];
-    bool zero = false;
     if (!grads[0]) return HD_OK;
     if (load_saved(cx, node, saved)) return cx->error.status;
     hd_tensor *da = d_operand(cx, op, (const scalar_params *)node->params, grads[0], saved[SAVED_OPERAND],
-                              saved[SAVED_RESULT], &zero);
+                              saved[SAVED_RESULT]);
     grad_inputs[0] = hd_grad_to_input(cx, node, 0, da);
-    return zero ? HD_OK : hd_made(cx, grad_inputs[0]);
+    return hd_made(cx, grad_inputs[0]);
 }
 
 static bool scalar_needs_operand(hd_binary op, bool reversed) {
@@ -331,20 +328,14 @@ static hd_status plan_scalar(hd_ctx *cx, hd_binary op, const hd_tensor *a, hd_sc
     return HD_OK;
 }
 
-static hd_tensor *compute_scalar(hd_ctx *cx, hd_binary op, const plan *p, hd_tensor *a, hd_scalar b,
-                                 bool reversed, const void *element) {
+static hd_tensor *compute_scalar(hd_ctx *cx, hd_binary op, const plan *p, hd_tensor *a, bool reversed,
+                                 const void *element) {
     hd_tensor *from = hd_as_dtype(cx, a, p->compute);
     bool checked = from && !(reversed && p->compute == HD_I64 && check_integers(cx, op, from));
     hd_tensor *y = checked ? hd_tensor_new(cx, p->result, a->ndim, a->shape) : NULL;
-    if (y) {
-        bool squares = op == HD_POW && !reversed && b.f == 2 && cx->kernels->unary[HD_SQUARE][p->compute];
-        hd_status status =
-            squares ? hd_apply_unary(cx, cx->kernels->unary[HD_SQUARE][p->compute], HD_GRAIN_LIGHT, y, from)
-                    : hd_apply_scalar(cx, p->kernel, p->grain, y, from, element, reversed);
-        if (status) {
-            hd_release(y);
-            y = NULL;
-        }
+    if (y && hd_apply_scalar(cx, p->kernel, p->grain, y, from, element, reversed)) {
+        hd_release(y);
+        y = NULL;
     }
     hd_release(from);
     return y;
@@ -354,7 +345,7 @@ hd_tensor *hd_binary_scalar(hd_ctx *cx, hd_binary op, hd_tensor *a, hd_scalar b,
     plan p;
     uint64_t element;
     if (plan_scalar(cx, op, a, b, reversed, &p, &element)) return NULL;
-    hd_tensor *y = compute_scalar(cx, op, &p, a, b, reversed, &element);
+    hd_tensor *y = compute_scalar(cx, op, &p, a, reversed, &element);
     if (!y || !a->requires_grad || !hd_dtype_is_float(p.result) || !hd_wants_grad(cx, 1, &a)) return y;
     scalar_params params = {b, reversed};
     hd_tensor *saved[] = {scalar_needs_operand(op, reversed) ? a : NULL, op == HD_POW && reversed ? y : NULL,
@@ -406,7 +397,7 @@ hd_status hd_binary_scalar_(hd_ctx *cx, hd_binary op, hd_tensor *t, hd_scalar b)
         return hd_become(cx, t, y);
     }
     if (p.result != (hd_dtype)t->dtype || p.compute != p.result)
-        return hd_become(cx, t, compute_scalar(cx, op, &p, t, b, false, &element));
+        return hd_become(cx, t, compute_scalar(cx, op, &p, t, false, &element));
     hd_status status = hd_apply_scalar(cx, p.kernel, p.grain, t, t, &element, false);
     hd_wrote(t);
     return status;

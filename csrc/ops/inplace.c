@@ -101,8 +101,9 @@ hd_status hd_become(hd_ctx *cx, hd_tensor *t, hd_tensor *y) {
  */
 
 static hd_status fill_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grads, hd_tensor **grad_inputs) {
-    (void)cx, (void)node, (void)grads, (void)grad_inputs; /* nothing of the former content is left: zero */
-    return HD_OK;
+    if (!grads[0]) return HD_OK; /* nothing of the former content is left */
+    grad_inputs[0] = hd_zero_for_input(cx, node, 0);
+    return hd_made(cx, grad_inputs[0]);
 }
 static const hd_node_class fill_class = {"fill_", fill_backward, NULL};
 
@@ -138,10 +139,18 @@ hd_status hd_fill_(hd_ctx *cx, hd_tensor *t, hd_scalar value) {
  */
 
 static hd_status copy_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grads, hd_tensor **grad_inputs) {
-    /* t = source: input 0 is t's former content, which is gone */
-    if (!grads[0] || !hd_node_needs(node, 1)) return HD_OK;
-    grad_inputs[1] = hd_grad_to_input(cx, node, 1, hd_retain(grads[0]));
-    return grad_inputs[1] ? HD_OK : cx->error.status;
+    /* t = source  ->  dsource = g; nothing of t's former content (input 0) is left */
+    if (!grads[0]) return HD_OK;
+    hd_status status = HD_OK;
+    if (hd_node_needs(node, 0)) {
+        grad_inputs[0] = hd_zero_for_input(cx, node, 0);
+        status = hd_made(cx, grad_inputs[0]);
+    }
+    if (!status && hd_node_needs(node, 1)) {
+        grad_inputs[1] = hd_grad_to_input(cx, node, 1, hd_retain(grads[0]));
+        status = hd_made(cx, grad_inputs[1]);
+    }
+    return status;
 }
 static const hd_node_class copy_class = {"copy_", copy_backward, NULL};
 

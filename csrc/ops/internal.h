@@ -26,6 +26,8 @@ typedef struct hd_input_meta {
     const int64_t *shape;
 } hd_input_meta;
 hd_input_meta hd_node_input(const hd_node *node, int i);
+/* What flows to input i when nothing of it is left in the output. reduce.c */
+hd_tensor *hd_zero_for_input(hd_ctx *cx, const hd_node *node, int i);
 /* Consumes g: summed and cast to what input i was. NULL gives NULL, so it can go around any operation.
  * reduce.c */
 hd_tensor *hd_grad_to_input(hd_ctx *cx, const hd_node *node, int i, hd_tensor *g);

@@ -42,6 +42,11 @@ hd_input_meta hd_node_input(const hd_node *node, int i) {
     return (hd_input_meta){(hd_dtype)m->dtype, m->ndim, m->shape};
 }
 
+hd_tensor *hd_zero_for_input(hd_ctx *cx, const hd_node *node, int i) {
+    hd_input_meta in = hd_node_input(node, i);
+    return hd_tensor_zeros(cx, in.dtype, in.ndim, in.shape);
+}
+
 hd_tensor *hd_grad_to_input(hd_ctx *cx, const hd_node *node, int i, hd_tensor *g) {
     if (!g) return NULL;
     hd_input_meta in = hd_node_input(node, i);

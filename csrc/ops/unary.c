@@ -76,10 +76,10 @@ static int64_t grain_of(hd_unary op) {
 static hd_status unary_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grads, hd_tensor **grad_inputs) {
     hd_unary op = (hd_unary)(node->class - classes);
     hd_tensor *g = grads[0];
-    if (!g || is_flat(op)) return HD_OK;
-    if (op == HD_NEG) {
-        grad_inputs[0] = hd_unary_op(cx, HD_NEG, g);
-        return grad_inputs[0] ? HD_OK : cx->error.status;
+    if (!g) return HD_OK;
+    if (is_flat(op) || op == HD_NEG) {
+        grad_inputs[0] = op == HD_NEG ? hd_unary_op(cx, HD_NEG, g) : hd_zero_for_input(cx, node, 0);
+        return hd_made(cx, grad_inputs[0]);
     }
     hd_tensor *saved = hd_node_saved(cx, node, 0);
     hd_tensor *dx = saved ? hd_tensor_like(cx, saved) : NULL;
@@ -154,8 +154,8 @@ hd_status hd_unary_(hd_ctx *cx, hd_unary op, hd_tensor *t) {
  * ------------------------------------------------------------ */
 
 static hd_status round_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grads, hd_tensor **grad_inputs) {
-    (void)cx, (void)node, (void)grads, (void)grad_inputs; /* y = round(x)  ->  dx = 0 */
-    return HD_OK;
+    if (grads[0]) grad_inputs[0] = hd_zero_for_input(cx, node, 0); /* y = round(x)  ->  dx = 0 */
+    return grads[0] ? hd_made(cx, grad_inputs[0]) : HD_OK;
 }
 static const hd_node_class round_class = {"round", round_backward, NULL};
 
