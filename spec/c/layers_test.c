@@ -101,10 +101,6 @@ static void test_embedding(void) {
 /* ---- cross entropy
  * ------------------------------------------------------------------------------------------------ */
 
-typedef struct loss_case {
-    hd_cross_entropy_options o;
-} loss_case;
-
 static hd_tensor *cross_entropy(hd_tensor *const *in, const void *arg) {
     hd_cross_entropy_options o = *(const hd_cross_entropy_options *)arg;
     o.weight = in[2];
@@ -127,6 +123,25 @@ static void test_loss_gradients(void) {
     }
     hd_tensor *all[] = {packed, w, in[0], in[1]};
     release_inputs(4, all);
+}
+
+/* Weights of one go another way through smoothing, to the same place. */
+static void test_weights_of_one(void) {
+    const int64_t excluded[] = {1, 4};
+    hd_tensor *in[] = {random_tensor(HD_F64, SHAPE(6, 5)), integers(SHAPE(6), (int64_t[]){1, 5, 2, 3, 4, 2}),
+                       NULL};
+    hd_tensor *ones = hd_full(cx, HD_F64, SHAPE(5), hd_scalar_f(1));
+    hd_cross_entropy_options o = {.label_smoothing = 0.3, .excluded = excluded, .reduction = HD_LOSS_NONE};
+    for (o.excluded_count = 0; o.excluded_count < 3; o.excluded_count++) {
+        in[2] = NULL;
+        hd_tensor *bare = cross_entropy(in, &o);
+        in[2] = ones;
+        hd_tensor *weighted = cross_entropy(in, &o);
+        for (int i = 0; i < 6; i++) CHECK(is_near(get(bare, i), get(weighted, i), 1e-12));
+        hd_release(bare);
+        hd_release(weighted);
+    }
+    release_inputs(3, in);
 }
 
 static void test_smoothing_excludes(void) {
@@ -447,6 +462,7 @@ int main(void) {
     test_row_gradients();
     test_embedding();
     test_loss_gradients();
+    test_weights_of_one();
     test_smoothing_excludes();
     test_all_targets_ignored();
     test_misuse();
