@@ -23,8 +23,8 @@ typedef struct blocked {
 
 /* ---- fetching ahead ---------------------------------------------------------------------------------- */
 
-/* What will be packed next is brought into the second-level cache a few lines with each register tile, so that
- * packing does not wait for memory. */
+/* What will be packed next is brought into the second-level cache a few lines with each register tile, so
+ * that packing does not wait for memory. */
 typedef struct ahead {
     const char *row;
     int64_t stride, row_lines, rows; /* bytes, cache lines, rows left */
@@ -33,8 +33,8 @@ typedef struct ahead {
 } ahead;
 
 /* rows x columns of a matrix from (row, column) on, to be fetched along with `tiles` tiles. */
-static ahead fetch_with(const hd_gemm *g, const hd_matrix *x, int64_t entry, int64_t row, int64_t column, int64_t rows,
-                        int64_t columns, int64_t tiles) {
+static ahead fetch_with(const hd_gemm *g, const hd_matrix *x, int64_t entry, int64_t row, int64_t column,
+                        int64_t rows, int64_t columns, int64_t tiles) {
     const int64_t size = hd_gemm_size(g);
     const bool by_rows = x->col_stride == 1;
     if (!by_rows && x->row_stride != 1) return (ahead){0};
@@ -57,7 +57,8 @@ static inline void fetch_some(ahead *a) {
     }
 }
 
-/* ---- a task ---------------------------------------------------------------------------------------------- */
+/* ---- a task ----------------------------------------------------------------------------------------------
+ */
 
 static void pack_rows(const blocked *d, const hd_gemm_block *w, int64_t p, int64_t k, char *to) {
     const hd_gemm *g = d->g;
@@ -77,14 +78,16 @@ static void multiply(const blocked *d, const hd_gemm_block *w, int64_t p, int64_
     for (int64_t j = w->column; j < w->column_end; j += t->nr) {
         const int64_t n = hd_least(t->nr, w->column_end - j);
         t->pack(t->nr, n, k, hd_gemm_at(g, &g->b, w->entry, p, j), g->b.col_stride, g->b.row_stride, b);
-        ahead columns = j + n < w->column_end
-                            ? fetch_with(g, &g->b, w->entry, p, j + n, k, hd_least(t->nr, w->column_end - j - n), panels)
-                            : fetch_with(g, &g->b, w->entry, p + k, w->column, next_k, t->nr, panels);
+        ahead columns =
+            j + n < w->column_end
+                ? fetch_with(g, &g->b, w->entry, p, j + n, k, hd_least(t->nr, w->column_end - j - n), panels)
+                : fetch_with(g, &g->b, w->entry, p + k, w->column, next_k, t->nr, panels);
         const char *panel = a;
         for (int64_t i = w->row; i < w->row_end; i += t->mr, panel += d->a_panel_bytes) {
             fetch_some(&rows);
             fetch_some(&columns);
-            hd_gemm_emit(t, g, w->entry, i, j, hd_least(t->mr, w->row_end - i), n, k, panel, 1, t->mr, b, t->nr, beta);
+            hd_gemm_emit(t, g, w->entry, i, j, hd_least(t->mr, w->row_end - i), n, k, panel, 1, t->mr, b,
+                         t->nr, beta);
         }
     }
 }
@@ -106,7 +109,8 @@ static void run_task(void *arg, int64_t task, int worker) {
     }
 }
 
-/* Every element of c goes through the same tile whatever the cut, so that the cut may depend on the threads. */
+/* Every element of c goes through the same tile whatever the cut, so that the cut may depend on the threads.
+ */
 static void cut_into_tasks(blocked *d, int workers) {
     const hd_gemm *g = d->g;
     const hd_gemm_tile *t = d->t;

@@ -3,6 +3,8 @@
 
 #include "kernels/gemm_loops.h"
 
+#define FEW_ROWS 32
+
 static hd_matrix transposed(hd_matrix x) {
     return (hd_matrix){x.data, x.col_stride, x.row_stride, x.batch_stride};
 }
@@ -30,14 +32,23 @@ static bool large(const hd_gemm *g, const hd_gemm_tile *t) {
     return g->m >= 4 * t->mr && g->n >= 2 * t->nr && g->k >= 64 && g->m * g->n * g->k >= 128 * 128 * 128;
 }
 
+/* Both sides contiguous along k, and too few rows to pay for transposing b. */
+static bool few_rows(const hd_gemm *g) {
+    const bool few = g->m <= FEW_ROWS && g->k >= 32 && (g->m <= 2 || 16 * g->m <= g->k);
+    return few && g->a.col_stride == 1 && g->b.row_stride == 1;
+}
+
 hd_status hd_gemm_run(hd_ctx *cx, const hd_gemm *g) {
     if (g->m <= 0 || g->n <= 0 || g->batch <= 0) return HD_OK;
     if (hd_gemm_init(cx) != HD_OK) return HD_EARG;
-    const hd_gemm product = better_mirrored(g) ? mirrored(g) : *g;
     const bool wide = g->dtype == HD_F64;
+    const hd_gemm_tile *direct = wide ? &cx->gemm->direct.f64 : &cx->gemm->direct.f32;
+    const hd_gemm flipped = mirrored(g);
+    if (few_rows(g->m <= g->n ? g : &flipped)) return hd_gemm_dots(cx, direct, g->m <= g->n ? g : &flipped);
+    const hd_gemm product = better_mirrored(g) ? flipped : *g;
     const hd_gemm_tile *blocked = wide ? &cx->gemm->blocked.f64 : &cx->gemm->blocked.f32;
     if (large(&product, blocked)) return hd_gemm_blocked(cx, blocked, &product);
-    return hd_gemm_direct(cx, wide ? &cx->gemm->direct.f64 : &cx->gemm->direct.f32, &product);
+    return hd_gemm_direct(cx, direct, &product);
 }
 
 #define NAIVE(T)                                                                                             \

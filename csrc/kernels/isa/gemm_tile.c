@@ -127,6 +127,6 @@ INLINE void store_f64(double *p, mask_f64 n, plain_f64 v) {
 #endif
 
 const hd_gemm_tiles JOIN(hd_gemm_tiles, HD_ISA_SUFFIX) = {
-    .f32 = {TILE_F32, .strided = true, .run = run_f32, .pack = pack_f32},
-    .f64 = {TILE_F64, .strided = true, .run = run_f64, .pack = pack_f64},
+    .f32 = {TILE_F32, .strided = true, .run = run_f32, .pack = pack_f32, .dots = run_dots_f32},
+    .f64 = {TILE_F64, .strided = true, .run = run_f64, .pack = pack_f64, .dots = run_dots_f64},
 };

@@ -27,6 +27,7 @@ INLINE void NAME(put)(T *p, bool whole, NAME(mask) last, VEC v) {
         NAME(store)(p, last, v);
 }
 
+#define FETCH_AHEAD 16 /* lines of b, which lie far apart when it was not packed */
 #define AT(type, p, bytes) ((type *)((char *)(p) + (bytes)))
 
 /* rows, vectors and whole are constants at every call: the accumulators live in registers. Five pointers,
@@ -47,6 +48,8 @@ INLINE void NAME(tile)(const NAME(operands) * o, const int rows, const int vecto
     }
     for (int64_t p = 0; p < o->k; p++) {
         VEC line[2];
+        __builtin_prefetch(AT(const T, b, FETCH_AHEAD *b_rs));
+        if (vectors > 1) __builtin_prefetch(AT(const T, b, FETCH_AHEAD *b_rs) + LANES);
         for (int j = 0; j < vectors; j++)
             line[j] = NAME(fetch)(b + j * LANES, whole || j + 1 < vectors, last);
 #pragma GCC unroll 14
@@ -256,8 +259,134 @@ static void NAME(pack)(int64_t width, int64_t rows, int64_t k, const void *from,
     }
 }
 
+/* ---- few rows: products of vectors ------------------------------------------------------------------------
+ */
+
+#if LANES >= 16
+#define FOLD_8(v) FOLD(8, v)
+#else
+#define FOLD_8(v)
+#endif
+#if LANES >= 8
+#define FOLD_4(v) FOLD(4, v)
+#else
+#define FOLD_4(v)
+#endif
+#if LANES >= 4
+#define FOLD_2(v) FOLD(2, v)
+#else
+#define FOLD_2(v)
+#endif
+#define FOLD(S, v)                                                                                           \
+    _Pragma("GCC unroll 8") for (int i = 0; i < S; i++) {                                                    \
+        NAME(exchange_##S)(&v[i], &v[i + S]);                                                                \
+        v[i] += v[i + S];                                                                                    \
+    }
+
+/* Lane l of the result is the sum of the lanes of v[l]. */
+INLINE VEC NAME(sums)(VEC v[LANES]) {
+    FOLD_8(v)
+    FOLD_4(v)
+    FOLD_2(v)
+    FOLD(1, v)
+    return v[0];
+}
+
+/* rows and columns are constants: rows * columns sums, each in its vector, at most LANES of them. */
+INLINE VEC NAME(dot)(int64_t k, const T *a, int64_t a_rs, const T *const *b, const int rows,
+                     const int columns) {
+    VEC sum[LANES];
+    const T *row[4];
+#pragma GCC unroll 16
+    for (int i = 0; i < LANES; i++) sum[i] = (VEC){0};
+    for (int i = 0; i < rows; i++) row[i] = a + i * a_rs;
+    int64_t p = 0;
+    for (; p + LANES <= k; p += LANES) {
+        VEC x[4];
+        for (int i = 0; i < rows; i++) x[i] = *(const NAME(loose) *)(row[i] + p);
+#pragma GCC unroll 16
+        for (int j = 0; j < columns; j++) {
+            const VEC y = *(const NAME(loose) *)(b[j] + p);
+            for (int i = 0; i < rows; i++) sum[i * columns + j] += x[i] * y;
+        }
+    }
+    if (p < k) {
+        const NAME(mask) rest = NAME(first)(k - p);
+        VEC x[4];
+        for (int i = 0; i < rows; i++) x[i] = (VEC)NAME(load)(row[i] + p, rest);
+#pragma GCC unroll 16
+        for (int j = 0; j < columns; j++) {
+            const VEC y = (VEC)NAME(load)(b[j] + p, rest);
+            for (int i = 0; i < rows; i++) sum[i * columns + j] += x[i] * y;
+        }
+    }
+    return NAME(sums)(sum);
+}
+
+/* Columns that go with 1, 2 or up to 4 rows. */
+#define DOT_COLUMNS(R) (LANES / (R) > 8 ? 8 : LANES / (R))
+#define DOT_ROWS (LANES < 4 ? LANES : 4)
+
+typedef VEC (*NAME(dot_fn))(int64_t k, const T *a, int64_t a_rs, const T *const *b);
+#define DOT_INSTANCE(R, OF)                                                                                  \
+    static VEC NAME(dot_##R##_of_##OF)(int64_t k, const T *a, int64_t a_rs, const T *const *b) {             \
+        return NAME(dot)(k, a, a_rs, b, R, DOT_COLUMNS(OF));                                                 \
+    }
+DOT_INSTANCE(1, 1)
+DOT_INSTANCE(1, 2)
+DOT_INSTANCE(2, 2)
+#if LANES >= 4
+DOT_INSTANCE(1, 4)
+DOT_INSTANCE(2, 4)
+DOT_INSTANCE(3, 4)
+DOT_INSTANCE(4, 4)
+#endif
+
+/* For up to 1, 2 or 4 rows at a time: the columns, and the function for each number of rows. */
+static const struct {
+    int64_t columns;
+    NAME(dot_fn) of_rows[4];
+} NAME(dots)[] = {
+    {DOT_COLUMNS(1), {NAME(dot_1_of_1)}},
+    {DOT_COLUMNS(2), {NAME(dot_1_of_2), NAME(dot_2_of_2)}},
+#if LANES >= 4
+    {DOT_COLUMNS(4), {NAME(dot_1_of_4), NAME(dot_2_of_4), NAME(dot_3_of_4), NAME(dot_4_of_4)}},
+#endif
+};
+
+static void NAME(run_dots)(int64_t m, int64_t n, int64_t k, double alpha, const void *a, int64_t a_rs,
+                           const void *b, int64_t b_cs, double beta, void *c, int64_t c_rs, int64_t c_cs) {
+    const int kind = m == 1 ? 0 : m == 2 || DOT_ROWS < 4 ? 1 : 2;
+    const int64_t columns = NAME(dots)[kind].columns, rows = 1 << kind;
+    for (int64_t j = 0; j < n; j += columns) {
+        const int64_t width = n - j < columns ? n - j : columns;
+        const T *column[8];
+        for (int64_t q = 0; q < columns; q++) column[q] = (const T *)b + (j + (q < width ? q : 0)) * b_cs;
+        for (int64_t i = 0; i < m; i += rows) {
+            const int64_t height = m - i < rows ? m - i : rows;
+            T sums[LANES];
+            *(NAME(loose) *)sums =
+                NAME(dots)[kind].of_rows[height - 1](k, (const T *)a + i * a_rs, a_rs, column) * (T)alpha;
+            for (int64_t r = 0; r < height; r++)
+                for (int64_t q = 0; q < width; q++) {
+                    T *to = (T *)c + (i + r) * c_rs + (j + q) * c_cs;
+                    const T value = sums[r * columns + q];
+                    *to = beta == 0 ? value : value + (T)beta * *to;
+                }
+        }
+    }
+}
+
+#undef FOLD
+#undef FOLD_2
+#undef FOLD_4
+#undef FOLD_8
+#undef DOT_ROWS
+#undef DOT_COLUMNS
+#undef DOT_INSTANCE
 #undef VEC
 #undef AT
+#undef FETCH_AHEAD
 #undef INSTANCE
 #undef ENTRY_1
 #undef ENTRY_2
