@@ -1,4 +1,6 @@
-/* Threads, time, and what heed.info() shows. */
+/* Threads, time, the terminal, and what heed.info() shows. */
+#include <unistd.h>
+
 #include "base/parallel.h"
 #include "kernels/gemm.h"
 #include "lua/check.h"
@@ -20,6 +22,13 @@ static int get_num_threads(lua_State *L) {
 
 static int clock_(lua_State *L) {
     lua_pushnumber(L, hd_seconds());
+    return 1;
+}
+
+/* isatty(descriptor): does it lead to a terminal? */
+static int isatty_(lua_State *L) {
+    hd_call c = hd_begin(L, "isatty");
+    lua_pushboolean(L, isatty((int)hd_arg_integer(&c, 1, "descriptor")));
     return 1;
 }
 
@@ -46,6 +55,7 @@ static const hd_function functions[] = {
     {"set_num_threads", set_num_threads, HD_MODULE},
     {"get_num_threads", get_num_threads, HD_MODULE},
     {"clock", clock_, HD_MODULE},
+    {"isatty", isatty_, HD_MODULE},
     {"info", info, HD_MODULE},
     {NULL, NULL, 0},
 };

@@ -51,6 +51,13 @@ static hd_norm_params norm_params(reader *r, double eps, const char *weight, con
     return (hd_norm_params){w, b, eps};
 }
 
+/* Of a sequence without a batch: [1, H, L, S] to [H, L, S]. Consumes t. */
+static hd_tensor *without_batch(hd_ctx *cx, hd_tensor *t) {
+    hd_tensor *one = hd_select(cx, t, 0, 0);
+    hd_release(t);
+    return one;
+}
+
 /* multi_head_attention(in_w, in_b, out_w, out_b, num_heads, dropout, training, query, key, value, causal,
  * key_lengths, mask, bias, want_weights) -> out, weights or nil */
 static int multi_head_attention(lua_State *L) {
@@ -71,6 +78,7 @@ static int multi_head_attention(lua_State *L) {
     hd_tensor *query = tensor(&r, "query"), *key = maybe(&r, "key"), *value = maybe(&r, "value");
     hd_tensor *out = NULL, *weights = NULL;
     hd_try(&c, hd_multi_head_attention(c.cx, &p, query, key, value, &o, training, &out, &weights));
+    if (weights && query->ndim == 2) weights = without_batch(c.cx, weights);
     return hd_return_attention(&c, out, second, second_slot, weights);
 }
 

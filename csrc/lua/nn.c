@@ -57,7 +57,11 @@ void hd_read_masks(hd_call *c, int index, bool of_memory, hd_attention_options *
 }
 
 int hd_return_attention(hd_call *c, hd_tensor *out, hd_handle *second, int second_slot, hd_tensor *weights) {
-    if (second) second->t = weights;
+    if (second && !weights) {
+        hd_release(out);
+        hd_raise(c);
+    }
+    if (second) hd_settle(c, second_slot, second, weights);
     hd_settle(c, c->slot, c->out, out);
     lua_pushvalue(c->L, c->slot);
     if (!second) return 1;

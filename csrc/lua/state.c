@@ -123,10 +123,17 @@ static void push_position(lua_State *L) {
 }
 
 static int raise_message(hd_call *c, const char *message) {
-    push_position(c->L);
-    lua_pushfstring(c->L, "heed.%s: %s", c->name, message);
-    lua_concat(c->L, 2);
-    return lua_error(c->L);
+    lua_State *L = c->L;
+    hd_push_uv(L, HD_UV_LOCATE);
+    if (lua_isfunction(L, -1)) { /* it knows the path of the module that runs */
+        lua_pushstring(L, c->name);
+        lua_pushstring(L, message);
+        if (lua_pcall(L, 2, 1, 0) == LUA_OK && lua_type(L, -1) == LUA_TSTRING) return lua_error(L);
+    }
+    push_position(L);
+    lua_pushfstring(L, "heed.%s: %s", c->name, message);
+    lua_concat(L, 2);
+    return lua_error(L);
 }
 
 int hd_raise(hd_call *c) {
@@ -260,6 +267,17 @@ static void push_record(lua_State *L) {
     hd_clock_start(h);
 }
 
+/* locate_errors(f): f(name, message) gives the whole message of an error, with its position. */
+static int locate_errors(lua_State *L) {
+    lua_settop(L, 1);
+    lua_pushvalue(L, lua_upvalueindex(1));
+    lua_insert(L, 1);
+    lua_setiuservalue(L, 1, HD_UV_LOCATE);
+    return 0;
+}
+
+static const hd_function functions[] = {{"locate_errors", locate_errors, HD_MODULE}, {NULL, NULL, 0}};
+
 static void push_methods_and_module(hd_registrar *r) {
     lua_State *L = r->L;
     lua_newtable(L);
@@ -277,6 +295,7 @@ static void push_methods_and_module(hd_registrar *r) {
 }
 
 static void register_rooms(hd_registrar *r) {
+    hd_define(r, functions);
     hd_register_tensor(r);
     hd_register_property(r);
     hd_register_make(r);
@@ -286,6 +305,7 @@ static void register_rooms(hd_registrar *r) {
     hd_register_compute(r);
     hd_register_compare(r);
     hd_register_reduce(r);
+    hd_register_nonzero(r);
     hd_register_nn(r);
     hd_register_layers(r);
     hd_register_autograd(r);

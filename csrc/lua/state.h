@@ -67,7 +67,8 @@ enum {
     HD_UV_GRADS,    /* weak: address of a gradient -> its userdata, so that t.grad == t.grad */
     HD_UV_CONTEXTS, /* weak: address of a context of heed.func -> its userdata */
     HD_UV_ERROR,    /* what a Lua function raised inside backward */
-    HD_UV_COUNT = HD_UV_ERROR
+    HD_UV_LOCATE,   /* what the Lua side gave to core.locate_errors, or nil */
+    HD_UV_COUNT = HD_UV_LOCATE
 };
 
 /* The record of this state: made by luaopen_heed_core. NULL when heed was not opened. */
@@ -163,6 +164,7 @@ void hd_register_shape(hd_registrar *r);
 void hd_register_compute(hd_registrar *r);
 void hd_register_compare(hd_registrar *r);
 void hd_register_reduce(hd_registrar *r);
+void hd_register_nonzero(hd_registrar *r);
 void hd_register_nn(hd_registrar *r);
 void hd_register_layers(hd_registrar *r);
 void hd_register_autograd(hd_registrar *r);
