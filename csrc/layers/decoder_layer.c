@@ -10,20 +10,22 @@ typedef struct decoder_call {
 
 typedef hd_tensor *(*sublayer)(hd_ctx *cx, const decoder_call *c, hd_tensor *x, hd_residual onto);
 
-static hd_tensor *attend(hd_ctx *cx, const decoder_call *c, const hd_mha_params *p, hd_tensor *x,
-                         hd_tensor *key, const hd_attention_options *mask, hd_residual onto) {
+static hd_tensor *attend(hd_ctx *cx, const decoder_call *c, const char *part, const hd_mha_params *p,
+                         hd_tensor *x, hd_tensor *key, const hd_attention_options *mask, hd_residual onto) {
     hd_attention_options options = mask ? *mask : (hd_attention_options){0};
     hd_tensor *y = NULL;
     options.want_weights = false;
-    return hd_mha_sublayer(cx, p, x, key, NULL, &options, c->training, onto, &y, NULL) ? NULL : y;
+    if (hd_mha_sublayer(cx, p, x, key, NULL, &options, c->training, onto, &y, NULL))
+        return hd_fail_in_part(cx, part);
+    return y;
 }
 
 static hd_tensor *attend_self(hd_ctx *cx, const decoder_call *c, hd_tensor *x, hd_residual onto) {
-    return attend(cx, c, &c->p->self_attn, x, NULL, c->mask, onto);
+    return attend(cx, c, "self_attn", &c->p->self_attn, x, NULL, c->mask, onto);
 }
 
 static hd_tensor *attend_memory(hd_ctx *cx, const decoder_call *c, hd_tensor *x, hd_residual onto) {
-    return attend(cx, c, &c->p->multihead_attn, x, c->memory, c->memory_mask, onto);
+    return attend(cx, c, "multihead_attn", &c->p->multihead_attn, x, c->memory, c->memory_mask, onto);
 }
 
 static hd_tensor *feed_forward(hd_ctx *cx, const decoder_call *c, hd_tensor *x, hd_residual onto) {

@@ -6,7 +6,9 @@ static hd_tensor *attend(hd_ctx *cx, const hd_encoder_layer_params *p, hd_tensor
     hd_residual onto = {residual, training ? p->dropout : 0};
     hd_tensor *y = NULL;
     options.want_weights = false;
-    return hd_mha_sublayer(cx, &p->self_attn, x, NULL, NULL, &options, training, onto, &y, NULL) ? NULL : y;
+    if (hd_mha_sublayer(cx, &p->self_attn, x, NULL, NULL, &options, training, onto, &y, NULL))
+        return hd_fail_in_part(cx, "self_attn");
+    return y;
 }
 
 /* x = norm1(x + attention(x)); x = norm2(x + ffn(x)) */

@@ -24,6 +24,13 @@ static inline hd_tensor *hd_project_onto(hd_ctx *cx, hd_tensor *x, hd_tensor *w,
                   : hd_linear(cx, x, w, b, HD_ACT_NONE, 0);
 }
 
+/* Bad arguments found inside a part carry its name: "multihead_attn: key: expected ...". Returns NULL. */
+static inline hd_tensor *hd_fail_in_part(hd_ctx *cx, const char *part) {
+    if (cx->error.status != HD_EARG) return NULL;
+    const hd_error inner = cx->error;
+    return hd_fail_null(cx, HD_EARG, "%s: %s", part, inner.message);
+}
+
 static inline hd_tensor *hd_norm_layer(hd_ctx *cx, const hd_norm_params *p, hd_tensor *x) {
     return hd_layer_norm(cx, x, p->weight, p->bias, p->eps);
 }

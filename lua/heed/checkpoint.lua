@@ -22,17 +22,25 @@ local function has_methods(part)
     return ok and get ~= nil and set ~= nil
 end
 
+-- A generator of random numbers; its state is a tensor.
+local function is_generator(part)
+    return type(part) == "userdata" and not check.is_tensor(part) and pcall(function() return part:state() end)
+end
+
 local function state_of(where, name, part)
     if has_methods(part) then return part:state_dict() end
+    if is_generator(part) then return part:state() end
     if type(part) == "function" then return part() end
     if type(part) == "table" and getmetatable(part) == nil then return part end
-    return errors.raise("%s: parts.%s: expected something with state_dict and load_state_dict, a plain table, or a function "
-        .. "like heed.rng_state, got %s", where, name, check.describe(part))
+    return errors.raise("%s: parts.%s: expected something with state_dict and load_state_dict, a generator, a plain table, "
+        .. "or a function like heed.rng_state, got %s", where, name, check.describe(part))
 end
 
 local function restore(part, state)
     if has_methods(part) then
         part:load_state_dict(state)
+    elseif is_generator(part) then
+        part:state(state)
     elseif type(part) == "function" then
         part(state)
     else
@@ -47,7 +55,11 @@ local function fits(part, state)
         if part.check_state_dict then return part:check_state_dict(state) end
         return true
     end
-    if type(part) == "table" and type(state) ~= "table" then return nil, "not the state of a table" end
+    if type(part) == "table" then
+        if type(state) ~= "table" then return nil, "not the state of a table" end
+    elseif not check.is_tensor(state) or state.dtype ~= "i64" then
+        return nil, "not the state of a stream of random numbers"
+    end
     return true
 end
 
@@ -95,8 +107,8 @@ end
 
 ---Writes the state of every part into one file, whole or not at all.
 ---@param path string
----@param parts table<string, any> names of letters, digits and _; each part has state_dict and load_state_dict, or is a plain
----table (of numbers, strings, booleans, tensors and tables of these), or a function like heed.rng_state
+---@param parts table<string, any> names of letters, digits and _; each part has state_dict and load_state_dict, or is a
+---generator, a plain table (of numbers, strings, booleans, tensors and tables of these), or a function like heed.rng_state
 ---@return true|nil ok
 ---@return string? message
 function checkpoint.save(path, parts)

@@ -20,36 +20,36 @@ errors.is_module = function() return false end
 ---@type fun(root: table, module: table): string|nil
 errors.path_between = function() return nil end
 
--- "file:line: " of the innermost line that is not ours, and the modules that run, outermost first.
+-- "file:line: " of the innermost line that is not ours; the modules that run, outermost first; and whether the innermost Lua
+-- function of all is a method of the last of them, and ours.
 local function survey(level)
-    local position, modules = "", {}
+    local position, modules, stock = "", {}, nil
     while true do
         local info = getinfo(level, "Sl")
         if not info then break end
         if info.what ~= "C" then
             local _, value = getlocal(level, 1)
-            if errors.is_module(value) then table.insert(modules, 1, value) end
+            local in_module = errors.is_module(value)
+            if in_module then table.insert(modules, 1, value) end
+            if stock == nil then stock = in_module and is_own(info.source) end
             if position == "" and info.currentline > 0 and not is_own(info.source) then
                 position = ("%s:%d: "):format(info.short_src, info.currentline)
             end
         end
         level = level + 1
     end
-    return position, modules
+    return position, modules, stock
 end
 
-local function module_prefix(modules, message)
+local function with_path(modules, message)
     local root, leaf = modules[1], modules[#modules]
     if not root then return message end
     local path = errors.path_between(root, leaf)
-    if path == nil or path == "" then path = (path and root or leaf).class_name end
+    if path == nil then path = leaf.class_name end
     -- A layer that runs whole names its part first: decoder.layers.2 and "multihead_attn: ..." are one path.
-    local part, rest = message:match("^([%a_][%w_.]*): (.*)$")
-    if part and errors.is_module(leaf[part:match("^[^.]+")]) then
-        local below = errors.path_between(root, leaf)
-        return (below and below ~= "" and below .. "." or "") .. part .. ": " .. rest
-    end
-    return path .. ": " .. message
+    local part = message:match "^([%a_][%w_]*)[%w_.]*: "
+    if part and errors.is_module(leaf[part]) then return (path == "" and "" or path .. ".") .. message end
+    return (path == "" and root.class_name or path) .. ": " .. message
 end
 
 ---The message as the user should see it: position, module path, message.
@@ -59,7 +59,17 @@ end
 function errors.locate(message, level)
     if not getinfo then return message end
     local position, modules = survey((level or 1) + 2)
-    return position .. module_prefix(modules, message)
+    return position .. with_path(modules, message)
+end
+
+---The same for an error of heed.core: inside a stock layer the name of the C function says nothing and is left out.
+---@param name string
+---@param message string
+---@return string
+function errors.locate_core(name, message)
+    if not getinfo then return ("heed.%s: %s"):format(name, message) end
+    local position, modules, stock = survey(3)
+    return position .. with_path(modules, stock and message or ("heed.%s: %s"):format(name, message))
 end
 
 ---Raises an error that names the user's line and the module path.

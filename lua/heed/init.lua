@@ -4,6 +4,7 @@ local core = require "heed.core"
 local check = require "heed.check"
 
 check.is_tensor = core.is_tensor
+core.locate_errors(require("heed.errors").locate_core)
 
 local heed = {}
 for name, value in pairs(core) do heed[name] = value end

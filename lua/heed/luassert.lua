@@ -63,11 +63,12 @@ local function has_shape(state, arguments)
     return got == text
 end
 
-say:set("assertion.is_close.positive", "Expected tensors to be close.\n%s")
-say:set("assertion.is_close.negative", "Expected tensors not to be close.\n%s")
-say:set("assertion.has_shape.positive", "Expected another shape.\n%s")
-say:set("assertion.has_shape.negative", "Expected any other shape.\n%s")
-luassert:register("assertion", "is_close", is_close, "assertion.is_close.positive", "assertion.is_close.negative")
-luassert:register("assertion", "has_shape", has_shape, "assertion.has_shape.positive", "assertion.has_shape.negative")
+-- luassert reads is_close as "is" and "close".
+say:set("assertion.close.positive", "Expected tensors to be close.\n%s")
+say:set("assertion.close.negative", "Expected tensors not to be close.\n%s")
+say:set("assertion.shape.positive", "Expected another shape.\n%s")
+say:set("assertion.shape.negative", "Expected any other shape.\n%s")
+luassert:register("assertion", "close", is_close, "assertion.close.positive", "assertion.close.negative")
+luassert:register("assertion", "shape", has_shape, "assertion.shape.positive", "assertion.shape.negative")
 
 return luassert

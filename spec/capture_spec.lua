@@ -1,0 +1,63 @@
+local heed = require "heed"
+local nn = heed.nn
+require "heed.luassert"
+
+describe("capture", function()
+    heed.manual_seed(1)
+    local model = nn.Transformer { src_vocab = 9, tgt_vocab = 9, d_model = 8, num_heads = 2, num_layers = 2, d_ff = 16 }:eval()
+    local src, tgt = heed.ids { { 1, 2, 3, 4 }, { 5, 6, 7, 8 } }, heed.ids { { 1, 2, 3 }, { 4, 5, 6 } }
+
+    local function run(options)
+        local c <close> = heed.capture(model, options)
+        return c, model(src, tgt, { src_lengths = { 4, 2 } })
+    end
+
+    it("collects every attention's weights by module path", function()
+        local before = model(src, tgt, { src_lengths = { 4, 2 } })
+        local c, out = run()
+        assert.is_close(out, before, 1e-5)
+        local count = 0
+        for _ in pairs(c) do count = count + 1 end
+        assert.are.equal(6, count)
+        assert.has_shape(c["encoder.layers.1.self_attn"], { 2, 2, 4, 4 })
+        assert.has_shape(c["decoder.layers.2.multihead_attn"], { 2, 2, 3, 4 })
+        assert.is_close(c["decoder.layers.2.multihead_attn"]:sum(-1), heed.ones(2, 2, 3), 1e-5)
+        assert.are.equal(0, c["decoder.layers.1.multihead_attn"][{ 2, {}, {}, { 3, 4 } }]:sum():item())
+        assert.are.equal(0, c["decoder.layers.1.self_attn"][{ {}, {}, 1, { 2, 3 } }]:sum():item())
+    end)
+
+    it("only some layers, heads and rows", function()
+        local c = run { layers = { "multihead_attn" }, heads = { 2 }, rows = { 3 } }
+        assert.is_nil(c["encoder.layers.1.self_attn"])
+        assert.has_shape(c["decoder.layers.1.multihead_attn"], { 2, 1, 1, 4 })
+        c = run { layers = { 2 } }
+        assert.is_nil(c["decoder.layers.1.multihead_attn"])
+        assert.has_shape(c["decoder.layers.2.multihead_attn"], { 2, 2, 3, 4 })
+    end)
+
+    it("ends when closed, after an error too", function()
+        local kept
+        pcall(function()
+            local c <close> = heed.capture(model)
+            kept = c
+            error "stop"
+        end)
+        model(src, tgt)
+        assert.is_nil(next(kept))
+        run()
+    end)
+
+    it("works with attention modules of one's own class", function()
+        local Own = nn.MultiHeadAttention:extend "Own"
+        local layer = nn.TransformerEncoderLayer(8, 2, 16)
+        layer.self_attn = Own(8, 2)
+        local c <close> = heed.capture(layer)
+        layer(heed.randn(1, 3, 8))
+        assert.has_shape(c.self_attn, { 1, 2, 3, 3 })
+    end)
+
+    it("teaches on misuse", function()
+        assert.error_matches(function() heed.capture(5) end, "expected a module, got 5")
+        assert.error_matches(function() heed.capture(nn.Linear(1, 1)) end, "no attention module")
+    end)
+end)

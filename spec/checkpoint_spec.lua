@@ -1,0 +1,149 @@
+local heed = require "heed"
+local nn = heed.nn
+
+local function training(seed)
+    heed.manual_seed(seed)
+    local model = nn.Transformer { src_vocab = 12, tgt_vocab = 12, d_model = 8, num_heads = 2, num_layers = 1, d_ff = 16,
+        tie_weights = true }
+    local examples = {}
+    for i = 1, 20 do examples[i] = { { i % 9 + 1, i % 5 + 1, 3 }, { i % 7 + 1, 2 } } end
+    return {
+        model = model,
+        opt = heed.optim.AdamW(model:parameters(), { lr = 0.01 }),
+        batches = heed.data.batches(examples, { size = 4, shuffle = true }),
+        progress = { step = 0, history = {} },
+        generator = heed.generator(seed),
+        rng = heed.rng_state,
+    }
+end
+
+local function steps(run, count)
+    local forever = run.batches:forever()
+    for _ = 1, count do
+        local batch = forever()
+        local noise = heed.rand({ 1 }, { generator = run.generator }):item() * 1e-3
+        local loss = heed.loss.cross_entropy(run.model(batch[1], batch[2]), batch[2]) + noise
+        run.opt:zero_grad()
+        loss:backward()
+        run.opt:step()
+        run.progress.step = run.progress.step + 1
+        run.progress.history[#run.progress.history + 1] = loss:item()
+    end
+end
+
+describe("checkpoint", function()
+    local path
+    before_each(function() path = os.tmpname() end)
+    after_each(function() os.remove(path) end)
+
+    it("10 steps are the same bits as 5, save, load and 5", function()
+        local whole = training(3)
+        steps(whole, 10)
+        local half = training(3)
+        steps(half, 5)
+        assert.is_true(heed.checkpoint.save(path, half))
+        local rest = training(4)
+        assert(heed.checkpoint.load(path, rest))
+        steps(rest, 5)
+        assert.are.same(whole.progress, rest.progress)
+        local a, b = whole.model:state_dict(), rest.model:state_dict()
+        for name, t in pairs(a) do assert.is_true(heed.equal(t, b[name]), name) end
+        assert.are.equal(rest.model.output.weight, rest.model.tgt_embedding.weight)
+    end)
+
+    it("is one safetensors file that others can read, shared tensors once", function()
+        local run = training(1)
+        assert.is_true(heed.checkpoint.save(path, { model = run.model, notes = { best = 1.5, tags = { "a", "b" } } }))
+        local tensors, metadata = heed.safetensors.load(path)
+        assert.are.equal("1", metadata["heed.checkpoint"])
+        local embeddings = 0
+        for name, t in pairs(tensors) do
+            if t.shape[1] == 12 and t:dim() == 2 then embeddings = embeddings + 1 end
+            assert.is_truthy(name:find "^model%.")
+        end
+        assert.are.equal(1, embeddings)
+    end)
+
+    it("the same state gives the same bytes", function()
+        local run = training(1)
+        local parts = { model = run.model, opt = run.opt, notes = { z = 1, a = 2, m = 3 } }
+        local other = os.tmpname()
+        heed.checkpoint.save(path, parts)
+        heed.checkpoint.save(other, parts)
+        local a, b = io.open(path, "rb"):read "a", io.open(other, "rb"):read "a"
+        os.remove(other)
+        assert.is_true(a == b)
+    end)
+
+    it("loads parts of what is there", function()
+        assert.is_true(heed.checkpoint.save(path, { a = { 1 }, b = { x = { y = { true, "é", 2.5 } } } }))
+        local b = { old = 1 }
+        assert.is_true(heed.checkpoint.load(path, { b = b }))
+        assert.are.same({ x = { y = { true, "é", 2.5 } } }, b)
+    end)
+
+    it("takes vocabularies and tensors in tables", function()
+        local vocabulary = heed.text.bpe.train({ "hello hello hello" }, { vocab_size = 262 })
+        assert.is_true(heed.checkpoint.save(path, { vocabulary = vocabulary, t = { heed.ids { 1, 2 } } }))
+        local loaded, t = heed.text.bpe.new(), {}
+        assert.is_true(heed.checkpoint.load(path, { vocabulary = loaded, t = t }))
+        assert.are.equal(262, #loaded)
+        assert.are.same({ 1, 2 }, t[1]:totable())
+    end)
+
+    it("of another model: nil and what differs, and nothing is loaded", function()
+        local run = training(1)
+        steps(run, 1)
+        assert.is_true(heed.checkpoint.save(path, run))
+        local other = training(2)
+        other.model = nn.Linear(2, 2)
+        local before = other.opt.steps
+        local ok, message = heed.checkpoint.load(path, other)
+        assert.is_nil(ok)
+        assert.is_truthy(message:find "missing: weight", message)
+        assert.are.equal(before, other.opt.steps)
+        assert.are.equal(0, other.progress.step)
+        ok, message = heed.checkpoint.load(path, { scheduler = {} })
+        assert.is_nil(ok)
+        assert.is_truthy(message:find "no part scheduler")
+    end)
+
+    it("truncated, foreign or hostile files: nil and a message", function()
+        heed.checkpoint.save(path, { model = nn.Linear(2, 2) })
+        local file = io.open(path, "rb")
+        local bytes = file:read "a"
+        file:close()
+        local function try(text)
+            local out = io.open(path, "wb")
+            out:write(text)
+            out:close()
+            local ok, message = heed.checkpoint.load(path, { model = nn.Linear(2, 2) })
+            assert.is_nil(ok)
+            assert.are.equal("string", type(message))
+        end
+        for size = 0, #bytes - 1, 7 do try(bytes:sub(1, size)) end
+        try "return os.execute('true')"
+        try(("\255"):rep(64))
+        assert.is_nil((heed.checkpoint.load("/nonexistent/file", { model = nn.Linear(2, 2) })))
+        local plain = { w = heed.ones(1) }
+        heed.safetensors.save(path, plain)
+        assert.is_truthy(select(2, heed.checkpoint.load(path, { model = nn.Linear(2, 2) })):find "not a checkpoint")
+        heed.safetensors.save(path, plain, { metadata = { ["heed.checkpoint"] = "99" } })
+        assert.is_truthy(select(2, heed.checkpoint.load(path, { model = nn.Linear(2, 2) })):find "version 99")
+        heed.safetensors.save(path, plain, { metadata = { ["heed.checkpoint"] = "1", ["heed.part.model"] = "{\"$tensor\":\"z\"}" } })
+        assert.is_nil((heed.checkpoint.load(path, { model = nn.Linear(2, 2) })))
+    end)
+
+    it("cannot be written: nil and a message", function()
+        local ok, message = heed.checkpoint.save("/nonexistent/file", { a = {} })
+        assert.is_nil(ok)
+        assert.are.equal("string", type(message))
+    end)
+
+    it("teaches on misuse", function()
+        assert.error_matches(function() heed.checkpoint.save(path, { ["a.b"] = {} }) end, "names of letters, digits and _")
+        assert.error_matches(function() heed.checkpoint.save(path, { a = 5 }) end, "parts.a: expected something with state_dict")
+        assert.error_matches(function() heed.checkpoint.save(path, { a = { print } }) end, "parts.a: a function cannot be saved")
+        assert.error_matches(function() heed.checkpoint.save(5, {}) end, "path: expected a string, got 5")
+    end)
+end)

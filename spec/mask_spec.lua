@@ -1,0 +1,156 @@
+local heed = require "heed"
+local mask = heed.mask
+
+local function rows(text)
+    local list = {}
+    for line in text:gmatch "[^\n]+" do
+        local row = {}
+        for cell in line:gmatch "%S" do row[#row + 1] = cell == "1" end
+        list[#list + 1] = row
+    end
+    return list
+end
+
+local function dense(m, ...) return m:dense(...):totable() end
+
+-- Uniform attention: a query averages the values that it may see.
+local function average(values, L, options)
+    local S = #values
+    local v = heed.tensor(values):view(S, 1)
+    return heed.attention(heed.zeros(L, 1), heed.zeros(S, 1), v, options):flatten():totable()
+end
+
+describe("masks", function()
+    it("causal is aligned to the end", function()
+        assert.are.same(rows "100\n110\n111", dense(mask.causal(), 3))
+        assert.are.same(rows "1110\n1111", dense(mask.causal(), 2, 4))
+        assert.are.same(rows "00\n00\n10\n11", dense(mask.causal(), 4, 2))
+    end)
+
+    it("window, prefix, segments", function()
+        assert.are.same(rows "1000\n1100\n0110\n0011", dense(mask.window(1), 4))
+        assert.are.same(rows "110\n111\n011", dense(mask.window(1, 1), 3))
+        assert.are.same(rows "1100\n1100\n1110\n1111", dense(mask.causal() | mask.prefix(2), 4))
+        assert.are.same({ rows "11\n11", rows "10\n10" }, dense(mask.prefix { 2, 1 }, 2))
+        assert.are.same(rows "100\n011\n011", dense(mask.segments { 1, 2, 2 }, 3))
+        assert.are.same(rows "011", dense(mask.segments { 1, 2, 2 }, 1, 3))
+    end)
+
+    it("padding hides keys of each row", function()
+        assert.are.same({ rows "10\n10", rows "11\n11" }, dense(mask.padding { 1, 2 }, 2))
+        assert.are.same({ rows "10\n10", rows "10\n11" }, dense(mask.padding { 1, 2 } & mask.causal(), 2))
+        assert.are.same({ rows "10", rows "10" }, dense(mask.padding { 1, 2 } & mask.padding { 2, 1 }, 1, 2))
+    end)
+
+    it("compose with & | ~", function()
+        assert.are.same(rows "011\n001\n000", dense(~mask.causal(), 3))
+        assert.are.same(rows "111\n111\n111", dense(mask.causal() | ~mask.causal(), 3))
+        assert.are.same(rows "000\n000\n000", dense(mask.causal() & ~mask.causal(), 3))
+        assert.are.same(rows "10\n01", dense(mask.bool(heed.tensor { { 1, 0 }, { 1, 1 } }) & mask.window(0), 2))
+        assert.are.same(rows "10\n01", dense(heed.tensor({ { true, false }, { true, true } }) & mask.window(0), 2))
+    end)
+
+    it("of a function", function()
+        assert.are.same(rows "101\n010\n101", dense(mask.fn(function(p, j) return (p + j) % 2 == 0 end), 3))
+        local by_head = mask.fn(function(_, h, p, j) return h == 1 and p == j end, { over = "bhij" })
+        assert.are.same({ rows "10\n01", rows "00\n00" }, dense(by_head, 2, 2, { heads = 2 })[1])
+    end)
+
+    it("biases add", function()
+        local bias = mask.bias(heed.tensor { { 1.0, 2.0 }, { 3.0, 4.0 } })
+        assert.are.same({ { 2.0, 4.0 }, { 6.0, 8.0 } }, dense(bias & bias, 2))
+        assert.are.same({ { 1.0, -math.huge }, { 3.0, 4.0 } }, dense(bias & mask.causal(), 2))
+    end)
+
+    it("alibi falls with the distance", function()
+        local d = mask.alibi(2):dense(2)
+        assert.are.same({ { { 0.0, -0.0625 }, { -0.0625, 0.0 } }, { { 0.0, -0.00390625 }, { -0.00390625, 0.0 } } }, d[1] and d:totable()[1] or d)
+    end)
+
+    it("| and ~ refuse a bias", function()
+        local alibi = mask.alibi(2)
+        assert.error_matches(function() return alibi | mask.causal() end, "| takes masks of booleans only, and alibi%(2%) adds a bias")
+        assert.error_matches(function() return ~alibi end, "~ takes masks of booleans only")
+        assert.error_matches(function() return mask.causal() & 5 end, "expected a mask")
+    end)
+
+    it("print", function()
+        assert.are.equal("causal() & padding[2] & window(1, 0)", tostring(mask.window(1) & mask.padding { 1, 2 } & mask.causal()))
+        assert.are.equal("■ ·\n■ ■", mask.causal():grid(2))
+    end)
+
+    it("name the queries that see nothing", function()
+        assert.are.same({}, mask.causal():empty_rows(3))
+        assert.are.same({ 1, 2 }, mask.causal():empty_rows(4, 2))
+        assert.are.same({ { 2, 1 }, { 2, 2 } }, mask.padding({ 1, 0 }):empty_rows(2))
+    end)
+
+    it("teach on misuse", function()
+        assert.error_matches(function() mask.window(-1) end, "left: expected an integer of at least 0, got %-1")
+        assert.error_matches(function() mask.padding { 1.5 } end, "")
+        assert.error_matches(function() mask.padding(heed.tensor { 1.0 }) end, "heed.ids")
+        assert.error_matches(function() mask.bias(heed.ids { { 1 } }) end, "expected a tensor of floats")
+        assert.error_matches(function() mask.bool(heed.ids { 1 }) end, "expected %[L, S%]")
+        assert.error_matches(function() mask.fn(5) end, "f: expected a function")
+    end)
+end)
+
+describe("masks in attention", function()
+    it("causal", function()
+        assert.are.same({ 1.0, 1.5, 2.0 }, average({ 1, 2, 3 }, 3, { mask = mask.causal() }))
+        assert.are.same({ 2.5, 3.0 }, average({ 1, 2, 3, 4, 5 }, 2, { mask = mask.causal() }))
+        assert.are.same({ 0.0, 0.0, 0.0, 1.0, 1.5 }, average({ 1, 2 }, 5, { mask = mask.causal() }))
+        assert.are.same({ 4.5 }, average({ 1, 2, 3, 4, 5, 6, 7, 8 }, 1, { mask = mask.causal() }))
+        local q, v = heed.zeros(3, 1), heed.tensor { { 1.0 }, { 2.0 }, { 3.0 } }
+        local out, weights = heed.attention(q, q, v, { mask = mask.causal(), weights = true })
+        assert.are.same({ 1.0, 1.5, 2.0 }, out:flatten():totable())
+        assert.are.same({ 0.5, 0.5, 0.0 }, weights[2]:totable())
+    end)
+
+    it("tensors as masks: booleans and integers hide, floats are added", function()
+        assert.are.same({ 1.0, 3.0 }, average({ 1, 3 }, 2, { mask = heed.ids { { 1, 0 }, { 0, 1 } } }))
+        local hidden = average({ 1, 3 }, 1, { mask = heed.tensor { { 0.0, -math.huge } } })
+        assert.are.same({ 1.0 }, hidden)
+        local added = average({ 0, 1 }, 1, { mask = heed.tensor { { 0.0, 1.0 } } })[1]
+        assert.is_true(math.abs(added - 1 / (1 + math.exp(-1))) < 1e-6)
+    end)
+
+    it("a query that sees nothing gives zeros, with finite gradients", function()
+        local q = heed.zeros({ 2, 1 }, { requires_grad = true })
+        local v = heed.tensor({ { 1, 2 }, { 3, 4 } }, { dtype = "f32", requires_grad = true })
+        local out = heed.attention(q, q, v, { mask = heed.ids { { 1, 0 }, { 0, 0 } } })
+        assert.are.same({ { 1.0, 2.0 }, { 0.0, 0.0 } }, out:totable())
+        out:sum():backward()
+        assert.are.same({ { 1.0, 1.0 }, { 0.0, 0.0 } }, v.grad:totable())
+        assert.is_true(heed.isfinite(q.grad):all())
+    end)
+
+    it("booleans and biases together never make NaN", function()
+        local both = mask.padding { 1 } & mask.bias(heed.full({ 2, 2 }, -math.huge))
+        local out = heed.attention(heed.zeros(1, 2, 1), heed.zeros(1, 2, 1), heed.ones(1, 2, 1), { mask = both })
+        assert.are.same({ 0.0, 0.0 }, out:flatten():totable())
+        local huge = mask.bias(heed.full({ 2, 2 }, -1e38)) & mask.bias(heed.full({ 2, 2 }, -3e38))
+        out = heed.attention(heed.zeros(2, 1), heed.zeros(2, 1), heed.ones(2, 1), { mask = huge })
+        assert.is_true(heed.isfinite(out):all())
+    end)
+
+    it("what is hidden does not leak, NaN least", function()
+        local nan = 0 / 0
+        local k = heed.tensor { { 0.0 }, { nan } }
+        local out = heed.attention(heed.zeros(2, 1), k, heed.tensor { { 5.0 }, { nan } }, { mask = heed.ids { { 1, 0 }, { 1, 0 } } })
+        assert.are.same({ 5.0, 5.0 }, out:flatten():totable())
+    end)
+
+    it("windows, segments and prefixes", function()
+        assert.are.same({ 1.0, 1.5, 2.5, 3.5 }, average({ 1, 2, 3, 4 }, 4, { mask = mask.window(1) }))
+        assert.are.same({ 1.0, 2.5, 2.5 }, average({ 1, 2, 3 }, 3, { mask = mask.segments { 7, 8, 8 } }))
+        assert.are.same({ 1.5, 1.5, 2.0 }, average({ 1, 2, 3 }, 3, { mask = mask.causal() | mask.prefix(2) }))
+    end)
+
+    it("heads may differ", function()
+        local by_head = mask.fn(function(_, h, _, j) return h == j end, { over = "bhij" })
+        local v = heed.tensor { { { { 1.0 }, { 2.0 } }, { { 1.0 }, { 2.0 } } } }
+        local out = heed.attention(heed.zeros(1, 2, 1, 1), heed.zeros(1, 2, 2, 1), v, { mask = by_head })
+        assert.are.same({ 1.0, 2.0 }, out:flatten():totable())
+    end)
+end)

@@ -1,0 +1,207 @@
+local heed = require "heed"
+local nn = heed.nn
+
+local function names(iterator)
+    local list = {}
+    for name in iterator do list[#list + 1] = name end
+    return list
+end
+
+local Block = nn.Module:extend "Block"
+
+function Block:init(width)
+    self.second = nn.Linear(width, width)
+    self.scale = nn.parameter(heed.ones(width))
+    self.first = nn.Linear(width, width, { bias = false })
+    self:buffer("offset", heed.zeros(width))
+    self.layers = { nn.LayerNorm(width), nn.LayerNorm(width) }
+end
+
+function Block:forward(x) return self.second(self.first(x)) * self.scale + self.offset end
+
+describe("nn.Module", function()
+    it("registers in the order of assignment, its own tensors first", function()
+        assert.are.same({ "scale", "second.weight", "second.bias", "first.weight", "layers.1.weight", "layers.1.bias",
+            "layers.2.weight", "layers.2.bias" }, names(Block(2):named_parameters()))
+        assert.are.equal(8, #Block(2):parameters())
+    end)
+
+    it("registers what comes into a list, or replaces a field, later", function()
+        local Stack = nn.Module:extend "Stack"
+        function Stack:init()
+            self.layers = {}
+            self.last = false
+            self.head = nn.Linear(1, 1, { bias = false })
+            for i = 1, 2 do self.layers[i] = nn.Linear(1, 1, { bias = false }) end
+            self.last = nn.Linear(1, 1, { bias = false })
+        end
+        local stack = Stack()
+        assert.are.same({ "layers.1.weight", "layers.2.weight", "last.weight", "head.weight" }, names(stack:named_parameters()))
+        stack.head = nn.LayerNorm(1)
+        assert.are.same({ "layers.1.weight", "layers.2.weight", "last.weight", "head.weight", "head.bias" },
+            names(stack:named_parameters()))
+        stack.head = nil
+        assert.are.equal(3, #stack:parameters())
+    end)
+
+    it("walks tables with names", function()
+        local Pair = nn.Module:extend "Pair"
+        function Pair:init() self.parts = { b = nn.Linear(1, 1, { bias = false }), a = nn.Linear(1, 1, { bias = false }) } end
+        assert.are.same({ "parts.a.weight", "parts.b.weight" }, names(Pair():named_parameters()))
+    end)
+
+    it("runs forward when called", function()
+        heed.manual_seed(1)
+        local block = Block(2)
+        local x = heed.randn(3, 2)
+        assert.is_true(heed.allclose(block(x), block:forward(x)))
+        assert.error_matches(function() nn.Module:extend("Empty")()(x) end, "Empty has no forward")
+    end)
+
+    it("inherits", function()
+        local Wide = Block:extend "Wide"
+        function Wide:init() Block.init(self, 4) end
+        local wide = Wide()
+        assert.are.same({ 4 }, wide.scale.shape and { wide.scale:size() })
+        assert.are.equal(1, wide.scale:dim())
+        assert.is_truthy(tostring(wide):find "^Wide%(")
+    end)
+
+    it("names its modules, each once", function()
+        local block = Block(2)
+        block.again = block.first
+        assert.are.same({ "", "second", "first", "layers.1", "layers.2" }, names(block:named_modules()))
+        assert.are.equal(5, #block:modules())
+        block.itself = block
+        assert.are.equal(5, #block:modules())
+    end)
+
+    it("train, eval and apply reach every module", function()
+        local block = Block(2)
+        assert.are.equal(block, block:eval())
+        for _, module in ipairs(block:modules()) do assert.is_false(module.training) end
+        block:train()
+        for _, module in ipairs(block:modules()) do assert.is_true(module.training) end
+        local last
+        block:apply(function(module) last = module end)
+        assert.are.equal(block, last)
+    end)
+
+    it("prints its parts and parameters", function()
+        local text = tostring(Block(2))
+        assert.is_truthy(text:find "%(second%): Linear%(2, 2%)  6")
+        assert.is_truthy(text:find "%(first%): Linear%(2, 2, bias = false%)  4")
+        assert.is_truthy(text:find "\n20 parameters$")
+        assert.is_truthy(tostring(nn.Linear(1000, 1234)):find "\n1,235,234 parameters$")
+    end)
+
+    it("parameters are leaves of floats", function()
+        local p = nn.parameter(heed.ones(2) * 3)
+        assert.is_true(p.requires_grad)
+        assert.error_matches(function() nn.parameter(heed.ids { 1 }) end, "expected a tensor of floats, got a tensor i64 %[1%]")
+        assert.error_matches(function() nn.parameter { 1 } end, "got a table")
+    end)
+end)
+
+describe("a module's state", function()
+    it("has parameters and buffers by name", function()
+        local state = Block(2):state_dict()
+        local list = {}
+        for name in pairs(state) do list[#list + 1] = name end
+        table.sort(list)
+        assert.are.same({ "first.weight", "layers.1.bias", "layers.1.weight", "layers.2.bias", "layers.2.weight", "offset", "scale",
+            "second.bias", "second.weight" }, list)
+        state = Block(2):state_dict { names = "torch" }
+        assert.is_truthy(state["layers.0.weight"])
+        assert.is_nil(state["layers.2.weight"])
+    end)
+
+    it("loads, under either names", function()
+        heed.manual_seed(1)
+        local a, b, c = Block(2), Block(2), Block(2)
+        a.offset:fill_(3)
+        b:load_state_dict(a:state_dict())
+        c:load_state_dict(a:state_dict { names = "torch" }, { names = "torch" })
+        local x = heed.randn(1, 2)
+        assert.is_true(heed.equal(a(x), b(x)))
+        assert.is_true(heed.equal(a(x), c(x)))
+        assert.is_true(b.scale.requires_grad)
+    end)
+
+    it("casts to the module's dtype", function()
+        local a, b = Block(2):to("f64"), Block(2)
+        b:load_state_dict(a:state_dict())
+        assert.are.equal("f32", b.scale.dtype)
+        assert.are.equal("f64", a.offset.dtype)
+    end)
+
+    it("loads nothing when something does not fit, and lists it", function()
+        local block = Block(2)
+        local state = Block(2):state_dict()
+        local before = block.scale:clone()
+        state.scale = heed.zeros(2)
+        state["first.weight"], state.extra = nil, heed.zeros(1)
+        state["second.bias"] = heed.zeros(3)
+        local ok, message = pcall(block.load_state_dict, block, state)
+        assert.is_false(ok)
+        for _, part in ipairs { "missing: first.weight", "unexpected: extra", "second.bias: expected [2], got [3]" } do
+            assert.is_truthy(message:find(part, 1, true), message)
+        end
+        assert.is_true(heed.equal(before, block.scale))
+        assert.is_nil((block:check_state_dict(state)))
+        state["second.bias"] = nil
+        block:load_state_dict(state, { strict = false })
+        assert.are.same({ 0.0, 0.0 }, block.scale:totable())
+    end)
+
+    it("keeps a shared tensor one, over state and to", function()
+        local Tied = nn.Module:extend "Tied"
+        function Tied:init()
+            self.embedding = nn.Embedding(3, 2)
+            self.output = nn.Linear(2, 3, { bias = false })
+            self.output.weight = self.embedding.weight
+        end
+        function Tied:forward(tokens) return self.output(self.embedding(tokens)) end
+        local a, b = Tied(), Tied()
+        assert.are.equal(1, #a:parameters())
+        local state = a:state_dict()
+        assert.are.equal(state["embedding.weight"], state["output.weight"])
+        b:load_state_dict(state)
+        assert.are.equal(b.embedding.weight, b.output.weight)
+        b:to "f64"
+        assert.are.equal(b.embedding.weight, b.output.weight)
+        assert.is_true(b.output.weight.requires_grad)
+        assert.error_matches(function()
+            b:load_state_dict { ["embedding.weight"] = heed.zeros(3, 2), ["output.weight"] = heed.ones(3, 2) }
+        end, "one tensor here")
+    end)
+
+    it("a temporary buffer is not part of it", function()
+        assert.is_nil(next(nn.SinusoidalPositions(4, 2):state_dict()))
+    end)
+end)
+
+describe("errors inside a model", function()
+    local function message_of(fn, ...)
+        local ok, message = pcall(fn, ...)
+        assert.is_false(ok)
+        return message
+    end
+
+    it("name the path of the module, and the line outside heed", function()
+        local decoder = nn.TransformerDecoder(2, 8, 2, 16)
+        local message = message_of(function() decoder(heed.zeros(1, 3, 8), heed.zeros(1, 3, 6)) end)
+        assert.is_truthy(message:find("module_spec.lua:%d+: layers%.1%.multihead_attn: key: expected 8 features %(d_model%), got %[1, 3, 6%]"),
+            message)
+    end)
+
+    it("in modules of one's own too", function()
+        local Model = nn.Module:extend "Model"
+        function Model:init() self.body = nn.Sequential(nn.Linear(2, 3), nn.Linear(4, 1)) end
+        function Model:forward(x) return self.body(x) end
+        local message = message_of(Model(), heed.zeros(5, 2))
+        assert.is_truthy(message:find "body%.2: ", message)
+        message = message_of(nn.Linear(2, 3), heed.zeros(5, 4))
+        assert.is_truthy(message:find "Linear: ", message)
+    end)
+end)
