@@ -81,7 +81,30 @@ void hd_settle(hd_call *c, int index, hd_handle *handle, hd_tensor *t) {
     if (c->h->live_functions) hd_anchor_result(c, index);
 }
 
+/* Memory ran out: what is garbage may be enough, so after a full collection the running function is called
+ * again, once, with the arguments that are still on the stack. Only for functions that change nothing before
+ * they fail. */
+static int try_again(hd_call *c) {
+    lua_State *L = c->L;
+    lua_Debug ar;
+    int count = c->options ? c->options : c->top;
+    lua_settop(L, count);
+    if (!lua_checkstack(L, count + 2) || !lua_getstack(L, 0, &ar)) return hd_raise(c);
+    lua_gc(L, LUA_GCCOLLECT);
+    lua_getinfo(L, "f", &ar);
+    lua_insert(L, 1);
+    c->h->trying_again = true;
+    int status = lua_pcall(L, count, LUA_MULTRET, 0);
+    c->h->trying_again = false;
+    return status == LUA_OK ? lua_gettop(L) : lua_error(L);
+}
+
+static bool may_try_again(const hd_call *c) {
+    return c->cx->error.status == HD_ENOMEM && !c->h->trying_again && lua_gc(c->L, LUA_GCISRUNNING) == 1;
+}
+
 int hd_return(hd_call *c, hd_tensor *t) {
+    if (!t && may_try_again(c)) return try_again(c);
     hd_settle(c, c->slot, c->out, t);
     lua_settop(c->L, c->slot);
     return 1;

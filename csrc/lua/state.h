@@ -47,9 +47,10 @@ typedef struct hd_lua {
     int live_functions;        /* contexts of heed.func that are alive: with none, results need no anchors */
     lua_State *backward_state; /* who runs backward now; functions written in Lua run there */
     bool backward_retain;
-    struct {                   /* the collector's clock, memory.c */
-        int64_t due;           /* collect when the account's `allocated` reaches this */
-        int64_t since;         /* `allocated` at the last collection */
+    bool trying_again; /* memory ran out, all garbage was collected, and the operation runs a second time */
+    struct {           /* the collector's clock, memory.c */
+        int64_t due;   /* collect when the account's `allocated` reaches this */
+        int64_t since; /* `allocated` at the last collection */
         double last_end, cost; /* seconds */
     } clock;
 } hd_lua;
@@ -101,7 +102,8 @@ hd_handle *hd_push_handle(hd_call *c);
 void hd_set_grad_mode(hd_call *c);
 bool hd_grad_enabled(const hd_lua *h, const lua_State *L);
 
-/* The result: owned by the userdata from here on. NULL raises the context's error under the call's name. */
+/* The result: owned by the userdata from here on. NULL raises the context's error under the call's name; when
+ * memory ran out, the whole call is first tried once more after a full collection. */
 int hd_return(hd_call *c, hd_tensor *t);
 /* For functions that may give their argument back (contiguous, to): then the same userdata is returned. */
 int hd_return_or_same(hd_call *c, int argument, hd_tensor *t);
