@@ -12,7 +12,6 @@ supported_platforms = { "linux" }
 dependencies = { "lua ~> 5.4" }
 external_dependencies = {
   BLIS = { library = "blis" },
-  PTHREADPOOL = { library = "pthreadpool" },
   CJSON = { library = "cjson" },
 }
 build = {

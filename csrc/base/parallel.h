@@ -1,4 +1,4 @@
-/* parallel.h: the only user of the thread pool (libpthreadpool).
+/* parallel.h: loops on several threads; the only user of base/team.h.
  *
  * Loops are cut by the data, never by the number of threads: the caller names the tasks, so the same
  * work gives the same bits on 1 thread and on N. Tasks must not allocate, raise, or start loops.

@@ -16,5 +16,3 @@ pkg_check_modules(EDIT libedit) # optional: without it the prompt has no history
 
 find_path(BLIS_INCLUDE_DIR blis.h PATH_SUFFIXES blis ${CMAKE_LIBRARY_ARCHITECTURE} REQUIRED)
 find_library(BLIS_LIBRARY blis REQUIRED)
-find_path(PTHREADPOOL_INCLUDE_DIR pthreadpool.h REQUIRED)
-find_library(PTHREADPOOL_LIBRARY pthreadpool REQUIRED)

@@ -6,8 +6,9 @@ set(test_environment
 if(HEED_SANITIZE)
   execute_process(COMMAND ${CMAKE_C_COMPILER} -print-file-name=libasan.so OUTPUT_VARIABLE asan
                   OUTPUT_STRIP_TRAILING_WHITESPACE)
-  # Leaks are looked for by the C tests; lua5.4 itself is not built for it.
-  set(sanitizer_environment "LD_PRELOAD=${asan}" "ASAN_OPTIONS=detect_leaks=0:halt_on_error=1"
+  # Leaks are looked for by the C tests; lua5.4 itself is not built for it. Specs that repeat themselves for long
+  # may do less when HEED_SANITIZED is set.
+  set(sanitizer_environment "HEED_SANITIZED=1" "LD_PRELOAD=${asan}" "ASAN_OPTIONS=detect_leaks=0:halt_on_error=1"
                             "UBSAN_OPTIONS=print_stacktrace=1")
 endif()
 
@@ -20,6 +21,11 @@ foreach(source ${c_tests})
   add_test(NAME c/${name} COMMAND ${name})
   set_tests_properties(c/${name} PROPERTIES TIMEOUT 300)
 endforeach()
+
+# What the specs of the prompt type on.
+add_executable(terminal ${CMAKE_SOURCE_DIR}/spec/support/terminal.c)
+target_link_libraries(terminal PRIVATE heed_flags)
+set_target_properties(terminal PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 
 if(BUSTED)
   file(GLOB spec_rooms RELATIVE ${CMAKE_SOURCE_DIR}/spec CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/spec/*)

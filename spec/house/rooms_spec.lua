@@ -18,7 +18,6 @@ local header_of = {
     { pattern = "^lauxlib%.h$", rooms = { lua = true, host = true } },
     { pattern = "^cJSON%.h$", rooms = { io = true } },
     { pattern = "cjson/", rooms = { io = true } },
-    { pattern = "^pthreadpool%.h$", rooms = { base = true } },
     { pattern = "^histedit%.h$", rooms = { host = true } },
 }
 
