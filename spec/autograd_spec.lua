@@ -33,7 +33,8 @@ describe("grad and value_and_grad", function()
     it("teach on misuse", function()
         assert.error_matches(function() heed.grad(5) end, "fn: expected a function")
         assert.error_matches(function() heed.grad(function(x) return x end)(heed.ones(2)) end, "one element")
-        assert.error_matches(function() heed.grad(function(x) return x end, { wrt = 1 })(5) end, "argument 1: expected a tensor of floats, got 5")
+        assert.error_matches(function() heed.grad(function(x) return x end, { wrt = 1 })(5) end,
+            "argument 1: expected a tensor of floats, got 5")
     end)
 end)
 

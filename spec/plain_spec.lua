@@ -39,7 +39,8 @@ describe("plain data as JSON", function()
     end)
 
     it("refuses everything else", function()
-        for _, text in ipairs { "", "{", "[1", "[1,]", '{"a"}', '{"a":}', "nil", "[1] 2", '"abc', '"\\x"', '"\\ud800"', "print(1)",
+        for _, text in ipairs { "", "{", "[1", "[1,]", '{"a"}', '{"a":}', "nil",
+            "[1] 2", '"abc', '"\\x"', '"\\ud800"', "print(1)",
             '{"$unknown":1}', '{"$number":"x"}', '{"$bytes":"0"}', ("["):rep(1000), "--1", "1e" } do
             local value, message = plain.decode(text)
             assert.is_nil(value, text)

@@ -119,7 +119,8 @@ describe("layers", function()
         assert.error_matches(function() nn.Linear(2, 2, { bais = true }) end, 'no option "bais"')
         assert.error_matches(function() nn.MultiHeadAttention(10, 3) end, "multiple of num_heads %(3%), got 10")
         assert.error_matches(function() nn.Dropout(1.5) end, "from 0 to 1, got 1.5")
-        assert.error_matches(function() nn.FeedForward(2, 2, { activation = "rely" }) end, '"relu" or "gelu" or "silu", got "rely"')
+        assert.error_matches(function() nn.FeedForward(2, 2, { activation = "rely" }) end,
+            '"relu" or "gelu" or "silu", got "rely"')
     end)
 end)
 
@@ -127,7 +128,8 @@ end)
 local function reference_attention(layer, query, key, value, seen)
     local E, H = layer.d_model, layer.num_heads
     local function project(x, part)
-        local w, b = layer.in_proj_weight:narrow(1, (part - 1) * E + 1, E), layer.in_proj_bias:narrow(1, (part - 1) * E + 1, E)
+        local first = (part - 1) * E + 1
+        local w, b = layer.in_proj_weight:narrow(1, first, E), layer.in_proj_bias:narrow(1, first, E)
         return (x:matmul(w:t()) + b):view(x:size(1), x:size(2), H, E // H):transpose(2, 3)
     end
     local q, k, v = project(query, 1), project(key, 2), project(value, 3)
@@ -185,17 +187,15 @@ describe("MultiHeadAttention", function()
         assert.has_shape(grouped.in_proj_weight, { 16, 8 })
         local full = nn.MultiHeadAttention(8, 4):to "f64"
         local rows = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 9, 10, 11, 12, 11, 12, 13, 14, 13, 14, 15, 16, 15, 16 }
-        full:load_state_dict { in_proj_weight = grouped.in_proj_weight:detach():index_select(1, rows),
-            in_proj_bias = full.in_proj_bias, ["out_proj.weight"] = grouped.out_proj.weight, ["out_proj.bias"] = grouped.out_proj.bias }
+        local state = grouped:state_dict()
+        state.in_proj_weight, state.in_proj_bias = state.in_proj_weight:index_select(1, rows), full.in_proj_bias
+        full:load_state_dict(state)
         assert.is_close(grouped(x), full(x), 1e-10)
     end)
 
     it("has correct gradients", function()
-        local names, inputs = {}, { x, y }
-        for name, p in layer:named_parameters() do
-            names[#names + 1] = name
-            inputs[#inputs + 1] = p:detach()
-        end
+        local inputs = { x, y }
+        for _, p in ipairs(layer:parameters()) do inputs[#inputs + 1] = p:detach() end
         local functional = nn.MultiHeadAttention(8, 2):to "f64"
         assert.is_true(heed.gradcheck(function(query, key, in_w, in_b, out_w, out_b)
             functional.in_proj_weight, functional.in_proj_bias = in_w, in_b

@@ -109,8 +109,8 @@ describe("a module's state", function()
         local list = {}
         for name in pairs(state) do list[#list + 1] = name end
         table.sort(list)
-        assert.are.same({ "first.weight", "layers.1.bias", "layers.1.weight", "layers.2.bias", "layers.2.weight", "offset", "scale",
-            "second.bias", "second.weight" }, list)
+        assert.are.same({ "first.weight", "layers.1.bias", "layers.1.weight", "layers.2.bias", "layers.2.weight", "offset",
+            "scale", "second.bias", "second.weight" }, list)
         state = Block(2):state_dict { names = "torch" }
         assert.is_truthy(state["layers.0.weight"])
         assert.is_nil(state["layers.2.weight"])
@@ -191,8 +191,8 @@ describe("errors inside a model", function()
     it("name the path of the module, and the line outside heed", function()
         local decoder = nn.TransformerDecoder(2, 8, 2, 16)
         local message = message_of(function() decoder(heed.zeros(1, 3, 8), heed.zeros(1, 3, 6)) end)
-        assert.is_truthy(message:find("module_spec.lua:%d+: layers%.1%.multihead_attn: key: expected 8 features %(d_model%), got %[1, 3, 6%]"),
-            message)
+        local expected = "layers.1.multihead_attn: key: expected 8 features (d_model), got [1, 3, 6]"
+        assert.are.equal(expected, message:match "module_spec.lua:%d+: (.*)$")
     end)
 
     it("in modules of one's own too", function()

@@ -82,7 +82,8 @@ describe("nn.Transformer", function()
     end)
 
     it("teaches on misuse", function()
-        assert.error_matches(function() nn.Transformer { src_vocab = 3 } end, "tgt_vocab: expected an integer of at least 1, got nil")
+        assert.error_matches(function() nn.Transformer { src_vocab = 3 } end,
+            "tgt_vocab: expected an integer of at least 1, got nil")
         assert.error_matches(function() small { heads = 3 } end, 'no option "heads"')
         local model = small()
         assert.error_matches(function() model(heed.ids { { 12 } }, tgt) end, "12")

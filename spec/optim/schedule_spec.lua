@@ -1,6 +1,8 @@
 local schedule = require "heed.optim.schedule"
 
-local function near(want, got) assert.is_true(math.abs(want - got) <= 1e-5 * math.abs(want), ("want %g, got %g"):format(want, got)) end
+local function near(want, got)
+    assert.is_true(math.abs(want - got) <= 1e-5 * math.abs(want), ("want %g, got %g"):format(want, got))
+end
 
 describe("optim.schedule", function()
     it("noam is the paper's", function()

@@ -46,8 +46,8 @@ describe("text.bpe", function()
     end)
 
     it("gives every text back", function()
-        local texts = { "", " ", "  two  spaces ", "line\nline\r\n\n", "tab\tand\0zero", "\xff\xfe broken \xc3", "„Anführung“ – 12 °C",
-            "日本語", "🙂🙂", " leading", "trailing ", ("x"):rep(5000), "\xC2\xA0nbsp\xC2" }
+        local texts = { "", " ", "  two  spaces ", "line\nline\r\n\n", "tab\tand\0zero", "\xff\xfe broken \xc3",
+            "„Anführung“ – 12 °C", "日本語", "🙂🙂", " leading", "trailing ", ("x"):rep(5000), "\xC2\xA0nbsp\xC2" }
         for _, text in ipairs(texts) do assert.are.equal(text, vocabulary:decode(vocabulary:encode(text))) end
         local random = 12345
         for _ = 1, 500 do
@@ -110,7 +110,8 @@ describe("text.bpe", function()
     it("teaches on misuse", function()
         assert.error_matches(function() bpe.train("text", { vocab_size = 290 }) end, "lines: expected a list")
         assert.error_matches(function() bpe.train({ 5 }, { vocab_size = 290 }) end, "expected strings, got 5 at 1")
-        assert.error_matches(function() bpe.train(LINES, { vocab_size = 100 }) end, "vocab_size: expected an integer of at least 260")
+        assert.error_matches(function() bpe.train(LINES, { vocab_size = 100 }) end,
+            "vocab_size: expected an integer of at least 260")
         assert.error_matches(function() bpe.train(LINES, { vocab_size = "290" }) end, "vocab_size")
         assert.error_matches(function() bpe.train(LINES, { size = 290 }) end, "there is no option \"size\"")
         assert.error_matches(function() vocabulary:decode { 291 } end, "tokens from 1 to 290, got 291 at 1")

@@ -113,7 +113,8 @@ end
 function Transformer:decode(tgt, memory, options)
     options = check.options("Transformer:decode", options, DECODE)
     tgt = ids(tgt, "tgt")
-    local src_lengths, tgt_lengths = lengths_of(options.src_lengths, "src_lengths"), lengths_of(options.tgt_lengths, "tgt_lengths")
+    local src_lengths = lengths_of(options.src_lengths, "src_lengths")
+    local tgt_lengths = lengths_of(options.tgt_lengths, "tgt_lengths")
     local mask = masks.causal()
     if tgt_lengths then mask = mask & masks.padding(tgt_lengths) end
     local hidden = self.decoder(embed(self, self.tgt_embedding, tgt), memory,

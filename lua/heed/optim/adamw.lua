@@ -120,7 +120,8 @@ local function misfit(group, saved, i)
         for j, p in ipairs(group.params) do
             local t = moments[j]
             if not check.is_tensor(t) or tostring(t.shape) ~= tostring(p.shape) then
-                return ("parameter %d of group %d is %s here, and its moment %s"):format(j, i, tostring(p.shape), check.describe(t))
+                return ("parameter %d of group %d is %s here, and its moment %s"):format(j, i, tostring(p.shape),
+                    check.describe(t))
             end
         end
     end
