@@ -82,7 +82,9 @@ static const binary_entry binaries[] = {
 /* Another type's operator gets its chance: mask & tensor also works as tensor & mask. */
 static bool delegate(hd_call *c, const binary_entry *e) {
     lua_State *L = c->L;
-    if (!e->metamethod || c->top < 2 || hd_to_handle(L, c->h, 2)) return false;
+    int type = c->top < 2 ? LUA_TNIL : lua_type(L, 2);
+    if (!e->metamethod || (type != LUA_TTABLE && type != LUA_TUSERDATA) || hd_to_handle(L, c->h, 2))
+        return false;
     if (luaL_getmetafield(L, 2, e->metamethod) == LUA_TNIL) return false;
     lua_pushvalue(L, 1);
     lua_pushvalue(L, 2);

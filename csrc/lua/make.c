@@ -13,7 +13,7 @@ static hd_dtype float_option(hd_call *c) {
 
 /* Returns t, as a leaf that wants a gradient when the option says so. */
 static int finish(hd_call *c, hd_tensor *t) {
-    if (!t) hd_raise(c);
+    if (!t) return hd_return(c, t);
     c->out->t = t;
     if (hd_option_boolean(c, "requires_grad", false)) hd_set_requires_grad(c, c->out, true);
     lua_settop(c->L, c->slot);

@@ -23,10 +23,14 @@ double hd_seconds(void) {
 /* ---- the collector's clock
  * --------------------------------------------------------------------------------- */
 
+static int64_t share(const hd_account *account, int64_t floor, double fraction) {
+    int64_t part = (int64_t)((double)account->live * fraction);
+    int64_t bytes = part > floor ? part : floor;
+    return account->limit > 0 && bytes > account->limit / 8 ? account->limit / 8 : bytes;
+}
+
 static int64_t wait_bytes(const hd_account *account) {
-    int64_t wait = account->live / FRACTION > FLOOR_BYTES ? account->live / FRACTION : FLOOR_BYTES;
-    if (account->limit > 0 && wait > account->limit / 8) wait = account->limit / 8;
-    return wait;
+    return share(account, FLOOR_BYTES, FRACTION);
 }
 
 void hd_clock_start(hd_lua *h) {
@@ -49,7 +53,7 @@ void hd_clock_collect(lua_State *L, hd_lua *h, bool after_backward) {
     if (handed_out < (after_backward ? wait / 4 : wait)) return;
     h->clock.due = account->allocated + wait / 8; /* ask again then, if it does not run now */
     bool too_often = hd_seconds() - h->clock.last_end < COST_SHARE * h->clock.cost;
-    if (too_often && handed_out < PATIENCE * wait) return;
+    if (too_often && handed_out < share(account, LATEST_BYTES, LATEST_FRACTION)) return;
     if (lua_gc(L, LUA_GCISRUNNING) == 1)
         collect(L, h); /* -1 inside a finalizer, 0 when the script stopped it */
 }

@@ -38,4 +38,6 @@ static int nonzero(lua_State *L) {
 
 static const hd_function functions[] = {{"nonzero", nonzero, HD_BOTH}, {NULL, NULL, 0}};
 
-void hd_register_nonzero(hd_registrar *r) { hd_define(r, functions); }
+void hd_register_nonzero(hd_registrar *r) {
+    hd_define(r, functions);
+}

@@ -114,12 +114,12 @@ describe("a state without the standard libraries", function()
 
   it("closes with tensors, guards, scopes and functions still there, in any order", function()
     assert.equal("done\n", run [[
-      setmetatable({}, { __gc = function()
+      First = setmetatable({}, { __gc = function()
         local ok, message = pcall(function() return T + 1 end)
         if not ok and not tostring(message):find("closing") and not tostring(message):find("dropped") then print(message) end
       end })
       local heed = require "heed.core"
-      setmetatable({}, { __gc = function() assert((T + 1):sum():item() == 6) end })
+      Second = setmetatable({}, { __gc = function() assert((T + 1):sum():item() == 6) end })
       T = heed.ones(3, { requires_grad = true })
       F = heed.func(function(ctx, x) ctx:save(x) return x * 1 end, function(_, g) return g end)
       Y = F(T)
