@@ -10,8 +10,9 @@
 #include "lua/check.h"
 
 #define FLOOR_BYTES (32ll << 20)
-#define FRACTION 5 /* of the live bytes: a fifth */
-#define PATIENCE 8 /* a collection put off for its cost runs after this many times the wait at the latest */
+#define FRACTION 0.2               /* of the live bytes */
+#define LATEST_BYTES (128ll << 20) /* a collection put off for its cost runs then */
+#define LATEST_FRACTION 0.3
 #define COST_SHARE 20 /* at most one part in this many of the time is spent collecting */
 
 double hd_seconds(void) {
