@@ -8,7 +8,7 @@ local core = require "heed.core"
 local Progress = {}
 Progress.__index = Progress
 
-local KNOWN = check.set("label", "total", "stream", "terminal", "width", "every", "unit")
+local KNOWN = check.set("label", "total", "done", "unit", "stream", "terminal", "every")
 local EIGHTHS = { [0] = "", "▏", "▎", "▍", "▌", "▋", "▊", "▉" }
 local SMOOTHING = 0.9
 
@@ -64,8 +64,8 @@ local function line(self, elapsed, picture)
     end
     table.move(facts(self, elapsed), 1, 16, #parts + 1, parts)
     parts[#parts + 1] = duration(elapsed)
-    if self.total and self.done > 0 and self.done < self.total then
-        parts[#parts + 1] = ("%s left"):format(duration(elapsed / self.done * (self.total - self.done)))
+    if self.total and self.done > self.first and self.done < self.total then
+        parts[#parts + 1] = ("%s left"):format(duration(elapsed / (self.done - self.first) * (self.total - self.done)))
     end
     return table.concat(parts, "  ")
 end
@@ -93,15 +93,16 @@ end
 ---    for step in bar do bar:update { loss = loss:item(), tokens = count } end
 ---
 ---@param over integer|function|table a count, or an iterator (a function, or anything called like one) whose values pass through
----@param options? { label?: string, total?: integer, unit?: string, stream?: file*, terminal?: boolean, every?: number }
----total: of an iterator, default its #; unit: the name in update that is a count to be shown as a rate, default "tokens";
+---@param options? { label?: string, total?: integer, done?: integer, unit?: string, stream?: file*, terminal?: boolean, every?: number }
+---total: of an iterator, default its #; done: how much of it an earlier run did (default 0); unit: the name in update that is a count to be shown as a rate, default "tokens";
 ---stream: default io.stderr; every: seconds between plain lines (default 10)
 ---@return heed.Progress
 local function progress(over, options)
     options = check.options("progress", options, KNOWN)
     local self = setmetatable({
         label = options.label, unit = options.unit or "tokens", stream = options.stream or io.stderr,
-        every = options.every or 10, done = 0, units = 0, names = {}, values = {}, started = core.clock(),
+        every = options.every or 10, done = options.done or 0, first = options.done or 0, units = 0, names = {},
+        values = {}, started = core.clock(),
     }, Progress)
     if type(over) == "number" then
         self.total = check.integer("progress", "n", over, 0)

@@ -101,39 +101,56 @@ end
 
 -- ---- walking -------------------------------------------------------------------------------------------------------
 
+local PRIVATE = check.set("_order", "_buffers", "training")
+
 -- The names of a module's fields in order; those that came past assign (rawset) follow, sorted.
 local function fields_in_order(self)
-    local names, order = {}, rawget(self, "_order")
-    for i = 1, #order do names[i] = order[i] end
-    local late = {}
+    local order, late = rawget(self, "_order"), nil
     for key in next, self do
-        if type(key) == "string" and key:sub(1, 1) ~= "_" and not order[key] then late[#late + 1] = key end
-    end
-    table.sort(late)
-    return table.move(late, 1, #late, #names + 1, names)
-end
-
--- Calls visit(name, key, owner, value) for each parameter and module in a field, looking into plain tables; `base` is what lists
--- count from.
-local function each_member(self, base, visit)
-    local function look(owner, key, value, name)
-        if is_parameter_of[value] or is_module(value) then
-            visit(name, key, owner, value)
-        elseif type(value) == "table" and getmetatable(value) == nil then
-            for i, item in ipairs(value) do look(value, i, item, name .. "." .. (i - 1 + base)) end
-            local names = {}
-            for k in pairs(value) do
-                if type(k) == "string" then names[#names + 1] = k end
-            end
-            table.sort(names)
-            for _, k in ipairs(names) do look(value, k, value[k], name .. "." .. k) end
+        if type(key) == "string" and not order[key] and not PRIVATE[key] then
+            late = late or {}
+            late[#late + 1] = key
         end
     end
+    if not late then return order end
+    table.sort(late)
+    return table.move(late, 1, #late, #order + 1, table.move(order, 1, #order, 1, {}))
+end
+
+local look_into_table
+
+-- Calls visit(name, key, owner, value) when the value is a parameter or module, and for those in it when it is a plain table.
+local function look(owner, key, value, name, base, visit)
+    local kind = type(value)
+    if kind == "userdata" then
+        if is_parameter_of[value] then visit(name, key, owner, value) end
+    elseif kind == "table" then
+        if is_module(value) then
+            visit(name, key, owner, value)
+        elseif getmetatable(value) == nil then
+            look_into_table(value, name, base, visit)
+        end
+    end
+end
+
+function look_into_table(list, name, base, visit)
+    for i, item in ipairs(list) do look(list, i, item, name .. "." .. (i - 1 + base), base, visit) end
+    local names = {}
+    for key in pairs(list) do
+        if type(key) == "string" then names[#names + 1] = key end
+    end
+    table.sort(names)
+    for _, key in ipairs(names) do look(list, key, list[key], name .. "." .. key, base, visit) end
+end
+
+-- Calls visit(name, key, owner, value) for each parameter and module in a field; `base` is what lists count from.
+local function each_member(self, base, visit)
+    local buffers = rawget(self, "_buffers")
     for _, key in ipairs(fields_in_order(self)) do
         local value = rawget(self, key)
-        if value ~= nil and not rawget(self, "_buffers")[key] then look(self, key, value, key) end
+        if value ~= nil and not buffers[key] then look(self, key, value, key, base, visit) end
     end
-    for i, item in ipairs(self) do look(self, i, item, tostring(i - 1 + base)) end
+    for i, item in ipairs(self) do look(self, i, item, tostring(i - 1 + base), base, visit) end
 end
 
 -- Calls visit(path, module) for the module and all below it, each once, parents first.
@@ -155,11 +172,12 @@ local function each_tensor(root, base, visit)
     each_module(root, base, function(path, self)
         local prefix = path == "" and "" or path .. "."
         each_member(self, base, function(name, key, owner, value)
-            if not is_module(value) then visit(prefix .. name, value, owner, key, "parameter") end
+            if type(value) == "userdata" then visit(prefix .. name, value, owner, key, "parameter") end
         end)
+        local buffers = rawget(self, "_buffers")
+        if next(buffers) == nil then return end
         for _, key in ipairs(fields_in_order(self)) do
-            local kind = rawget(self, "_buffers")[key]
-            if kind and rawget(self, key) then visit(prefix .. key, rawget(self, key), self, key, kind) end
+            if buffers[key] and rawget(self, key) then visit(prefix .. key, rawget(self, key), self, key, buffers[key]) end
         end
     end)
 end
