@@ -1,6 +1,7 @@
 /* gemm_blocked.c: large products. A task is a block of c. For each stretch of k it packs its rows of a, which
  * stay in its core's second-level cache, and then, panel by panel, its columns of b, multiplying each panel
- * by all of a before it goes on. Tasks share nothing: no thread waits for another.
+ * by all of a before it goes on. What caches well as it lies is not packed. Tasks share nothing: no thread
+ * waits for another.
  */
 #include "kernels/gemm_tile.h"
 
@@ -10,12 +11,14 @@
 #define FEW_TASKS 4       /* for each thread: fewer leave some idle */
 #define MOST_COLUMNS 1024 /* of a task, */
 #define LEAST_COLUMNS 256 /* which packs its rows of a for them */
+#define PACK_STRETCH 64
 
 typedef struct blocked {
     const hd_gemm_tile *t;
     const hd_gemm *g;
     int64_t rows, columns, depth; /* of a task, and of k at a time */
     int64_t row_blocks, column_blocks;
+    bool a_as_it_lies, b_as_it_lies;
     int64_t a_panel_bytes;
     char *scratch; /* for each worker: the block of a, then a panel of b */
     int64_t b_offset, scratch_stride;
@@ -60,15 +63,35 @@ static inline void fetch_some(ahead *a) {
 /* ---- a task ----------------------------------------------------------------------------------------------
  */
 
+/* When the rows lie side by side, a cache line holds parts of two panels: all panels of a short stretch of k
+ * are packed before it is evicted. */
 static void pack_rows(const blocked *d, const hd_gemm_block *w, int64_t p, int64_t k, char *to) {
     const hd_gemm *g = d->g;
-    const int64_t mr = d->t->mr;
-    for (int64_t i = w->row; i < w->row_end; i += mr, to += d->a_panel_bytes)
-        d->t->pack(mr, hd_least(mr, w->row_end - i), k, hd_gemm_at(g, &g->a, w->entry, i, p), g->a.row_stride,
-                   g->a.col_stride, to);
+    const int64_t mr = d->t->mr, size = hd_gemm_size(g), stretch = g->a.row_stride == 1 ? PACK_STRETCH : k;
+    for (int64_t q = 0; q < k; q += stretch) {
+        char *panel = to + q * mr * size;
+        for (int64_t i = w->row; i < w->row_end; i += mr, panel += d->a_panel_bytes)
+            d->t->pack(mr, hd_least(mr, w->row_end - i), hd_least(stretch, k - q),
+                       hd_gemm_at(g, &g->a, w->entry, i, p + q), g->a.row_stride, g->a.col_stride, panel);
+    }
 }
 
-static void multiply(const blocked *d, const hd_gemm_block *w, int64_t p, int64_t k, const char *a, char *b) {
+/* The rows of a task: packed, or as they lie. */
+typedef struct rows_of_a {
+    const char *first;
+    int64_t panel_bytes, rs, cs;
+} rows_of_a;
+
+static rows_of_a rows_for(const blocked *d, const hd_gemm_block *w, int64_t p, int64_t k, char *room) {
+    const hd_matrix *a = &d->g->a;
+    if (d->a_as_it_lies)
+        return (rows_of_a){hd_gemm_at(d->g, a, w->entry, w->row, p),
+                           d->t->mr * a->row_stride * hd_gemm_size(d->g), a->row_stride, a->col_stride};
+    pack_rows(d, w, p, k, room);
+    return (rows_of_a){room, d->a_panel_bytes, 1, d->t->mr};
+}
+
+static void multiply(const blocked *d, const hd_gemm_block *w, int64_t p, int64_t k, rows_of_a a, char *b) {
     const hd_gemm *g = d->g;
     const hd_gemm_tile *t = d->t;
     const double beta = p == 0 ? g->beta : 1;
@@ -77,17 +100,22 @@ static void multiply(const blocked *d, const hd_gemm_block *w, int64_t p, int64_
                             panels * hd_pieces(w->column_end - w->column, t->nr));
     for (int64_t j = w->column; j < w->column_end; j += t->nr) {
         const int64_t n = hd_least(t->nr, w->column_end - j);
-        t->pack(t->nr, n, k, hd_gemm_at(g, &g->b, w->entry, p, j), g->b.col_stride, g->b.row_stride, b);
+        const char *columns_of_b = b;
+        int64_t b_rs = t->nr;
+        if (d->b_as_it_lies)
+            columns_of_b = hd_gemm_at(g, &g->b, w->entry, p, j), b_rs = g->b.row_stride;
+        else
+            t->pack(t->nr, n, k, hd_gemm_at(g, &g->b, w->entry, p, j), g->b.col_stride, g->b.row_stride, b);
         ahead columns =
             j + n < w->column_end
                 ? fetch_with(g, &g->b, w->entry, p, j + n, k, hd_least(t->nr, w->column_end - j - n), panels)
                 : fetch_with(g, &g->b, w->entry, p + k, w->column, next_k, t->nr, panels);
-        const char *panel = a;
-        for (int64_t i = w->row; i < w->row_end; i += t->mr, panel += d->a_panel_bytes) {
+        const char *panel = a.first;
+        for (int64_t i = w->row; i < w->row_end; i += t->mr, panel += a.panel_bytes) {
             fetch_some(&rows);
             fetch_some(&columns);
-            hd_gemm_emit(t, g, w->entry, i, j, hd_least(t->mr, w->row_end - i), n, k, panel, 1, t->mr, b,
-                         t->nr, beta);
+            hd_gemm_emit(t, g, w->entry, i, j, hd_least(t->mr, w->row_end - i), n, k, panel, a.rs, a.cs,
+                         columns_of_b, b_rs, beta);
         }
     }
 }
@@ -101,12 +129,31 @@ static void run_task(void *arg, int64_t task, int worker) {
                        .column = task % d->column_blocks * d->columns};
     w.row_end = hd_least(w.row + d->rows, g->m);
     w.column_end = hd_least(w.column + d->columns, g->n);
-    char *a = d->scratch + worker * d->scratch_stride;
+    char *room = d->scratch + worker * d->scratch_stride;
     for (int64_t p = 0; p < g->k || p == 0; p += d->depth) {
         const int64_t k = hd_least(d->depth, g->k - p);
-        pack_rows(d, &w, p, k, a);
-        multiply(d, &w, p, k, a, a + d->b_offset);
+        multiply(d, &w, p, k, rows_for(d, &w, p, k, room), room + d->b_offset);
     }
+}
+
+/* Lines a multiple of 4096 bytes apart fall into the same few sets of a cache and drive each other out. */
+static bool lines_spread(int64_t stride, int64_t size) {
+    return stride * size % 4096 != 0;
+}
+
+/* Packing a pays when it is read for many columns. Broadcasts from rows that lie side by side touch fewer
+ * lines. */
+static bool may_a_stay(const blocked *d) {
+    const hd_matrix *a = &d->g->a;
+    const int64_t size = hd_gemm_size(d->g);
+    if (!d->t->strided) return false;
+    if (a->row_stride == 1) return d->columns <= 1024 && lines_spread(a->col_stride, size);
+    return a->col_stride == 1 && d->columns <= 512 && lines_spread(a->row_stride, size);
+}
+
+static bool may_b_stay(const blocked *d) {
+    const hd_matrix *b = &d->g->b;
+    return d->t->strided && b->col_stride == 1 && lines_spread(b->row_stride, hd_gemm_size(d->g));
 }
 
 /* Every element of c goes through the same tile whatever the cut, so that the cut may depend on the threads.
@@ -122,6 +169,8 @@ static void cut_into_tasks(blocked *d, int workers) {
     while (pieces * d->row_blocks * g->batch < wanted && g->n / (pieces + 1) >= LEAST_COLUMNS) pieces++;
     d->columns = hd_multiple(hd_pieces(g->n, pieces), t->nr);
     d->column_blocks = hd_pieces(g->n, d->columns);
+    d->a_as_it_lies = may_a_stay(d);
+    d->b_as_it_lies = may_b_stay(d);
 }
 
 hd_status hd_gemm_blocked(hd_ctx *cx, const hd_gemm_tile *t, const hd_gemm *g) {
@@ -129,8 +178,10 @@ hd_status hd_gemm_blocked(hd_ctx *cx, const hd_gemm_tile *t, const hd_gemm *g) {
     cut_into_tasks(&d, hd_max_workers(cx));
     const int64_t size = hd_gemm_size(g);
     d.a_panel_bytes = hd_multiple(t->mr * d.depth * size, 64);
-    d.b_offset = hd_multiple(hd_pieces(d.rows, t->mr) * d.a_panel_bytes + HD_GEMM_SLACK, 64);
-    d.scratch_stride = hd_multiple(d.b_offset + t->nr * d.depth * size + HD_GEMM_SLACK, 4096);
+    if (!d.a_as_it_lies)
+        d.b_offset = hd_multiple(hd_pieces(d.rows, t->mr) * d.a_panel_bytes + HD_GEMM_SLACK, 64);
+    const int64_t b_bytes = d.b_as_it_lies ? 0 : t->nr * d.depth * size + HD_GEMM_SLACK;
+    d.scratch_stride = hd_multiple(d.b_offset + b_bytes, 4096);
     d.scratch = hd_alloc(cx, (size_t)(d.scratch_stride * hd_max_workers(cx)));
     if (d.scratch == NULL) return HD_ENOMEM;
     hd_status status = hd_gemm_each(cx, g, g->batch * d.row_blocks * d.column_blocks, run_task, &d);
