@@ -33,7 +33,7 @@ local function validate(model, batches, pad)
     model:eval()
     local total, count = 0, 0
     for batch in batches do
-        local scope <close> = heed.scope()
+        local _ <close> = heed.scope()
         local tokens = predicted(batch)
         total, count = total + loss_of(model, batch, pad, 0):item() * tokens, count + tokens
     end
@@ -106,8 +106,8 @@ end
 local function loop(parts, valid, pad, o)
     local progress = parts.progress
     local started = heed.clock() - progress.seconds
-    local bar <close> = heed.progress(parts.batches:forever(), { label = "training", total = progress.steps > 0 and progress.steps
-        or nil, done = progress.step })
+    local total = progress.steps > 0 and progress.steps or nil
+    local bar <close> = heed.progress(parts.batches:forever(), { label = "training", total = total, done = progress.step })
     for batch in bar do
         local loss = train_step(parts, batch, pad, o)
         progress.seconds = heed.clock() - started
