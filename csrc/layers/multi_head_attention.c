@@ -12,8 +12,7 @@ typedef struct mha_call {
     hd_attention_options options;
 } mha_call;
 
-/* ---- projections
- * ------------------------------------------------------------------------------------------------ */
+/* ---- projections ----------------------------------------------------------------------------------- */
 
 /* x times rows [first, first + count) · E of in_proj_weight. */
 static hd_tensor *project_part(hd_ctx *cx, const hd_mha_params *p, hd_tensor *x, int64_t first,
@@ -82,8 +81,7 @@ static hd_status attend_apart(hd_ctx *cx, const mha_call *c, hd_tensor **heads, 
     return status;
 }
 
-/* ---- the whole
- * -------------------------------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------------- */
 
 static hd_status expect_features(hd_ctx *cx, const char *argument, const hd_tensor *t, int64_t E, int ndim) {
     char text[HD_SHAPE_TEXT];

@@ -15,7 +15,17 @@
 
 typedef enum packing { SEPARATE, PACKED_QKV, PACKED_KV } packing;
 
-enum { SAVED_Q, SAVED_K, SAVED_V, SAVED_LENGTHS, SAVED_MASK, SAVED_BIAS, SAVED };
+enum {
+    SAVED_Q,
+    SAVED_K,
+    SAVED_V,
+    SAVED_LENGTHS,
+    SAVED_MASK,
+    SAVED_BIAS,
+    SAVED_Q_STARTS,
+    SAVED_K_STARTS,
+    SAVED
+};
 enum { IN_Q, IN_K, IN_V, IN_BIAS, INPUTS }; /* PACKED_QKV: all in IN_Q; PACKED_KV: k and v in IN_K */
 
 typedef struct attention_params {
@@ -28,7 +38,7 @@ typedef struct attention_params {
 /* What a call is about, forward and backward: borrowed tensors. */
 typedef struct attention_call {
     hd_tensor *q, *k, *v; /* [B,H,L,D], [B,Hk,S,D], [B,Hk,S,Dv]; features contiguous */
-    hd_tensor *lengths, *mask, *bias;
+    hd_tensor *lengths, *mask, *bias, *q_starts, *k_starts;
     attention_params params;
 } attention_call;
 
@@ -36,8 +46,7 @@ static hd_heads heads_of(const hd_tensor *t) {
     return (hd_heads){hd_data(t), t->stride[0], t->stride[1], t->stride[2]};
 }
 
-/* ---- checks
- * -------------------------------------------------------------------------------------------------- */
+/* ---- checks ---------------------------------------------------------------------------------------- */
 
 static hd_status check_heads(hd_ctx *cx, const hd_tensor *q, const hd_tensor *k, const hd_tensor *v) {
     char text[HD_SHAPE_TEXT], other[HD_SHAPE_TEXT];
@@ -60,8 +69,38 @@ static hd_status check_heads(hd_ctx *cx, const hd_tensor *q, const hd_tensor *k,
     return HD_OK;
 }
 
-static hd_status check_options(hd_ctx *cx, const hd_tensor *q, const hd_attention_options *o) {
-    if (hd_require_probability(cx, "dropout", o->dropout)) return cx->error.status;
+static hd_status check_starts(hd_ctx *cx, const char *argument, const hd_tensor *starts, const hd_tensor *x) {
+    char text[HD_SHAPE_TEXT];
+    if (hd_require_dtype(cx, argument, starts, HD_I64)) return cx->error.status;
+    if (starts->ndim != 1 || starts->shape[0] < 1 || !hd_is_contiguous(starts))
+        return hd_fail(cx, HD_EARG, "%s: expected [sequences + 1], contiguous, got %s", argument,
+                       hd_tensor_shape_text(starts, text));
+    const int64_t *at = hd_data(starts);
+    int64_t count = starts->shape[0] - 1;
+    bool rises = at[0] == 0 && at[count] == x->shape[2];
+    for (int64_t s = 0; s < count; s++) rises = rises && at[s] <= at[s + 1];
+    if (rises) return HD_OK;
+    return hd_fail(cx, HD_EARG, "%s: expected numbers that rise from 0 to %lld, got others", argument,
+                   (long long)x->shape[2]);
+}
+
+static hd_status check_packing(hd_ctx *cx, const hd_tensor *q, const hd_tensor *k,
+                               const hd_attention_options *o) {
+    if (!o->query_starts && !o->key_starts) return HD_OK;
+    if (!o->query_starts || !o->key_starts || o->key_lengths)
+        return hd_fail(cx, HD_EARG, "query_starts: expected key_starts as well, and no key_lengths");
+    if (q->shape[0] != 1)
+        return hd_fail(cx, HD_EARG, "query_starts: expected a batch of 1, got %lld", (long long)q->shape[0]);
+    if (check_starts(cx, "query_starts", o->query_starts, q) ||
+        check_starts(cx, "key_starts", o->key_starts, k))
+        return cx->error.status;
+    return hd_require_shape(cx, "key_starts", o->key_starts, 1, o->query_starts->shape);
+}
+
+static hd_status check_options(hd_ctx *cx, const hd_tensor *q, const hd_tensor *k,
+                               const hd_attention_options *o) {
+    if (check_packing(cx, q, k, o) || hd_require_probability(cx, "dropout", o->dropout))
+        return cx->error.status;
     if (!(o->softcap >= 0) || isinf(o->softcap))
         return hd_fail(cx, HD_EARG, "softcap: expected a positive number, or 0 for none, got %g", o->softcap);
     if (o->key_lengths && (hd_require_dtype(cx, "key_lengths", o->key_lengths, HD_I64) ||
@@ -74,8 +113,7 @@ static hd_status check_options(hd_ctx *cx, const hd_tensor *q, const hd_attentio
     return o->bias ? hd_require_dtype(cx, "bias", o->bias, (hd_dtype)q->dtype) : HD_OK;
 }
 
-/* ---- the task
- * --------------------------------------------------------------------------------------------------- */
+/* ---- the task -------------------------------------------------------------------------------------- */
 
 static hd_status task_of(hd_ctx *cx, const attention_call *c, hd_attention_task *a) {
     *a = (hd_attention_task){.dtype = (hd_dtype)c->q->dtype};
@@ -86,14 +124,15 @@ static hd_status task_of(hd_ctx *cx, const attention_call *c, hd_attention_task 
     a->causal = c->params.causal;
     a->q = heads_of(c->q), a->k = heads_of(c->k), a->v = heads_of(c->v);
     if (c->lengths) a->lengths = hd_data(c->lengths), a->lengths_stride = c->lengths->stride[0];
+    a->sequences = c->q_starts ? c->q_starts->shape[0] - 1 : a->B;
+    if (c->q_starts) a->q_starts = hd_data(c->q_starts), a->k_starts = hd_data(c->k_starts);
     const int64_t scores[4] = {a->B, a->H, a->L, a->S};
     if (c->mask && hd_score_map_of(cx, "mask", c->mask, scores, &a->mask)) return cx->error.status;
     if (c->bias && hd_score_map_of(cx, "bias", c->bias, scores, &a->bias)) return cx->error.status;
     return HD_OK;
 }
 
-/* ---- backward
- * --------------------------------------------------------------------------------------------------- */
+/* ---- backward -------------------------------------------------------------------------------------- */
 
 static hd_status saved_call(hd_ctx *cx, hd_node *node, attention_call *c) {
     hd_tensor *saved[SAVED];
@@ -104,12 +143,9 @@ static hd_status saved_call(hd_ctx *cx, hd_node *node, attention_call *c) {
     }
     *c = (attention_call){.q = saved[SAVED_Q], .k = saved[SAVED_K], .v = saved[SAVED_V]};
     c->lengths = saved[SAVED_LENGTHS], c->mask = saved[SAVED_MASK], c->bias = saved[SAVED_BIAS];
+    c->q_starts = saved[SAVED_Q_STARTS], c->k_starts = saved[SAVED_K_STARTS];
     memcpy(&c->params, node->params, sizeof c->params);
     return HD_OK;
-}
-
-static hd_tensor *gradient_new(hd_ctx *cx, const hd_attention_task *a, int ndim, const int64_t *shape) {
-    return a->L == 0 ? hd_tensor_zeros(cx, a->dtype, ndim, shape) : hd_tensor_new(cx, a->dtype, ndim, shape);
 }
 
 /* [B, heads, rows, features] as a view of memory laid out [B, rows, heads, features]. */
@@ -117,7 +153,7 @@ static hd_tensor *heads_new(hd_ctx *cx, const hd_attention_task *a, int64_t head
                             int64_t features) {
     const int64_t memory[4] = {a->B, rows, heads, features}, shape[4] = {a->B, heads, rows, features};
     const int64_t stride[4] = {rows * heads * features, features, heads * features, 1};
-    hd_tensor *whole = gradient_new(cx, a, 4, memory);
+    hd_tensor *whole = hd_tensor_new(cx, a->dtype, 4, memory);
     hd_tensor *view = whole ? hd_tensor_view(cx, whole, 4, shape, stride, 0) : NULL;
     hd_release(whole);
     return view;
@@ -127,7 +163,7 @@ static hd_tensor *heads_new(hd_ctx *cx, const hd_attention_task *a, int64_t head
 static hd_tensor *packed_new(hd_ctx *cx, const hd_attention_task *a, int64_t rows, int64_t parts,
                              hd_heads *const *to) {
     int64_t width = a->H * a->D, shape[3] = {a->B, rows, parts * width};
-    hd_tensor *whole = gradient_new(cx, a, 3, shape);
+    hd_tensor *whole = hd_tensor_new(cx, a->dtype, 3, shape);
     for (int64_t i = 0; whole && i < parts; i++)
         *to[i] = (hd_heads){(char *)hd_data(whole) + (size_t)(i * width) * hd_dtype_size(a->dtype),
                             rows * parts * width, a->D, parts * width};
@@ -199,8 +235,7 @@ static hd_status attention_backward(hd_ctx *cx, hd_node *node, hd_tensor *const 
 
 static const hd_node_class attention_class = {"attention", attention_backward, NULL};
 
-/* ---- forward
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- forward --------------------------------------------------------------------------------------- */
 
 static hd_tensor *with_contiguous_features(hd_ctx *cx, hd_tensor *t) {
     return t->stride[3] == 1 || t->shape[3] <= 1 ? hd_tensor_alias(cx, t) : hd_packed(cx, t);
@@ -216,9 +251,17 @@ static attention_params params_of(hd_ctx *cx, const hd_tensor *q, const hd_atten
     return p;
 }
 
+static attention_call call_of(const hd_attention_options *o) {
+    return (attention_call){.lengths = o->key_lengths,
+                            .mask = o->mask,
+                            .bias = o->bias,
+                            .q_starts = o->query_starts,
+                            .k_starts = o->key_starts};
+}
+
 static hd_tensor *record(hd_ctx *cx, hd_tensor *out, hd_tensor *const inputs[INPUTS],
                          const attention_call *c) {
-    hd_tensor *saved[SAVED] = {c->q, c->k, c->v, c->lengths, c->mask, c->bias};
+    hd_tensor *saved[SAVED] = {c->q, c->k, c->v, c->lengths, c->mask, c->bias, c->q_starts, c->k_starts};
     return hd_record(cx, &attention_class, out, INPUTS, inputs, SAVED, saved, &c->params, sizeof c->params);
 }
 
@@ -248,8 +291,8 @@ static hd_status deliver(hd_tensor *out, hd_tensor *made, bool want_weights, hd_
 
 hd_status hd_attention(hd_ctx *cx, hd_tensor *q, hd_tensor *k, hd_tensor *v, const hd_attention_options *o,
                        hd_tensor **out, hd_tensor **weights) {
-    if (check_heads(cx, q, k, v) || check_options(cx, q, o)) return cx->error.status;
-    attention_call c = {.lengths = o->key_lengths, .mask = o->mask, .bias = o->bias};
+    if (check_heads(cx, q, k, v) || check_options(cx, q, k, o)) return cx->error.status;
+    attention_call c = call_of(o);
     hd_attention_task a;
     hd_tensor *y = NULL, *made = NULL, *inputs[INPUTS] = {q, k, v, o->bias};
     hd_status status = HD_OK;
@@ -302,7 +345,7 @@ static hd_status check_packed(hd_ctx *cx, const hd_tensor *q, const hd_tensor *p
 hd_status hd_attention_packed(hd_ctx *cx, hd_tensor *q, hd_tensor *packed, int num_heads,
                               const hd_attention_options *o, hd_tensor **out, hd_tensor **weights) {
     if (check_packed(cx, q, packed, num_heads)) return cx->error.status;
-    attention_call c = {.lengths = o->key_lengths, .mask = o->mask, .bias = o->bias};
+    attention_call c = call_of(o);
     hd_attention_task a;
     hd_heads *parts[1] = {&a.out};
     hd_tensor *y = NULL, *made = NULL, *inputs[INPUTS] = {q ? q : packed, q ? packed : NULL, NULL, o->bias};
@@ -313,9 +356,9 @@ hd_status hd_attention_packed(hd_ctx *cx, hd_tensor *q, hd_tensor *packed, int n
         c.q = q ? part_as_heads(cx, own_q, num_heads, 1, 0) : part_as_heads(cx, own, num_heads, 3, 0);
         c.k = part_as_heads(cx, own, num_heads, q ? 2 : 3, q ? 0 : 1);
         c.v = part_as_heads(cx, own, num_heads, q ? 2 : 3, q ? 1 : 2);
-        status = !c.q || !c.k || !c.v                                          ? cx->error.status
-                 : check_heads(cx, c.q, c.k, c.v) || check_options(cx, c.q, o) ? cx->error.status
-                                                                               : HD_OK;
+        status = !c.q || !c.k || !c.v                                               ? cx->error.status
+                 : check_heads(cx, c.q, c.k, c.v) || check_options(cx, c.q, c.k, o) ? cx->error.status
+                                                                                    : HD_OK;
     }
     if (!status) {
         c.params = params_of(cx, c.q, o, q ? PACKED_KV : PACKED_QKV);

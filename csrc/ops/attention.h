@@ -25,7 +25,7 @@ typedef struct hd_attention_task {
     hd_dtype dtype;
     int64_t B, H, Hk, L, S, D, Dv;  /* query head h reads key head h / (H / Hk) */
     double scale, softcap, dropout; /* softcap, dropout 0: none */
-    hd_draw draw; /* weight (b, h, i, j) is element ((b H + h) L + i) * hd_attention_row(S) + j of it */
+    hd_draw draw;                   /* of the weights: see hd_attention_row */
     bool causal;
     const int64_t *lengths; /* of keys, [B]; NULL: all S */
     int64_t lengths_stride;
@@ -36,31 +36,50 @@ typedef struct hd_attention_task {
     hd_heads g;          /* backward: gradient of out */
     hd_heads dq, dk, dv; /* backward: written */
     char *dbias;         /* backward: [B, H, L, S], written; NULL: not wanted */
+    /* Sequences one behind the other instead of batch entries (then B is 1): sequence s has the queries
+     * [q_starts[s], q_starts[s + 1]) and the keys [k_starts[s], k_starts[s + 1]), and sees no others. NULL:
+     * none. */
+    const int64_t *q_starts, *k_starts;
+    int64_t sequences; /* B without starts */
 } hd_attention_task;
 
-hd_status hd_attention_forward(hd_ctx *cx, const hd_attention_task *a);
-/* Without a query (L = 0) nothing is written: dk and dv must hold zeros already. */
-hd_status hd_attention_backward(hd_ctx *cx, const hd_attention_task *a);
+/* Where sequence s lies: `batch` is its entry in tensors, queries and keys count from q_first and k_first
+ * there. */
+typedef struct hd_span {
+    int64_t batch, q_first, L, k_first, S;
+} hd_span;
 
-/* Rows of weights start at whole blocks of random numbers, whatever S is. */
+static inline hd_span hd_span_of(const hd_attention_task *a, int64_t s) {
+    if (!a->q_starts) return (hd_span){s, 0, a->L, 0, a->S};
+    return (hd_span){0, a->q_starts[s], a->q_starts[s + 1] - a->q_starts[s], a->k_starts[s],
+                     a->k_starts[s + 1] - a->k_starts[s]};
+}
+
+/* Query i of a sequence may see its keys [0, hd_visible_keys), less what mask and bias hide. Never falls as i
+ * grows. */
+static inline int64_t hd_visible_keys(const hd_attention_task *a, const hd_span *s, int64_t i) {
+    int64_t n = s->S;
+    if (a->lengths && a->lengths[s->batch * a->lengths_stride] < n)
+        n = a->lengths[s->batch * a->lengths_stride];
+    if (a->causal && s->S - s->L + i + 1 < n) n = s->S - s->L + i + 1;
+    return n > 0 ? n : 0;
+}
+
+/* Rows of weights start at whole blocks of random numbers, whatever S is: weight j of row `row` (of all [B,
+ * H, L], S keys at most) is element row * hd_attention_row(S) + j of the draw. */
 static inline int64_t hd_attention_row(int64_t S) {
     return (S + 15) / 16 * 16;
 }
 
-/* Query i of batch entry b may see keys [0, hd_visible_keys), less what mask and bias hide. Never falls as i
- * grows. */
-static inline int64_t hd_visible_keys(const hd_attention_task *a, int64_t b, int64_t i) {
-    int64_t n = a->S;
-    if (a->lengths && a->lengths[b * a->lengths_stride] < n) n = a->lengths[b * a->lengths_stride];
-    if (a->causal && a->S - a->L + i + 1 < n) n = a->S - a->L + i + 1;
-    return n > 0 ? n : 0;
-}
+hd_status hd_attention_forward(hd_ctx *cx, const hd_attention_task *a);
+hd_status hd_attention_backward(hd_ctx *cx, const hd_attention_task *a);
 
-/* n entries of row (b, h, i): where they lie when they are contiguous, else copied into room. NULL: no map. A
- * mask comes as bytes. (attention_mask.c) */
-const uint8_t *hd_mask_row(const hd_score_map *mask, int64_t b, int64_t h, int64_t i, int64_t n,
-                           uint8_t *room);
-const void *hd_bias_row(const hd_score_map *bias, int64_t b, int64_t h, int64_t i, int64_t n, void *room);
+/* Entries [first, first + n) of row (b, h, i): where they lie when they are contiguous, else copied into
+ * room. NULL: no map. A mask comes as bytes. (attention_mask.c) */
+const uint8_t *hd_mask_row(const hd_score_map *mask, int64_t b, int64_t h, int64_t i, int64_t first,
+                           int64_t n, uint8_t *room);
+const void *hd_bias_row(const hd_score_map *bias, int64_t b, int64_t h, int64_t i, int64_t first, int64_t n,
+                        void *room);
 /* Checks that t broadcasts to [B, H, L, S]. */
 hd_status hd_score_map_of(hd_ctx *cx, const char *argument, const hd_tensor *t, const int64_t shape[4],
                           hd_score_map *map);

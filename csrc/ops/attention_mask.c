@@ -3,15 +3,15 @@
 
 #include <string.h>
 
-static const char *row_start(const hd_score_map *map, int64_t b, int64_t h, int64_t i) {
-    int64_t at = b * map->stride[0] + h * map->stride[1] + i * map->stride[2];
+static const char *entry_at(const hd_score_map *map, int64_t b, int64_t h, int64_t i, int64_t j) {
+    int64_t at = b * map->stride[0] + h * map->stride[1] + i * map->stride[2] + j * map->stride[3];
     return map->data + at * (int64_t)hd_dtype_size(map->dtype);
 }
 
-const uint8_t *hd_mask_row(const hd_score_map *mask, int64_t b, int64_t h, int64_t i, int64_t n,
-                           uint8_t *room) {
+const uint8_t *hd_mask_row(const hd_score_map *mask, int64_t b, int64_t h, int64_t i, int64_t first,
+                           int64_t n, uint8_t *room) {
     if (!mask->data) return NULL;
-    const char *from = row_start(mask, b, h, i);
+    const char *from = entry_at(mask, b, h, i, first);
     int64_t step = mask->stride[3];
     size_t size = hd_dtype_size(mask->dtype);
     if (size == 1 && step == 1) return (const uint8_t *)from;
@@ -27,9 +27,10 @@ const uint8_t *hd_mask_row(const hd_score_map *mask, int64_t b, int64_t h, int64
     return room;
 }
 
-const void *hd_bias_row(const hd_score_map *bias, int64_t b, int64_t h, int64_t i, int64_t n, void *room) {
+const void *hd_bias_row(const hd_score_map *bias, int64_t b, int64_t h, int64_t i, int64_t first, int64_t n,
+                        void *room) {
     if (!bias->data) return NULL;
-    const char *from = row_start(bias, b, h, i);
+    const char *from = entry_at(bias, b, h, i, first);
     int64_t step = bias->stride[3];
     if (step == 1) return from;
     for (int64_t j = 0; j < n; j++) {

@@ -49,8 +49,7 @@ static double weight_of(const loss_pass *p, int64_t target) {
     return p->weight ? load(p->weight, p->dtype, target - 1) : 1;
 }
 
-/* ---- one row
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- one row --------------------------------------------------------------------------------------- */
 
 static double share(const loss_pass *p, int64_t c, int64_t target) {
     double eps = p->o->label_smoothing;
@@ -101,8 +100,7 @@ static void loss_rows(void *arg, int64_t first, int64_t last, int worker) {
     for (int64_t i = first; i < last; i++) p->losses[i] = loss_row(p, i, worker);
 }
 
-/* ---- backward
- * --------------------------------------------------------------------------------------------------- */
+/* ---- backward -------------------------------------------------------------------------------------- */
 
 typedef struct scale_pass {
     const hd_kernels *kernels;
@@ -145,8 +143,7 @@ static hd_status cross_entropy_backward(hd_ctx *cx, hd_node *node, hd_tensor *co
 
 static const hd_node_class cross_entropy_class = {"cross_entropy", cross_entropy_backward, NULL};
 
-/* ---- forward
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- forward --------------------------------------------------------------------------------------- */
 
 static hd_status check(hd_ctx *cx, hd_tensor *logits, hd_tensor *targets, const hd_cross_entropy_options *o) {
     char got[HD_SHAPE_TEXT];

@@ -131,6 +131,10 @@ typedef struct hd_attention_options {
     hd_tensor *key_lengths;   /* i64 [B] or NULL: keys j <= lengths[b] */
     hd_tensor *mask;          /* bool (or integer: nonzero may attend), broadcastable to [B,H,L,S]; or NULL */
     hd_tensor *bias;          /* float, added, broadcastable to [B,H,L,S]; or NULL; differentiable */
+    /* Sequences packed one behind the other (sequences.c): q [1,H,N,D], k, v [1,Hk,M,D]. i64 [count + 1] each, both or
+     * neither: the queries, and the keys, before each sequence, and all of them. A sequence sees its own keys alone, and
+     * causality is aligned within it. Without key_lengths. */
+    hd_tensor *query_starts, *key_starts;
     bool want_weights;
 } hd_attention_options;
 /* out [B,H,L,Dv] as a view of memory laid out [B,L,H,Dv]. *weights (want_weights) [B,H,L,S]: before dropout, detached. */
@@ -140,6 +144,14 @@ hd_status hd_attention(hd_ctx *cx, hd_tensor *q, hd_tensor *k, hd_tensor *v, con
  * holds q, k, v (q NULL); or q [B,L,E], and packed [B,S,2E] holds k, v. out [B,L,E]. */
 hd_status hd_attention_packed(hd_ctx *cx, hd_tensor *q, hd_tensor *packed, int num_heads, const hd_attention_options *o,
                               hd_tensor **out, hd_tensor **weights);
+
+/* ---- sequences.c: batches without their padding ------------------------------------------------------------------------ */
+/* x [B, L, ...] and lengths i64 [B] (0..L): the first lengths[b] of each entry, one behind the other: [N, ...]. Any dtype. */
+hd_tensor *hd_pack_sequences(hd_ctx *cx, hd_tensor *x, hd_tensor *lengths);
+/* The way back: [N, ...] to [B, L, ...], zeros at padding. */
+hd_tensor *hd_unpack_sequences(hd_ctx *cx, hd_tensor *x, hd_tensor *lengths, int64_t L);
+/* What attention wants of them: i64 [B + 1], the elements before each sequence. */
+hd_tensor *hd_sequence_starts(hd_ctx *cx, hd_tensor *lengths);
 
 /* ---- optim.c: one pass over all tensors; no graph ---------------------------------------------------------------------- */
 typedef struct hd_adamw_slot { hd_tensor *w, *g, *m, *v; } hd_adamw_slot;

@@ -17,8 +17,7 @@ typedef struct softmax_params {
     bool is_log;
 } softmax_params;
 
-/* ---- one dimension, brought last
- * ---------------------------------------------------------------------------- */
+/* ---- one dimension, brought last ------------------------------------------------------------------- */
 
 /* x detached, its dimension dim last (a view); dim comes back by the same call with from and to exchanged. */
 static hd_tensor *move_dim(hd_ctx *cx, hd_tensor *x, int from, int to) {
@@ -52,8 +51,7 @@ static hd_tensor *put_back(hd_ctx *cx, hd_tensor *y, int dim) {
     return out;
 }
 
-/* ---- loops over rows
- * ------------------------------------------------------------------------------------------ */
+/* ---- loops over rows ------------------------------------------------------------------------------- */
 
 typedef struct softmax_pass {
     row_fn forward;

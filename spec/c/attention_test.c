@@ -2,8 +2,7 @@
 
 #include <limits.h>
 
-/* ---- the formula, as it stands
- * ------------------------------------------------------------------------------ */
+/* ---- the formula, as it stands --------------------------------------------------------------------- */
 
 typedef struct problem {
     int64_t B, H, Hk, L, S, D, Dv;
@@ -125,8 +124,7 @@ static void drop_reference(reference *r) {
     release_inputs(6, all);
 }
 
-/* ---- problems at random
- * ------------------------------------------------------------------------------------- */
+/* ---- problems at random ---------------------------------------------------------------------------- */
 
 static int64_t pick(int64_t low, int64_t high) {
     return low + (int64_t)((some() + 1) / 2 * (double)(high - low + 1));
@@ -302,8 +300,7 @@ static void test_future_nan(void) {
     release_inputs(5, all);
 }
 
-/* ---- rows of CASES whose answers are known
- * ------------------------------------------------------------------------ */
+/* ---- rows of CASES whose answers are known --------------------------------------------------------- */
 
 static hd_tensor *zero_queries(int64_t B, int64_t H, int64_t L) {
     return hd_tensor_zeros(cx, HD_F32, SHAPE(B, H, L, 1));
@@ -405,8 +402,7 @@ static void test_nothing_to_attend(void) {
     expect_empty(2, 3, 0);
 }
 
-/* ---- dropout, and forms that must agree
- * ---------------------------------------------------------------------------- */
+/* ---- dropout, and forms that must agree ------------------------------------------------------------ */
 
 static hd_tensor *attend(hd_tensor *const *in, const void *arg) {
     hd_tensor *out = NULL;
@@ -453,8 +449,83 @@ static void test_packed_forms(void) {
     release_inputs(3, all);
 }
 
-/* ---- threads, memory, misuse
- * --------------------------------------------------------------------------------------- */
+static void expect_refused(hd_tensor *q, hd_tensor *k, hd_tensor *v, hd_attention_options o,
+                           const char *part) {
+    hd_tensor *out = NULL;
+    CHECK(hd_attention(cx, q, k, v, &o, &out, NULL) == HD_EARG);
+    if (!strstr(cx->error.message, part)) printf("%s\n", cx->error.message);
+    CHECK(strstr(cx->error.message, part) != NULL);
+}
+
+/* ---- sequences one behind the other ------------------------------------------------------------------ */
+
+static hd_tensor *starts_of(int count, const int64_t *lengths) {
+    hd_tensor *t = integers(1, &(int64_t){count}, lengths), *starts = hd_sequence_starts(cx, t);
+    CHECK(starts != NULL);
+    hd_release(t);
+    return starts;
+}
+
+/* Rows [first, first + count) of x [1, H, N, D] on their own. */
+static hd_tensor *rows_of(const hd_tensor *x, int64_t first, int64_t count) {
+    hd_tensor *t = hd_tensor_new(cx, HD_F64, SHAPE(1, x->shape[1], count, x->shape[3]));
+    CHECK(t != NULL);
+    for (int64_t h = 0; h < x->shape[1]; h++)
+        for (int64_t i = 0; i < count; i++)
+            for (int64_t d = 0; d < x->shape[3]; d++)
+                set(t, at4(t, 0, h, i, d), get(x, at4(x, 0, h, first + i, d)));
+    t->requires_grad = true;
+    return t;
+}
+
+static void expect_rows(const hd_tensor *whole, int64_t first, const hd_tensor *part) {
+    hd_tensor *rows = rows_of(whole, first, part->shape[2]);
+    compare("a sequence of several", rows, part, 1e-12);
+    hd_release(rows);
+}
+
+static void test_packed_sequences(void) {
+    const int64_t L[] = {3, 90, 0, 20, 1}, S[] = {5, 80, 4, 0, 7};
+    int64_t q_first = 0, k_first = 0;
+    hd_tensor *q = parameter(HD_F64, SHAPE(1, 4, 114, 6)), *k = parameter(HD_F64, SHAPE(1, 2, 96, 6));
+    hd_tensor *v = parameter(HD_F64, SHAPE(1, 2, 96, 5)), *g = random_tensor(HD_F64, SHAPE(1, 4, 114, 5)),
+              *out = NULL;
+    hd_tensor *weights = NULL, *bias = parameter(HD_F64, SHAPE(4, 1, 96));
+    hd_attention_options o = {.causal = true, .query_starts = starts_of(5, L), .key_starts = starts_of(5, S)};
+    o.bias = bias;
+    o.want_weights = true;
+    CHECK(!hd_attention(cx, q, k, v, &o, &out, &weights) && !hd_backward_run(cx, out, g, false));
+    for (int s = 0; s < 5; s++) {
+        hd_tensor *part[] = {rows_of(q, q_first, L[s]),
+                             rows_of(k, k_first, S[s]),
+                             rows_of(v, k_first, S[s]),
+                             rows_of(g, q_first, L[s]),
+                             NULL,
+                             NULL};
+        part[5] = hd_tensor_view(cx, bias, 3, (const int64_t[]){4, 1, S[s]}, bias->stride, k_first);
+        hd_attention_options alone = {.causal = true, .bias = part[5]};
+        CHECK(!hd_attention(cx, part[0], part[1], part[2], &alone, &part[4], NULL));
+        CHECK(!hd_backward_run(cx, part[4], part[3], false));
+        expect_rows(out, q_first, part[4]);
+        expect_rows(q->grad, q_first, part[0]->grad);
+        expect_rows(k->grad, k_first, part[1]->grad);
+        expect_rows(v->grad, k_first, part[2]->grad);
+        release_inputs(6, part);
+        q_first += L[s];
+        k_first += S[s];
+    }
+    for (int64_t i = 0; i < 3; i++)
+        CHECK(get(weights, i * 96 + 5 - 3 + i + 1) == 0 && get(weights, i * 96 + 2) != 0);
+    o.key_lengths = o.query_starts;
+    expect_refused(q, k, v, o, "query_starts: expected key_starts as well, and no key_lengths");
+    o.key_lengths = NULL;
+    set(o.query_starts, 5, 113);
+    expect_refused(q, k, v, o, "query_starts: expected numbers that rise from 0 to 114");
+    hd_tensor *all[] = {q, k, v, g, out, weights, bias, o.query_starts, o.key_starts};
+    release_inputs(9, all);
+}
+
+/* ---- threads, memory, misuse ----------------------------------------------------------------------- */
 
 static void run_f32(int threads, float *to) {
     hd_ctx *outer = cx;
@@ -512,14 +583,6 @@ static void test_failing_allocations(void) {
     release_inputs(3, all);
 }
 
-static void expect_refused(hd_tensor *q, hd_tensor *k, hd_tensor *v, hd_attention_options o,
-                           const char *part) {
-    hd_tensor *out = NULL;
-    CHECK(hd_attention(cx, q, k, v, &o, &out, NULL) == HD_EARG);
-    if (!strstr(cx->error.message, part)) printf("%s\n", cx->error.message);
-    CHECK(strstr(cx->error.message, part) != NULL);
-}
-
 static void test_misuse(void) {
     hd_tensor *q = random_tensor(HD_F32, SHAPE(2, 4, 3, 8)), *k = random_tensor(HD_F32, SHAPE(2, 3, 5, 8));
     hd_tensor *d = random_tensor(HD_F64, SHAPE(2, 4, 3, 8)), *three = random_tensor(HD_F32, SHAPE(4, 3, 8));
@@ -549,6 +612,7 @@ int main(void) {
     test_gradients();
     test_dropout_of_everything();
     test_packed_forms();
+    test_packed_sequences();
     test_threads_change_no_bit();
     test_failing_allocations();
     test_misuse();

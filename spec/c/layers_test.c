@@ -4,8 +4,7 @@
 
 #include "layers/layers.h"
 
-/* ---- operations on rows: gradients
- * ------------------------------------------------------------------------------ */
+/* ---- operations on rows: gradients ----------------------------------------------------------------- */
 
 typedef struct linear_case {
     hd_activation act;
@@ -98,8 +97,32 @@ static void test_embedding(void) {
     release_inputs(4, all);
 }
 
-/* ---- cross entropy
- * ------------------------------------------------------------------------------------------------ */
+static hd_tensor *pack_and_back(hd_tensor *const *in, const void *arg) {
+    hd_tensor *packed = hd_pack_sequences(cx, in[0], in[1]);
+    CHECK(packed && packed->shape[0] == 5 && packed->ndim == 2);
+    if (!arg) return packed;
+    hd_tensor *y = hd_unpack_sequences(cx, packed, in[1], 4);
+    hd_release(packed);
+    return y;
+}
+
+static void test_sequences(void) {
+    hd_tensor *packed = parameter(HD_F64, SHAPE(3, 3, 2)),
+              *in[] = {laid_across(packed), integers(SHAPE(3), (int64_t[]){3, 0, 2})};
+    check_gradients("pack_sequences", pack_and_back, 2, in, NULL);
+    check_gradients("unpack_sequences", pack_and_back, 2, in, in);
+    hd_tensor *y = pack_and_back(in, in), *starts = hd_sequence_starts(cx, in[1]);
+    for (int i = 0; i < 6; i++) CHECK(get(y, i) == get(packed, i) && get(y, 8 + i) == 0);
+    for (int i = 0; i < 4; i++) CHECK(get(y, 16 + i) == get(packed, 12 + i) && get(y, 20 + i) == 0);
+    CHECK(get(starts, 0) == 0 && get(starts, 1) == 3 && get(starts, 2) == 3 && get(starts, 3) == 5);
+    set(in[1], 1, 4);
+    CHECK(!hd_pack_sequences(cx, packed, in[1]) &&
+          strstr(cx->error.message, "lengths: expected 0..3, got 4 at [2]"));
+    hd_tensor *all[] = {packed, in[0], in[1], y, starts};
+    release_inputs(5, all);
+}
+
+/* ---- cross entropy --------------------------------------------------------------------------------- */
 
 static hd_tensor *cross_entropy(hd_tensor *const *in, const void *arg) {
     hd_cross_entropy_options o = *(const hd_cross_entropy_options *)arg;
@@ -323,8 +346,7 @@ static void test_layer_gradients(void) {
     release_inputs(INPUTS, in);
 }
 
-/* ---- multi-head attention: its three forms agree
- * -------------------------------------------------------------------- */
+/* ---- multi-head attention: its three forms agree --------------------------------------------------- */
 
 static hd_tensor *mha(const hd_mha_params *p, hd_tensor *q, hd_tensor *k, hd_tensor *v) {
     hd_tensor *out = NULL, *weights = NULL;
@@ -382,8 +404,7 @@ static void test_positions(void) {
     hd_release(h);
 }
 
-/* ---- memory and threads
- * ------------------------------------------------------------------------------------------------ */
+/* ---- memory and threads ---------------------------------------------------------------------------- */
 
 static void test_failing_allocations(void) {
     hd_tensor *in[INPUTS];
@@ -461,6 +482,7 @@ int main(void) {
     test_linear_gradients();
     test_row_gradients();
     test_embedding();
+    test_sequences();
     test_loss_gradients();
     test_weights_of_one();
     test_smoothing_excludes();

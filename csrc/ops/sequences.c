@@ -1,0 +1,121 @@
+/* sequences.c: batches of sequences without their padding, one behind the other.
+ *
+ * pack: [B, L, ...] to [N, ...]; unpack: the way back, with zeros at padding. Each is the other's gradient.
+ */
+#include "ops/rows.h"
+
+#include <string.h>
+
+typedef struct sequences_params {
+    int64_t L;
+} sequences_params;
+
+static hd_status check_lengths(hd_ctx *cx, const hd_tensor *lengths, int64_t B, int64_t L, int64_t *total) {
+    *total = 0;
+    if (hd_require_dtype(cx, "lengths", lengths, HD_I64) || hd_require_shape(cx, "lengths", lengths, 1, &B))
+        return cx->error.status;
+    for (int64_t b = 0; b < B; b++) {
+        int64_t n = ((const int64_t *)hd_data(lengths))[b * lengths->stride[0]];
+        if (n < 0 || n > L)
+            return hd_fail(cx, HD_EARG, "lengths: expected 0..%lld, got %lld at [%lld]", (long long)L,
+                           (long long)n, (long long)b + 1);
+        *total += n;
+    }
+    return HD_OK;
+}
+
+/* Copies between [B, L, ...] and [N, ...], both contiguous; when unpacking, padding becomes 0. */
+static void copy(const hd_tensor *padded, const hd_tensor *packed, const hd_tensor *lengths, bool pack) {
+    int64_t B = padded->shape[0], L = padded->shape[1];
+    size_t step = hd_dtype_size((hd_dtype)padded->dtype);
+    for (int d = 2; d < padded->ndim; d++) step *= (size_t)padded->shape[d];
+    char *at = hd_data(packed), *entry = hd_data(padded);
+    for (int64_t b = 0; b < B; b++, entry += (size_t)L * step) {
+        size_t bytes = (size_t)((const int64_t *)hd_data(lengths))[b * lengths->stride[0]] * step;
+        memcpy(pack ? at : entry, pack ? entry : at, bytes);
+        if (!pack) memset(entry + bytes, 0, (size_t)L * step - bytes);
+        at += bytes;
+    }
+}
+
+static hd_tensor *packed_of(hd_ctx *cx, hd_tensor *x, const hd_tensor *lengths, int64_t total) {
+    int64_t shape[HD_MAX_DIMS] = {total};
+    for (int d = 2; d < x->ndim; d++) shape[d - 1] = x->shape[d];
+    hd_tensor *from = hd_packed(cx, x),
+              *to = from ? hd_tensor_new(cx, (hd_dtype)x->dtype, x->ndim - 1, shape) : NULL;
+    if (to) copy(from, to, lengths, true);
+    hd_release(from);
+    return to;
+}
+
+static hd_tensor *unpacked_of(hd_ctx *cx, hd_tensor *x, const hd_tensor *lengths, int64_t L) {
+    int64_t shape[HD_MAX_DIMS] = {lengths->shape[0], L};
+    for (int d = 1; d < x->ndim; d++) shape[d + 1] = x->shape[d];
+    hd_tensor *from = hd_packed(cx, x),
+              *to = from ? hd_tensor_new(cx, (hd_dtype)x->dtype, x->ndim + 1, shape) : NULL;
+    if (to) copy(to, from, lengths, false);
+    hd_release(from);
+    return to;
+}
+
+static hd_status pack_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grads, hd_tensor **grad_inputs) {
+    sequences_params params;
+    hd_tensor *lengths = hd_node_saved(cx, node, 0);
+    if (!grads[0] || !lengths) return lengths ? HD_OK : cx->error.status;
+    memcpy(&params, node->params, sizeof params);
+    grad_inputs[0] = unpacked_of(cx, grads[0], lengths, params.L);
+    return grad_inputs[0] ? HD_OK : cx->error.status;
+}
+
+static hd_status unpack_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grads,
+                                 hd_tensor **grad_inputs) {
+    hd_tensor *lengths = hd_node_saved(cx, node, 0);
+    int64_t total;
+    if (!grads[0] || !lengths) return lengths ? HD_OK : cx->error.status;
+    if (check_lengths(cx, lengths, grads[0]->shape[0], grads[0]->shape[1], &total)) return cx->error.status;
+    grad_inputs[0] = packed_of(cx, grads[0], lengths, total);
+    return grad_inputs[0] ? HD_OK : cx->error.status;
+}
+
+static const hd_node_class pack_class = {"pack_sequences", pack_backward, NULL};
+static const hd_node_class unpack_class = {"unpack_sequences", unpack_backward, NULL};
+
+hd_tensor *hd_pack_sequences(hd_ctx *cx, hd_tensor *x, hd_tensor *lengths) {
+    char got[HD_SHAPE_TEXT];
+    int64_t total;
+    if (x->ndim < 2)
+        return hd_fail_null(cx, HD_EARG, "x: expected [B, L, ...], got %s", hd_tensor_shape_text(x, got));
+    if (check_lengths(cx, lengths, x->shape[0], x->shape[1], &total)) return NULL;
+    sequences_params params = {x->shape[1]};
+    return hd_record(cx, &pack_class, packed_of(cx, x, lengths, total), 1, &x, 1, &lengths, &params,
+                     sizeof params);
+}
+
+hd_tensor *hd_unpack_sequences(hd_ctx *cx, hd_tensor *x, hd_tensor *lengths, int64_t L) {
+    char got[HD_SHAPE_TEXT];
+    int64_t total;
+    if (x->ndim < 1 || x->ndim >= HD_MAX_DIMS || lengths->ndim != 1)
+        return hd_fail_null(cx, HD_EARG, "x: expected [N, ...], got %s", hd_tensor_shape_text(x, got));
+    if (L < 0) return hd_fail_null(cx, HD_EARG, "L: expected at least 0, got %lld", (long long)L);
+    if (check_lengths(cx, lengths, lengths->shape[0], L, &total)) return NULL;
+    if (total != x->shape[0])
+        return hd_fail_null(cx, HD_EARG, "x: expected %lld elements, the sum of lengths, got %s",
+                            (long long)total, hd_tensor_shape_text(x, got));
+    return hd_record(cx, &unpack_class, unpacked_of(cx, x, lengths, L), 1, &x, 1, &lengths, NULL, 0);
+}
+
+hd_tensor *hd_sequence_starts(hd_ctx *cx, hd_tensor *lengths) {
+    char got[HD_SHAPE_TEXT];
+    int64_t total;
+    if (lengths->ndim != 1)
+        return hd_fail_null(cx, HD_EARG, "lengths: expected [B], got %s", hd_tensor_shape_text(lengths, got));
+    if (check_lengths(cx, lengths, lengths->shape[0], INT64_MAX, &total)) return NULL;
+    int64_t shape = lengths->shape[0] + 1;
+    hd_tensor *starts = hd_tensor_new(cx, HD_I64, 1, &shape);
+    if (!starts) return NULL;
+    int64_t *at = hd_data(starts);
+    at[0] = 0;
+    for (int64_t b = 0; b + 1 < shape; b++)
+        at[b + 1] = at[b] + ((const int64_t *)hd_data(lengths))[b * lengths->stride[0]];
+    return starts;
+}
