@@ -234,8 +234,10 @@ HD_INLINE void vu_store(uint32_t *p, vu v) {
     *(vu_mem *)p = v;
 }
 
-/* The first n lanes, 0 <= n <= lanes; lanes beyond n are 0 and their memory is not touched. */
+/* The first n lanes, 0 <= n <= lanes; lanes beyond n are 0 and their memory is not touched. A full vector
+ * takes the plain way: masked stores are slow on some processors, and hold up a load that follows. */
 HD_INLINE vf vf_load_n(const float *p, int64_t n) {
+    if (n == VF_LANES) return vf_load(p);
 #if HD_VEC_AVX512
     return (vf)_mm512_maskz_loadu_ps(vf_first(n), p);
 #elif HD_VEC_AVX2
@@ -247,15 +249,31 @@ HD_INLINE vf vf_load_n(const float *p, int64_t n) {
 #endif
 }
 HD_INLINE void vf_store_n(float *p, vf v, int64_t n) {
+    if (n == VF_LANES) {
+        vf_store(p, v);
+        return;
+    }
 #if HD_VEC_AVX512
     _mm512_mask_storeu_ps(p, vf_first(n), (__m512)v);
 #elif HD_VEC_AVX2
-    _mm256_maskstore_ps(p, (__m256i)vf_first(n), (__m256)v);
+    __m128 part = _mm256_castps256_ps128((__m256)v);
+    if (n & 4) {
+        _mm_storeu_ps(p, part);
+        part = _mm256_extractf128_ps((__m256)v, 1);
+        p += 4;
+    }
+    if (n & 2) {
+        _mm_storel_pi((__m64 *)p, part);
+        part = _mm_movehl_ps(part, part);
+        p += 2;
+    }
+    if (n & 1) _mm_store_ss(p, part);
 #else
     for (int64_t i = 0; i < n; i++) p[i] = v[i];
 #endif
 }
 HD_INLINE vd vd_load_n(const double *p, int64_t n) {
+    if (n == VD_LANES) return vd_load(p);
 #if HD_VEC_AVX512
     return (vd)_mm512_maskz_loadu_pd(vd_first(n), p);
 #elif HD_VEC_AVX2
@@ -267,10 +285,20 @@ HD_INLINE vd vd_load_n(const double *p, int64_t n) {
 #endif
 }
 HD_INLINE void vd_store_n(double *p, vd v, int64_t n) {
+    if (n == VD_LANES) {
+        vd_store(p, v);
+        return;
+    }
 #if HD_VEC_AVX512
     _mm512_mask_storeu_pd(p, vd_first(n), (__m512d)v);
 #elif HD_VEC_AVX2
-    _mm256_maskstore_pd(p, (__m256i)vd_first(n), (__m256d)v);
+    __m128d part = _mm256_castpd256_pd128((__m256d)v);
+    if (n & 2) {
+        _mm_storeu_pd(p, part);
+        part = _mm256_extractf128_pd((__m256d)v, 1);
+        p += 2;
+    }
+    if (n & 1) _mm_store_sd(p, part);
 #else
     for (int64_t i = 0; i < n; i++) p[i] = v[i];
 #endif
@@ -297,16 +325,26 @@ HD_INLINE void vd_scatter(double *p, int64_t stride, vd v, int64_t n) {
 /* Which of n bytes are not 0. */
 HD_INLINE vfm vf_bytes(const uint8_t *p, int64_t n) {
 #if HD_VEC_AVX512
-    return _mm_mask_test_epi8_mask(vf_first(n), _mm_maskz_loadu_epi8(vf_first(n), p), _mm_set1_epi8(-1));
+    __m128i bytes =
+        n == VF_LANES ? _mm_loadu_si128((const __m128i *)p) : _mm_maskz_loadu_epi8(vf_first(n), p);
+    return _mm_test_epi8_mask(bytes, bytes);
 #else
-    vi v = {0};
-    for (int64_t i = 0; i < n; i++) v[i] = p[i];
-    return v != 0;
+    uint8_t bytes[VF_LANES] = {0};
+    if (n == VF_LANES)
+        memcpy(bytes, p, VF_LANES);
+    else
+        for (int64_t i = 0; i < n; i++) bytes[i] = p[i];
+#if HD_VEC_AVX2
+    return (vi)_mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)bytes)) != 0;
+#else
+    return (vi){bytes[0], bytes[1], bytes[2], bytes[3]} != 0;
+#endif
 #endif
 }
 HD_INLINE vdm vd_bytes(const uint8_t *p, int64_t n) {
 #if HD_VEC_AVX512
-    return (vdm)_mm_mask_test_epi8_mask(vd_first(n), _mm_maskz_loadu_epi8(vd_first(n), p), _mm_set1_epi8(-1));
+    __m128i bytes = _mm_maskz_loadu_epi8(vd_first(n), p);
+    return (vdm)_mm_test_epi8_mask(bytes, bytes);
 #else
     vl v = {0};
     for (int64_t i = 0; i < n; i++) v[i] = p[i];

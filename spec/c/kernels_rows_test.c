@@ -371,6 +371,8 @@ static void check_cross_entropy(void) {
             set(t, &in_a, n, -INFINITY);
             if (n > 1) check_cross_entropy_once(t, n, 0, 0.4, in_c.b);
             if (n > 1) check_cross_entropy_once(t, n, 0, 0, NULL);
+            if (n > 1) check_cross_entropy_once(t, n, n - 1, 0.4, in_c.b);
+            if (n > 1) check_cross_entropy_once(t, n, n - 1, 0.1, NULL);
         }
         double x[] = {1, 2, 3, 4, 5};
         uint8_t padding[] = {1, 0, 0, 0, 0};

@@ -10,19 +10,15 @@ typedef struct NAME(operands) {
 
 typedef vr (*NAME(inner))(vr x, vr g);
 
-HD_INLINE vr NAME(load_some)(const real *p, int64_t n) {
-    return n == LANES ? V(load)(p) : V(load_n)(p, n);
-}
-
 /* n <= LANES elements from i on; words NULL: no dropout. */
 HD_INLINE void NAME(one_vector)(const NAME(operands) * o, int64_t i, int64_t n, const uint32_t *words,
                                 uint64_t below, real scale, NAME(inner) f) {
     const vr zero = {0};
-    vr v = NAME(load_some)(o->x + i, n);
-    if (o->bias) v += NAME(load_some)(o->bias + i, n);
-    v = f(v, o->g ? NAME(load_some)(o->g + i, n) : zero);
+    vr v = V(load_n)(o->x + i, n);
+    if (o->bias) v += V(load_n)(o->bias + i, n);
+    v = f(v, o->g ? V(load_n)(o->g + i, n) : zero);
     if (words) v = V(select)(V(keep)(words, below), v * scale, zero);
-    if (o->residual) v += NAME(load_some)(o->residual + i, n);
+    if (o->residual) v += V(load_n)(o->residual + i, n);
     if (n == LANES)
         V(store)(o->y + i, v);
     else

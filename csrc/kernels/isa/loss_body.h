@@ -2,16 +2,41 @@
 #include "kernels/vec_real.h"
 #include "kernels/isa/shifted.h"
 
-/* Sum of x - shift over the classes that have the share `each`, and how many they are. */
-HD_INLINE double NAME(shared_sum)(int64_t n, const real *x, real shift, const shares *s, int64_t *classes) {
-    double sum = 0;
-    *classes = 0;
-    for (int64_t j = 0; j < n; j++) {
-        if (s->excluded && (s->excluded[j] || j == s->target)) continue;
-        sum += x[j] - shift;
-        ++*classes;
+/* Adds up x - shift over the classes that are not excluded, and their number. */
+HD_INLINE void NAME(add_allowed)(int64_t n, const real *x, real shift, const uint8_t *excluded, double *sum,
+                                 double *classes) {
+    const vr zero = {0};
+    for (int64_t start = 0; start < n; start += BLOCK) {
+        int64_t end = n - start < BLOCK ? n : start + BLOCK;
+        vr sums = zero, counts = zero;
+        for (int64_t i = start; i < end; i += LANES) {
+            int64_t lanes = end - i < LANES ? end - i : LANES;
+            vr d = V(load_n)(x + i, lanes) - shift, one = V(set)(1);
+            if (excluded) {
+                vmask out = V(bytes)(excluded + i, lanes);
+                d = V(select)(out, zero, d);
+                one = V(select)(out, zero, one);
+            }
+            sums += V(select)(V(first)(lanes), d, zero);
+            counts += V(select)(V(first)(lanes), one, zero);
+        }
+        *sum += V(sum)(sums);
+        *classes += V(sum)(counts);
     }
-    return sum;
+}
+
+/* Sum of x - shift over the classes that have the share `each`, and how many they are. */
+HD_INLINE void NAME(shared)(int64_t n, const real *x, real shift, const shares *s, double *sum,
+                            double *classes) {
+    *sum = *classes = 0;
+    if (s->each == 0) return;
+    if (!s->excluded) {
+        NAME(add_allowed)(n, x, shift, NULL, sum, classes);
+        return;
+    }
+    int64_t after = s->target + 1; /* the target has its own share alone */
+    NAME(add_allowed)(s->target, x, shift, s->excluded, sum, classes);
+    NAME(add_allowed)(n - after, x + after, shift, s->excluded + after, sum, classes);
 }
 
 /* grad = probability - share, grad holding exp(x - largest) so far */
@@ -36,13 +61,12 @@ static double NAME(cross_entropy)(int64_t n, const void *logits, int64_t target,
         return nan ? NAN : INFINITY;
     }
     shares s = shares_of(n, target, smoothing, excluded);
-    double own = x[target] - largest, shared = 0;
-    int64_t classes = 0;
-    if (s.each != 0) shared = NAME(shared_sum)(n, x, largest, &s, &classes);
+    double own = x[target] - largest, shared, classes;
+    NAME(shared)(n, x, largest, &s, &shared, &classes);
     double sum = NAME(exp_shifted)(n, x, largest, grad), log_sum = log(sum);
     if (grad) NAME(subtract_shares)(n, (real)(1 / sum), &s, grad);
     double loss = s.own == 0 ? 0 : s.own * (log_sum - own);
-    return s.each == 0 ? loss : loss + s.each * ((double)classes * log_sum - shared);
+    return s.each == 0 ? loss : loss + s.each * (classes * log_sum - shared);
 }
 
 #include "kernels/vec_real_end.h"
