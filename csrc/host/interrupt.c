@@ -4,6 +4,8 @@
 #include <signal.h>
 #include <time.h>
 
+#include <lualib.h>
+
 #include "heed.h"
 #include "host/interrupt.h"
 
@@ -13,7 +15,8 @@
 static struct {
     lua_State *L;
     pthread_t thread;
-    volatile sig_atomic_t *cancel; /* the library's flag of this state */
+    lua_State *volatile running_coroutine; /* L outside of coroutines */
+    volatile sig_atomic_t *cancel;         /* the library's flag of this state */
     volatile sig_atomic_t running, pending;
     int64_t since; /* when the pending interrupt came */
 } self;
@@ -45,6 +48,10 @@ static void at_instruction(lua_State *L, lua_Debug *ar) {
     lua_error(L);
 }
 
+static void ask_hook(lua_State *L) {
+    lua_sethook(L, at_instruction, LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT, 1);
+}
+
 static void on_interrupt(int number) {
     int saved_errno = errno;
     if (!pthread_equal(pthread_self(), self.thread)) {
@@ -57,15 +64,68 @@ static void on_interrupt(int number) {
         if (!self.pending) self.since = monotonic_ns();
         self.pending = 1;
         *self.cancel = 1;
-        lua_sethook(self.L, at_instruction, LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT, 1);
+        ask_hook(self.L);
+        ask_hook(self.running_coroutine);
     }
     errno = saved_errno;
 }
+
+/* ---- which coroutine runs
+ * ---------------------------------------------------------------------------------- A hook belongs to one
+ * coroutine and Lua does not tell which one runs: resume and wrap note it. */
+
+static lua_CFunction plain_resume, plain_wrap;
+
+static int noting_resume(lua_State *L) {
+    lua_State *coroutine = lua_tothread(L, 1), *before = self.running_coroutine;
+    if (!coroutine) return plain_resume(L);
+    self.running_coroutine = coroutine;
+    int results = plain_resume(L); /* raises nothing once its argument is a coroutine */
+    self.running_coroutine = before;
+    return results;
+}
+
+/* Upvalue 1: the function that the plain wrap gave; upvalue 2: its coroutine. */
+static int call_wrapped(lua_State *L) {
+    lua_State *before = self.running_coroutine;
+    lua_pushvalue(L, lua_upvalueindex(1));
+    lua_insert(L, 1);
+    self.running_coroutine = lua_tothread(L, lua_upvalueindex(2));
+    int status = lua_pcall(L, lua_gettop(L) - 1, LUA_MULTRET, 0);
+    self.running_coroutine = before;
+    return status == LUA_OK ? lua_gettop(L) : lua_error(L);
+}
+
+static int noting_wrap(lua_State *L) {
+    plain_wrap(L);
+    if (!lua_getupvalue(L, -1, 1) || !lua_isthread(L, -1)) return 1;
+    lua_pushcclosure(L, call_wrapped, 2);
+    return 1;
+}
+
+static void replace(lua_State *L, const char *name, lua_CFunction *plain, lua_CFunction noting) {
+    lua_getfield(L, -1, name);
+    *plain = lua_tocfunction(L, -1);
+    lua_pop(L, 1);
+    lua_pushcfunction(L, noting);
+    lua_setfield(L, -2, name);
+}
+
+static void note_coroutines(lua_State *L) {
+    lua_getglobal(L, LUA_COLIBNAME);
+    replace(L, "resume", &plain_resume, noting_resume);
+    replace(L, "wrap", &plain_wrap, noting_wrap);
+    lua_pop(L, 1);
+}
+
+/* ----------------------------------------------------------------------------------------------------------
+ */
 
 void hh_interrupt_install(lua_State *L) {
     self.L = L;
     self.thread = pthread_self();
     self.cancel = heed_cancel_flag(L);
+    note_coroutines(L);
     struct sigaction action;
     /* Ignored by whoever started us (nohup, a job in the background): it stays so. */
     if (sigaction(SIGINT, NULL, &action) != 0 || action.sa_handler == SIG_IGN) return;
@@ -75,6 +135,7 @@ void hh_interrupt_install(lua_State *L) {
 
 void hh_interrupt_begin(void) {
     self.pending = 0;
+    self.running_coroutine = self.L;
     self.running = 1;
 }
 

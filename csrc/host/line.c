@@ -1,5 +1,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,18 +36,27 @@ static char *prompt_of(EditLine *editor) {
     return (char *)lines->prompt;
 }
 
+/* Waits for a byte or for Ctrl-C, also for one that came just before. */
+static bool wait_for_input(void) {
+    sigset_t interrupt, before;
+    sigemptyset(&interrupt);
+    sigaddset(&interrupt, SIGINT);
+    sigprocmask(SIG_BLOCK, &interrupt, &before);
+    struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+    while (!hh_interrupt_pending() && ppoll(&input, 1, NULL, &before) < 0 && errno == EINTR) {
+    }
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return !hh_interrupt_pending();
+}
+
 /* libedit's own reader starts again after a signal; this one ends the line when it was Ctrl-C. */
 static int read_character(EditLine *editor, wchar_t *character) {
     (void)editor;
     mbstate_t state = {0};
     for (;;) {
         char byte;
-        ssize_t got = read(STDIN_FILENO, &byte, 1);
-        if (got == 0) return 0;
-        if (got < 0) {
-            if (errno == EINTR && !hh_interrupt_pending()) continue;
-            return -1;
-        }
+        if (!wait_for_input()) return -1;
+        if (read(STDIN_FILENO, &byte, 1) != 1) return 0;
         size_t length = mbrtowc(character, &byte, 1, &state);
         if (length == (size_t)-1)
             state = (mbstate_t){0}; /* not UTF-8: the byte is dropped */
@@ -82,6 +93,7 @@ static void open_editor(hh_lines *lines) {
 static hh_line_status read_edited(hh_lines *lines, const char *prompt, const char **text, size_t *length) {
     lines->prompt = prompt;
     int count = 0;
+    el_set(lines->editor, EL_PREP_TERM, 1); /* before the prompt shows: a Ctrl-D typed at once must count */
     *text = el_gets(lines->editor, &count);
     if (hh_interrupt_take()) {
         el_reset(lines->editor);

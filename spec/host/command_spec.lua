@@ -1,0 +1,119 @@
+local command = require "spec.support.command"
+
+describe("heed script", function()
+    it("gives the script its arguments", function()
+        local output, errors, status, path = command.script("print(#arg, arg[0], arg[1], ...)", "'a b' -e")
+        assert.are.equal("", errors)
+        assert.are.equal("2\t" .. path .. "\ta b\ta b\t-e\n", output)
+        assert.are.equal(0, status)
+    end)
+
+    it("lets scripts say require, as under lua5.4", function()
+        local output = command.script 'print(rawget(_G, "heed"), require("heed").ones(2):sum():item())'
+        assert.are.equal("nil\t2.0\n", output)
+    end)
+
+    it("carries its Lua modules inside", function()
+        local output, errors = command.script [[
+            for _, name in ipairs { "heed.nn", "heed.optim", "heed.mask", "heed.text.bpe" } do
+                assert(type(require(name)) == "table", name)
+            end
+            print "all" ]]
+        assert.are.equal("", errors)
+        assert.are.equal("all\n", output)
+    end)
+
+    it("loads other C modules, which find its Lua", function()
+        local output, errors = command.script 'local lfs = require "lfs" print(lfs.attributes("/", "mode"))'
+        assert.are.equal("", errors)
+        assert.are.equal("directory\n", output)
+    end)
+
+    it("ends with a traceback and status 1 after an error", function()
+        local output, errors, status, path = command.script "local function f() local x = nil + 1 end\nprint(1) f()"
+        assert.are.equal("1\n", output)
+        assert.is_truthy(errors:find("^heed: " .. path .. ":1: attempt to perform arithmetic on a nil value"))
+        assert.is_truthy(errors:find("stack traceback:.*" .. path .. ":2: in main chunk"))
+        assert.are.equal(1, status)
+    end)
+
+    it("shows errors that are tables by their __tostring", function()
+        local _, errors, status = command.script(
+            'error(setmetatable({}, { __tostring = function() return "told" end }))')
+        assert.is_truthy(errors:find "^heed: told\n")
+        assert.are.equal(1, status)
+        _, errors = command.script "error {}"
+        assert.is_truthy(errors:find "^heed: %(error object is a table value%)")
+    end)
+
+    it("leaves os.exit its status", function()
+        local _, _, status = command.script "os.exit(7, true)"
+        assert.are.equal(7, status)
+    end)
+
+    it("names a file that is not there, and where a script does not parse", function()
+        local _, errors, status = command.run "no/such.lua"
+        assert.is_truthy(errors:find "no/such.lua: No such file")
+        assert.are.equal(1, status)
+        local path
+        _, errors, status, path = command.script "x = = 1"
+        assert.is_truthy(errors:find("^heed: " .. path .. ":1: unexpected symbol near '='"))
+        assert.are.equal(1, status)
+    end)
+end)
+
+describe("heed's options", function()
+    it("-e runs code in which heed is a global", function()
+        local output, errors, status = command.run [[-e 'x = heed.ones(2, 2)' -e'print(x:sum():item())']]
+        assert.are.equal("", errors)
+        assert.are.equal("4.0\n", output)
+        assert.are.equal(0, status)
+    end)
+
+    it("-e fails with status 1", function()
+        local output, errors, status = command.run [[-e 'error "no"' -e 'print "never"']]
+        assert.are.equal("", output)
+        assert.is_truthy(errors:find "^heed: %(command line%):1: no\nstack traceback:")
+        assert.are.equal(1, status)
+    end)
+
+    it("-e may stand before a script", function()
+        local output = command.script("print(x, arg[-1], ...)", "b")
+        assert.is_truthy(output:find "^nil\t.-/heed\tb\n$")
+        output = command.run("-e 'x = 3' - b", "print(x, ...)")
+        assert.are.equal("3\tb\n", output)
+    end)
+
+    it("- runs standard input as a script", function()
+        local output, errors, status = command.run("- a b", "local x = 1\nprint(x, rawget(_G, 'heed'), ...)")
+        assert.are.equal("", errors)
+        assert.are.equal("1\tnil\ta\tb\n", output)
+        assert.are.equal(0, status)
+    end)
+
+    it("-l requires a module", function()
+        local output = command.run "-l heed.mask -e 'print(type(_G[\"heed.mask\"]))'"
+        assert.are.equal("table\n", output)
+    end)
+
+    it("--version prints heed.info()", function()
+        local output, errors, status = command.run "--version"
+        assert.are.equal("", errors)
+        assert.is_truthy(output:find "%d+%.%d+%.%d+")
+        assert.are.equal(command.run "-e 'print(heed.info())'", output)
+        assert.are.equal(0, status)
+    end)
+
+    it("--help prints the usage, and so does what is no option, on standard error", function()
+        local output, errors, status = command.run "--help"
+        assert.is_truthy(output:find "^usage: heed")
+        assert.are.equal("", errors)
+        assert.are.equal(0, status)
+        for _, bad in ipairs { "--nonsense", "-e", "-l" } do
+            output, errors, status = command.run(bad)
+            assert.are.equal("", output)
+            assert.is_truthy(errors:find("'" .. bad .. "'", 1, true))
+            assert.are.equal(1, status)
+        end
+    end)
+end)
