@@ -46,6 +46,7 @@ local function with_path(modules, message)
     if not root then return message end
     local path = errors.path_between(root, leaf)
     if path == nil then path = leaf.class_name end
+    if path:find "^%d" then path = root.class_name .. "." .. path end
     -- A layer that runs whole names its part first: decoder.layers.2 and "multihead_attn: ..." are one path.
     local part = message:match "^([%a_][%w_]*)[%w_.]*: "
     if part and errors.is_module(leaf[part]) then return (path == "" and "" or path .. ".") .. message end

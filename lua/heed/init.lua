@@ -8,6 +8,7 @@ core.locate_errors(require("heed.errors").locate_core)
 
 local heed = {}
 for name, value in pairs(core) do heed[name] = value end
+heed.locate_errors, heed.methods = nil, nil -- of use inside only
 
 local autograd = require "heed.autograd"
 
@@ -18,6 +19,7 @@ heed.checkpoint = require "heed.checkpoint"
 heed.data = require "heed.data"
 heed.grad = autograd.grad
 heed.gradcheck = autograd.gradcheck
+heed.info = require "heed.info"
 heed.loss = require "heed.loss"
 heed.mask = require "heed.mask"
 heed.nn = require "heed.nn"

@@ -123,6 +123,9 @@ describe("data.pad", function()
         local padded, lengths = heed.data.pad({ { 3 }, {}, { 4, 5 } }, { value = 0 })
         assert.are.same({ { 3, 0 }, { 0, 0 }, { 4, 5 } }, padded:totable())
         assert.are.same({ 1, 0, 2 }, lengths:totable())
+        local long = {}
+        for i = 1, 300 do long[i] = i end
+        assert.are.same({ long }, (heed.data.pad { long }):totable())
     end)
 end)
 

@@ -201,6 +201,8 @@ describe("errors inside a model", function()
         function Model:forward(x) return self.body(x) end
         local message = message_of(Model(), heed.zeros(5, 2))
         assert.is_truthy(message:find "body%.2: ", message)
+        message = message_of(Model().body, heed.zeros(5, 2))
+        assert.is_truthy(message:find "Sequential%.2: ", message)
         message = message_of(nn.Linear(2, 3), heed.zeros(5, 4))
         assert.is_truthy(message:find "Linear: ", message)
     end)

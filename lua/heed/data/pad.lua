@@ -2,7 +2,29 @@ local check = require "heed.check"
 local core = require "heed.core"
 local errors = require "heed.errors"
 
-local pack, rep = string.pack, string.rep
+local mathtype, pack, rep, unpack = math.type, string.pack, string.rep, table.unpack
+
+-- string.pack's format of so many integers, at most AT_ONCE.
+local AT_ONCE = 128
+local formats = setmetatable({}, { __index = function(self, n)
+    self[n] = "<" .. rep("i8", n)
+    return self[n]
+end })
+
+local function bytes_of(row, number)
+    for j = 1, #row do
+        if mathtype(row[j]) ~= "integer" then
+            errors.raise("pad: list[%d][%d]: expected an integer, got %s", number, j, check.describe(row[j]))
+        end
+    end
+    if #row <= AT_ONCE then return pack(formats[#row], unpack(row)) end
+    local parts = {}
+    for first = 1, #row, AT_ONCE do
+        local last = math.min(first + AT_ONCE - 1, #row)
+        parts[#parts + 1] = pack(formats[last - first + 1], unpack(row, first, last))
+    end
+    return table.concat(parts)
+end
 
 ---Lists of different lengths as one tensor.
 ---@param list integer[][] n lists of integers
@@ -23,19 +45,7 @@ local function pad(list, options)
         if #row > longest then longest = #row end
     end
     local rows, filler = {}, pack("<i8", value)
-    for i, row in ipairs(list) do
-        local n = #row
-        local cells = {}
-        for j = 1, n do
-            local cell = row[j]
-            if math.type(cell) ~= "integer" then
-                errors.raise("pad: list[%d][%d]: expected an integer, got %s", i, j, check.describe(cell))
-            end
-            cells[j] = pack("<i8", cell)
-        end
-        cells[n + 1] = rep(filler, longest - n)
-        rows[i] = table.concat(cells)
-    end
+    for i, row in ipairs(list) do rows[i] = bytes_of(row, i) .. rep(filler, longest - #row) end
     return core.frombytes(table.concat(rows), "i64", { #list, longest }), core.tensor(lengths, { dtype = "i64" })
 end
 

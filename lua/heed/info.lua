@@ -1,0 +1,17 @@
+local core = require "heed.core"
+
+local LINES = { "version", "lua", "blis", "gemm", "isa", "cpu", "threads" }
+
+local Info = {
+    __tostring = function(self)
+        local lines = {}
+        for i, name in ipairs(LINES) do lines[i] = ("%-8s %s"):format(name, tostring(self[name])) end
+        return table.concat(lines, "\n")
+    end,
+}
+
+---What is at work: the version, Lua, BLIS and the kernel in use for products, the instruction set, threads. It prints.
+---@return { version: string, lua: string, blis: string, gemm: string, isa: string, cpu: string, threads: integer }
+local function info() return setmetatable(core.info(), Info) end
+
+return info

@@ -1,0 +1,129 @@
+local heed = require "heed"
+local mask = heed.mask
+require "heed.luassert"
+
+-- softmax(scale · Q K^T + bias) V with plain operations; a row that sees nothing gives zeros.
+local function reference(q, k, v, seen, scale, softcap)
+    local groups = q:size(2) // k:size(2)
+    if groups > 1 then
+        local index = {}
+        for h = 1, q:size(2) do index[h] = (h - 1) // groups + 1 end
+        k, v = k:index_select(2, index), v:index_select(2, index)
+    end
+    local s = q:matmul(k:transpose(-2, -1)) * (scale or 1 / math.sqrt(q:size(-1)))
+    if softcap then s = (s / softcap):tanh() * softcap end
+    if seen then s = s:masked_fill(heed.logical_not(seen), -math.huge) end
+    local w = s:softmax(-1)
+    return w:matmul(v), w
+end
+
+local function normal(...) return heed.randn({ ... }, { dtype = "f64" }) end
+
+describe("heed.attention", function()
+    heed.manual_seed(21)
+
+    it("is the formula, with masks of every kind and weights on request", function()
+        for _, size in ipairs { { 5, 5 }, { 3, 7 }, { 1, 9 }, { 40, 40 } } do
+            local L, S = size[1], size[2]
+            local q, k, v = normal(2, 4, L, 8), normal(2, 4, S, 8), normal(2, 4, S, 6)
+            local both = mask.causal() & mask.padding { 1, S }
+            for _, m in ipairs { false, mask.causal(), mask.padding { S, S // 2 }, mask.window(2, 1), both } do
+                local seen = m and m:dense(L, S)
+                if seen and seen:dim() == 3 then seen = seen:unsqueeze(2) end
+                local want, want_weights = reference(q, k, v, seen)
+                local out = heed.attention(q, k, v, { mask = m or nil })
+                local same, weights = heed.attention(q, k, v, { mask = m or nil, weights = true })
+                assert.is_close(out, want, 1e-9)
+                assert.is_close(same, out, 1e-12)
+                assert.is_close(weights, want_weights, 1e-9)
+            end
+        end
+    end)
+
+    it("takes a scale and a softcap", function()
+        local q, k, v = normal(1, 2, 4, 8), normal(1, 2, 4, 8), normal(1, 2, 4, 8)
+        assert.is_close(heed.attention(q, k, v, { scale = 2.0, softcap = 1.5 }), (reference(q, k, v, nil, 2.0, 1.5)), 1e-9)
+    end)
+
+    it("has correct gradients, of a bias too", function()
+        local inputs = { normal(1, 4, 3, 2), normal(1, 2, 4, 2), normal(1, 2, 4, 3), normal(3, 4) }
+        for _, m in ipairs { false, mask.causal(), mask.padding { 2 } } do
+            assert.is_true(heed.gradcheck(function(q, k, v, bias)
+                local both = mask.bias(bias)
+                return heed.attention(q, k, v, { mask = m and m & both or both })
+            end, inputs))
+        end
+        assert.is_true(heed.gradcheck(function(q, k, v) return heed.attention(q, k, v, { softcap = 0.8 }) end,
+            { inputs[1], inputs[2], inputs[3] }))
+    end)
+
+    it("drops weights only when told, reports those before dropout", function()
+        local q, v = heed.zeros(1, 1, 4, 2), heed.ones(1, 1, 4, 2)
+        heed.manual_seed(1)
+        local out, weights = heed.attention(q, q, v, { dropout = 0.5, weights = true })
+        assert.is_false(heed.allclose(out, v))
+        assert.is_close(weights, heed.full({ 1, 1, 4, 4 }, 0.25))
+        assert.are.equal(0, heed.attention(q, q, v, { dropout = 1 }):abs():sum():item())
+        assert.is_close(heed.attention(q, q, v, { mask = mask.causal(), dropout = 0 }), v)
+    end)
+
+    it("gives some of the weights", function()
+        local q = normal(1, 3, 5, 2)
+        local _, all = heed.attention(q, q, q, { weights = true })
+        local _, some = heed.attention(q, q, q, { weights = { heads = { 3 }, rows = { 2, 5 } } })
+        assert.has_shape(some, { 1, 1, 2, 5 })
+        assert.is_close(some[{ 1, 1, 2 }], all[{ 1, 3, 5 }], 0)
+    end)
+
+    it("groups query heads: heads 1 and 2 read key head 1", function()
+        local v = heed.zeros(1, 2, 1, 1)
+        v[{ 1, 2 }] = 5
+        local out = heed.attention(heed.zeros(1, 4, 1, 1), heed.zeros(1, 2, 1, 1), v)
+        assert.are.same({ 0.0, 0.0, 5.0, 5.0 }, out:flatten():totable())
+        assert.has_error(function() heed.attention(heed.zeros(1, 3, 1, 1), heed.zeros(1, 2, 1, 1), v) end)
+    end)
+
+    it("hides a whole head alike, with weights asked for and not", function()
+        local q = normal(1, 2, 3, 4)
+        local m = mask.fn(function(_, h) return h == 2 end, { over = "bhij" })
+        local out = heed.attention(q, q, q, { mask = m })
+        local same, weights = heed.attention(q, q, q, { mask = m, weights = true })
+        assert.is_close(out, same, 1e-12)
+        assert.are.equal(0, weights[{ 1, 1 }]:sum():item() + out[{ 1, 1 }]:abs():sum():item())
+    end)
+
+    it("has finite gradients where padding hides all that causality leaves", function()
+        local q = heed.randn({ 1, 1, 3, 2 }, { requires_grad = true })
+        local seen = heed.ids { { 0, 0, 0 }, { 0, 1, 0 }, { 0, 1, 1 } }
+        heed.attention(q, q, q, { mask = mask.bool(seen) & mask.causal() })[{ {}, {}, { 2, 3 } }]:sum():backward()
+        assert.is_true(heed.isfinite(q.grad):all())
+        assert.are.equal(0, q.grad[{ 1, 1, 1 }]:abs():sum():item())
+    end)
+
+    it("a float padding mask of 0 and -inf is the bool mask", function()
+        local q = normal(1, 1, 2, 2)
+        local floats = heed.tensor({ { 0, -math.huge }, { 0, -math.huge } }, { dtype = "f64" })
+        local by_float = heed.attention(q, q, q, { mask = floats })
+        assert.is_close(by_float, heed.attention(q, q, q, { mask = heed.tensor { { true, false }, { true, false } } }), 1e-12)
+    end)
+
+    it("keeps the length when every sample is padded, and the shape of an empty batch", function()
+        local q = normal(2, 1, 4, 2)
+        assert.has_shape(heed.attention(q, q, q, { mask = mask.padding { 2, 2 } }), { 2, 1, 4, 2 })
+        local out = heed.attention(heed.zeros(0, 2, 3, 8), heed.zeros(0, 2, 4, 8), heed.zeros(0, 2, 4, 8))
+        assert.has_shape(out, { 0, 2, 3, 8 })
+    end)
+
+    it("reads views as they lie", function()
+        local v = heed.tensor({ { 1.0, 2.0 }, { 3.0, 4.0 } }):t()
+        assert.are.same({ { 1.5, 3.5 } }, heed.attention(heed.zeros(1, 1), heed.zeros(2, 1), v):totable())
+    end)
+
+    it("names what does not fit", function()
+        local q = heed.zeros(2, 4, 3, 8)
+        assert.error_matches(function() heed.attention(q, heed.zeros(2, 4, 3, 6), q) end, "heed.attention: k")
+        assert.error_matches(function() heed.attention(q, q, q, { mask = heed.zeros(3, 4) }) end, "heed.attention: .*3, 4%]")
+        assert.error_matches(function() heed.attention(q, q, q, { causal = true }) end, 'no option "causal"')
+        assert.error_matches(function() heed.attention(q, q, q, { mask = "causal" }) end, 'expected a mask .* got "causal"')
+    end)
+end)
