@@ -1,11 +1,10 @@
 /* Recording on and off, backward, detach. */
 #include "lua/check.h"
 
-/* ---- guards: no_grad and enable_grad
- * ------------------------------------------------------------------------- */
+/* ---- guards: no_grad, enable_grad, uninterrupted ----------------------------------------- */
 
 void hd_guard_push(hd_lua *h, hd_guard *g, lua_State *L, bool enabled) {
-    *g = (hd_guard){L, enabled, h->guards, &h->guards};
+    *g = (hd_guard){.L = L, .enabled = enabled, .next = h->guards, .link = &h->guards};
     if (g->next) g->next->link = &g->next;
     h->guards = g;
 }
@@ -15,6 +14,7 @@ void hd_guard_remove(hd_guard *g) {
     *g->link = g->next;
     if (g->next) g->next->link = g->link;
     g->link = NULL;
+    if (g->holds && g->holds->cx) g->holds->cx->uninterruptible--;
 }
 
 static int guard_close(lua_State *L) {
@@ -30,24 +30,41 @@ static int guarded_results(lua_State *L, int status, lua_KContext context) {
     return lua_gettop(L) - 1; /* all but the guard, which Lua closes as this function returns */
 }
 
-/* f(...) with recording off (or on): its results. Without f: a value for `local _ <close> =`. */
-static int guarded(lua_State *L, const char *name, bool enabled) {
-    hd_call c = hd_begin(L, name);
-    if (c.top > 0 && lua_type(L, 1) != LUA_TFUNCTION && luaL_getmetafield(L, 1, "__call") == LUA_TNIL)
-        hd_arg_expected(&c, 1, "fn", "a function, or nothing");
-    lua_settop(L, c.top);
+/* A userdata that is active from now on; pushed. */
+static hd_guard *push_guard(hd_call *c, bool enabled) {
+    lua_State *L = c->L;
     hd_guard *g = lua_newuserdatauv(L, sizeof *g, 1);
     g->link = NULL;
     hd_push_uv(L, HD_UV_GUARD);
     lua_setmetatable(L, -2);
     lua_pushthread(L);
     lua_setiuservalue(L, -2, 1); /* the address that tells coroutines apart stays taken while this lives */
-    hd_guard_push(c.h, g, L, enabled);
-    if (c.top == 0) return 1;
+    hd_guard_push(c->h, g, L, enabled);
+    return g;
+}
+
+/* Calls the function at index 1 under the guard on top of the stack. */
+static int call_guarded(hd_call *c) {
+    lua_State *L = c->L;
     lua_insert(L, 1);
     lua_toclose(L, 1);
-    lua_callk(L, c.top - 1, LUA_MULTRET, 0, guarded_results);
+    lua_callk(L, c->top - 1, LUA_MULTRET, 0, guarded_results);
     return guarded_results(L, LUA_OK, 0);
+}
+
+static void check_function(hd_call *c, const char *expected) {
+    if (c->top > 0 && lua_type(c->L, 1) == LUA_TFUNCTION) return;
+    if (c->top == 0 || luaL_getmetafield(c->L, 1, "__call") == LUA_TNIL)
+        hd_arg_expected(c, 1, "fn", expected);
+    lua_settop(c->L, c->top);
+}
+
+/* f(...) with recording off (or on): its results. Without f: a value for `local _ <close> =`. */
+static int guarded(lua_State *L, const char *name, bool enabled) {
+    hd_call c = hd_begin(L, name);
+    if (c.top > 0) check_function(&c, "a function, or nothing");
+    push_guard(&c, enabled);
+    return c.top > 0 ? call_guarded(&c) : 1;
 }
 
 static int no_grad(lua_State *L) {
@@ -57,14 +74,24 @@ static int enable_grad(lua_State *L) {
     return guarded(L, "enable_grad", true);
 }
 
+/* uninterrupted(f, ...): an interrupt waits until f has returned. */
+static int uninterrupted(lua_State *L) {
+    hd_call c = hd_begin(L, "uninterrupted");
+    check_function(&c, "a function");
+    hd_guard *g = push_guard(&c, true);
+    g->L = NULL; /* the grad mode is nobody's */
+    g->holds = c.h;
+    c.cx->uninterruptible++;
+    return call_guarded(&c);
+}
+
 static int is_grad_enabled(lua_State *L) {
     hd_call c = hd_begin(L, "is_grad_enabled");
     lua_pushboolean(L, c.cx->grad_enabled);
     return 1;
 }
 
-/* ---- backward
- * ------------------------------------------------------------------------------------------------- */
+/* ---- backward ---------------------------------------------------------------------------- */
 
 /* backward(gradient or nil, {retain = false}) */
 static int backward(lua_State *L) {
@@ -91,22 +118,6 @@ static int backward(lua_State *L) {
 static int detach(lua_State *L) {
     hd_call c = hd_enter(L, "detach");
     return hd_return(&c, hd_tensor_alias(c.cx, hd_arg_tensor(&c, 1, "self")));
-}
-
-static int uninterrupted_end(lua_State *L, int status, lua_KContext context) {
-    (void)context;
-    hd_lua *h = lua_touserdata(L, lua_upvalueindex(1));
-    if (h->cx) h->cx->uninterruptible--;
-    if (status != LUA_OK && status != LUA_YIELD) return lua_error(L);
-    return lua_gettop(L);
-}
-
-/* uninterrupted(f, ...): an interrupt waits until f has returned. */
-static int uninterrupted(lua_State *L) {
-    hd_call c = hd_begin(L, "uninterrupted");
-    if (c.top == 0) hd_arg_expected(&c, 1, "fn", "a function");
-    c.cx->uninterruptible++;
-    return uninterrupted_end(L, lua_pcallk(L, c.top - 1, LUA_MULTRET, 0, 0, uninterrupted_end), 0);
 }
 
 static const hd_function functions[] = {

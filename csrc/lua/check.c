@@ -3,8 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- what came ------------------------------------------------------------------------------------------
- */
+/* ---- what came --------------------------------------------------------------------------- */
 
 static const char *string_text(lua_State *L, int index, char buffer[HD_VALUE_TEXT]) {
     size_t length;
@@ -63,8 +62,7 @@ int hd_arg_expected(hd_call *c, int index, const char *argument, const char *exp
     return hd_arg_error(c, argument, "expected %s, got %s", expected, hd_value_text(c, index, text));
 }
 
-/* ---- tensors and numbers ----------------------------------------------------------------------------------
- */
+/* ---- tensors and numbers ----------------------------------------------------------------- */
 
 hd_tensor *hd_arg_tensor(hd_call *c, int index, const char *argument) {
     hd_handle *handle = hd_given(c, index) ? hd_to_handle(c->L, c->h, index) : NULL;
@@ -151,8 +149,7 @@ hd_dtype hd_arg_dtype(hd_call *c, int index, const char *argument) {
     return dtype_at(c, index, argument);
 }
 
-/* ---- dimensions, positions, sizes
- * --------------------------------------------------------------------------- */
+/* ---- dimensions, positions, sizes -------------------------------------------------------- */
 
 int hd_dim_at(hd_call *c, int index, const char *argument, int ndim) {
     int64_t dim = hd_integer_at(c, index, argument);
@@ -227,8 +224,7 @@ hd_shape hd_arg_shape(hd_call *c, int first, bool inferred) {
     return shape;
 }
 
-/* ---- index tensors, lists
- * ------------------------------------------------------------------------------------ */
+/* ---- index tensors, lists ---------------------------------------------------------------- */
 
 hd_tensor *hd_arg_ids(hd_call *c, int index, const char *argument) {
     lua_State *L = c->L;
@@ -283,8 +279,7 @@ hd_tensor **hd_arg_tensors(hd_call *c, int index, const char *argument, int *cou
     return tensors;
 }
 
-/* ---- options
- * -------------------------------------------------------------------------------------------------- */
+/* ---- options ----------------------------------------------------------------------------- */
 
 static bool is_options(lua_State *L, int index) {
     if (lua_type(L, index) != LUA_TTABLE || lua_rawlen(L, index) != 0) return false;

@@ -58,8 +58,7 @@ hd_tensor *hd_list_tensor(hd_call *c, int index, const char *argument, int i);
 /* All of a list, in memory that the collector owns (pushed). */
 hd_tensor **hd_arg_tensors(hd_call *c, int index, const char *argument, int *count);
 
-/* ---- options: a trailing table with string keys
- * -------------------------------------------------------------- */
+/* ---- options: a trailing table with string keys ------------------------------------------ */
 /* Takes it off the arguments when there is one; every key must be among `allowed` (space separated). */
 void hd_take_options(hd_call *c, const char *allowed);
 /* Pushes the option and returns its index; 0 when absent. */

@@ -51,6 +51,11 @@ static int allclose(lua_State *L) {
     hd_call c = hd_begin(L, "allclose");
     hd_take_options(&c, "rtol atol equal_nan");
     hd_tensor *a = hd_arg_tensor(&c, 1, "a"), *b = hd_arg_tensor(&c, 2, "b");
+    for (int i = 1; i <= 2; i++) {
+        hd_dtype dtype = (hd_dtype)hd_arg_tensor(&c, i, i == 1 ? "a" : "b")->dtype;
+        if (!hd_dtype_computes(dtype))
+            hd_arg_error(&c, i == 1 ? "a" : "b", "%s is not computed with; convert it", hd_dtype_name(dtype));
+    }
     tolerance t = {hd_option_number(&c, "rtol", 1e-5), hd_option_number(&c, "atol", 1e-8),
                    hd_option_boolean(&c, "equal_nan", false)};
     int ndim;

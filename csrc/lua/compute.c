@@ -1,8 +1,7 @@
 /* Elementwise arithmetic and functions, products, masks. Families are tables: name, name in place, kernel. */
 #include "lua/check.h"
 
-/* ---- one operand ------------------------------------------------------------------------------------------
- */
+/* ---- one operand ------------------------------------------------------------------------- */
 
 typedef struct unary_entry {
     const char *name, *in_place;
@@ -50,8 +49,7 @@ static int bitwise_not(lua_State *L) {
     return hd_return(&c, hd_unary_op(c.cx, HD_LOGICAL_NOT, t));
 }
 
-/* ---- two operands
- * ------------------------------------------------------------------------------------------- */
+/* ---- two operands ------------------------------------------------------------------------ */
 
 typedef struct binary_entry {
     const char *name, *in_place, *metamethod;
@@ -130,8 +128,7 @@ static int matmul(lua_State *L) {
     return hd_return(&c, hd_matmul(c.cx, a, b));
 }
 
-/* ---- choosing
- * ------------------------------------------------------------------------------------------------- */
+/* ---- choosing ---------------------------------------------------------------------------- */
 
 /* A number beside a tensor is weak: it takes the tensor's dtype, or f32 when it is a float beside integers.
  */
@@ -199,8 +196,7 @@ static int triu(lua_State *L) {
     return hd_return(&c, hd_triu(c.cx, t, hd_opt_integer(&c, 2, "diagonal", 0)));
 }
 
-/* ---- softmax
- * --------------------------------------------------------------------------------------------------- */
+/* ---- softmax ----------------------------------------------------------------------------- */
 
 static int softmax(lua_State *L) {
     hd_call c = hd_enter(L, "softmax");
@@ -214,8 +210,7 @@ static int log_softmax(lua_State *L) {
     return hd_return(&c, hd_log_softmax(c.cx, t, hd_arg_dim(&c, 2, "dim", t->ndim)));
 }
 
-/* ---- writing
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- writing ----------------------------------------------------------------------------- */
 
 static int fill_(lua_State *L) {
     hd_call c = hd_begin(L, "fill_");

@@ -50,8 +50,7 @@ static void fill_preload(lua_State *L, int table) {
     lua_setfield(L, table, "heed.core");
 }
 
-/* ---- without package
- * ---------------------------------------------------------------------------------------- */
+/* ---- without package --------------------------------------------------------------------- */
 
 /* Upvalue 1: what was loaded, by name; upvalue 2: the environment of our chunks. */
 static int require_embedded(lua_State *L) {

@@ -24,8 +24,7 @@ typedef struct context {
     hd_saved *saved; /* memory of user value UV_SAVED; owned references */
 } context;
 
-/* ---- anchors ----------------------------------------------------------------------------------------------
- */
+/* ---- anchors ----------------------------------------------------------------------------- */
 
 /* The anchor on top of the stack (nil too) joins what is at index acc; popped. *joined: acc is a list of this
  * call's. */
@@ -79,8 +78,7 @@ void hd_anchor_result(hd_call *c, int index) {
     lua_setiuservalue(c->L, index, 1);
 }
 
-/* ---- contexts
- * ------------------------------------------------------------------------------------------------ */
+/* ---- contexts ---------------------------------------------------------------------------- */
 
 static void release_saved(context *k) {
     for (int i = 0; i < k->saved_count; i++) {
@@ -192,8 +190,7 @@ static int context_newindex(lua_State *L) {
     return 0;
 }
 
-/* ---- backward: from the graph into Lua
- * ------------------------------------------------------------------------- */
+/* ---- backward: from the graph into Lua --------------------------------------------------- */
 
 typedef struct job {
     context *k;
@@ -305,8 +302,7 @@ static void function_release(hd_node *node) {
 
 static const hd_node_class function_class = {"func", function_backward, function_release};
 
-/* ---- forward: from Lua into the graph
- * ----------------------------------------------------------------------------- */
+/* ---- forward: from Lua into the graph ---------------------------------------------------- */
 
 /* Stack of a call: 1..n arguments, n+1 context, n+2 guard, then what forward returned. */
 

@@ -19,8 +19,7 @@ static key_kind kind_of_key(hd_call *c) {
     return KEY_IDS;
 }
 
-/* ---- one dimension of a list ------------------------------------------------------------------------------
- */
+/* ---- one dimension of a list ------------------------------------------------------------- */
 
 typedef struct part {
     bool single; /* one index: the dimension goes away */
@@ -123,8 +122,7 @@ static bool names_an_element(const hd_tensor *t, const part *parts, int count) {
     return count == t->ndim;
 }
 
-/* ---- reading
- * -------------------------------------------------------------------------------------------------- */
+/* ---- reading ----------------------------------------------------------------------------- */
 
 static int read_number(hd_call *c) {
     lua_State *L = c->L;
@@ -177,12 +175,40 @@ static hd_tensor *select_rows(hd_call *c, hd_tensor *t, hd_tensor *ids) {
     return shaped;
 }
 
+/* A mask covers the dimensions of t from the first: as a view of t's shape. NULL with the error. */
+static hd_tensor *mask_over(hd_call *c, const hd_tensor *t, hd_tensor *mask) {
+    char want[HD_SHAPE_TEXT], got[HD_SHAPE_TEXT];
+    bool fits = mask->ndim > 0 && mask->ndim <= t->ndim;
+    for (int i = 0; i < mask->ndim && fits; i++) fits = mask->shape[i] == t->shape[i];
+    if (!fits)
+        return hd_fail_null(c->cx, HD_EARG, "key: expected a mask of the first sizes of %s, got %s",
+                            hd_tensor_shape_text(t, want), hd_tensor_shape_text(mask, got));
+    int64_t stride[HD_MAX_DIMS] = {0};
+    for (int i = 0; i < mask->ndim; i++) stride[i] = mask->stride[i];
+    return hd_tensor_view(c->cx, mask, t->ndim, t->shape, stride, mask->offset);
+}
+
+/* [count, ...]: the elements where a mask of all dimensions holds, or the rows where one of fewer does. */
+static hd_tensor *select_where(hd_call *c, hd_tensor *t, hd_tensor *mask) {
+    hd_tensor *wide = mask_over(c, t, mask);
+    hd_tensor *flat = wide ? hd_masked_select(c->cx, t, wide) : NULL;
+    hd_release(wide);
+    if (!flat || mask->ndim == t->ndim) return flat;
+    hd_shape shape = {.ndim = 1};
+    int64_t row = 1;
+    for (int i = mask->ndim; i < t->ndim; i++) row *= shape.size[shape.ndim++] = t->shape[i];
+    shape.size[0] = row > 0 ? hd_numel(flat) / row : 0;
+    hd_tensor *rows = hd_reshape(c->cx, flat, shape.ndim, shape.size);
+    hd_release(flat);
+    return rows;
+}
+
 static int read_tensor(hd_call *c, key_kind kind) {
     c->out = hd_push_handle(c);
     c->slot = lua_gettop(c->L);
     hd_tensor *t = hd_arg_tensor(c, 1, "self"), *key = hd_arg_tensor(c, 2, "key");
     if (t->ndim == 0) hd_arg_error(c, "key", "a tensor without dimensions has no elements to index");
-    return hd_return(c, kind == KEY_MASK ? hd_masked_select(c->cx, t, key) : select_rows(c, t, key));
+    return hd_return(c, kind == KEY_MASK ? select_where(c, t, key) : select_rows(c, t, key));
 }
 
 /* Upvalue 3: methods and properties by name. */
@@ -210,8 +236,7 @@ static int read(lua_State *L) {
     }
 }
 
-/* ---- assigning
- * -------------------------------------------------------------------------------------------------- */
+/* ---- assigning --------------------------------------------------------------------------- */
 
 /* The value at index 3 as a tensor: numbers become one of t's dtype, without dimensions. */
 static hd_tensor *value_tensor(hd_call *c) {

@@ -21,8 +21,7 @@ static int nil_and_message(hd_call *c, hd_status status) {
     return 2;
 }
 
-/* ---- reading
- * ------------------------------------------------------------------------------------------------ */
+/* ---- reading ----------------------------------------------------------------------------- */
 
 /* What hd_safetensors_load gave is held by a userdata until all of it has moved into Lua. */
 static int file_collected(lua_State *L) {
@@ -68,8 +67,7 @@ static int safetensors_load(lua_State *L) {
     return 3;
 }
 
-/* ---- writing
- * ------------------------------------------------------------------------------------------------ */
+/* ---- writing ----------------------------------------------------------------------------- */
 
 /* The pairs {name, tensor} of the list at index 2, contiguous; arrays and copies are pushed. */
 static hd_named_tensor *named_tensors(hd_call *c, int64_t *count) {

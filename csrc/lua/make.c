@@ -20,8 +20,7 @@ static int finish(hd_call *c, hd_tensor *t) {
     return 1;
 }
 
-/* ---- from values ------------------------------------------------------------------------------------------
- */
+/* ---- from values ------------------------------------------------------------------------- */
 
 static int copy_of_tensor(hd_call *c, bool has_dtype, hd_dtype dtype) {
     hd_tensor *t = hd_arg_tensor(c, 1, "values");
@@ -73,8 +72,7 @@ static int frombytes(lua_State *L) {
     return hd_return(&c, t);
 }
 
-/* ---- of a shape
- * --------------------------------------------------------------------------------------------- */
+/* ---- of a shape -------------------------------------------------------------------------- */
 
 #define MAKE_OPTIONS "dtype requires_grad"
 #define DRAW_OPTIONS "dtype requires_grad generator"
@@ -169,8 +167,7 @@ static int randperm(lua_State *L) {
     return finish(&c, hd_randperm(c.cx, hd_option_generator(&c), n));
 }
 
-/* ---- like another
- * -------------------------------------------------------------------------------------------- */
+/* ---- like another ------------------------------------------------------------------------ */
 
 static hd_tensor *like(hd_call *c, const char *options, hd_dtype *dtype) {
     hd_take_options(c, options);

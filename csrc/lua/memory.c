@@ -9,11 +9,12 @@
 
 #include "lua/check.h"
 
-#define FLOOR_BYTES (32ll << 20)
-#define FRACTION 0.2               /* of the live bytes */
-#define LATEST_BYTES (128ll << 20) /* a collection put off for its cost runs then */
+#define FLOOR_BYTES (8ll << 20)
+#define FRACTION 0.2              /* of the live bytes */
+#define LATEST_BYTES (96ll << 20) /* a collection put off for its cost runs then */
 #define LATEST_FRACTION 0.3
-#define COST_SHARE 20 /* at most one part in this many of the time is spent collecting */
+#define COST_SHARE 20       /* at most one part in this many of the time is spent collecting */
+#define DROP_SECONDS 0.5e-6 /* about what a tensor takes to be dropped */
 
 double hd_seconds(void) {
     struct timespec now;
@@ -21,46 +22,44 @@ double hd_seconds(void) {
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* ---- the collector's clock
- * --------------------------------------------------------------------------------- */
+/* ---- the collector's clock --------------------------------------------------------------- */
 
-static int64_t share(const hd_account *account, int64_t floor, double fraction) {
-    int64_t part = (int64_t)((double)account->live * fraction);
+/* A fraction of what was live after the last collection, but at least floor. */
+static int64_t share(const hd_lua *h, int64_t floor, double fraction) {
+    int64_t part = (int64_t)((double)h->clock.live * fraction), limit = h->cx->account->limit;
     int64_t bytes = part > floor ? part : floor;
-    return account->limit > 0 && bytes > account->limit / 8 ? account->limit / 8 : bytes;
-}
-
-static int64_t wait_bytes(const hd_account *account) {
-    return share(account, FLOOR_BYTES, FRACTION);
+    return limit > 0 && bytes > limit / 8 ? limit / 8 : bytes;
 }
 
 void hd_clock_start(hd_lua *h) {
     h->clock.since = h->cx->account->allocated;
-    h->clock.due = h->clock.since + wait_bytes(h->cx->account);
+    h->clock.live = h->cx->account->live;
+    h->clock.due = h->clock.since + share(h, FLOOR_BYTES, FRACTION);
     h->clock.last_end = hd_seconds();
 }
 
+/* Dropping what is garbage has to be paid some time; what a collection costs is the marking of what is not.
+ */
 static void collect(lua_State *L, hd_lua *h) {
     double start = hd_seconds();
+    h->clock.dropped = 0;
     lua_gc(L, LUA_GCCOLLECT);
     if (!h->cx) return;
     hd_clock_start(h);
-    h->clock.cost = h->clock.last_end - start;
+    h->clock.cost = h->clock.last_end - start - DROP_SECONDS * (double)h->clock.dropped;
 }
 
 void hd_clock_collect(lua_State *L, hd_lua *h, bool after_backward) {
-    const hd_account *account = h->cx->account;
-    int64_t wait = wait_bytes(account), handed_out = account->allocated - h->clock.since;
+    int64_t wait = share(h, FLOOR_BYTES, FRACTION), handed_out = h->cx->account->allocated - h->clock.since;
     if (handed_out < (after_backward ? wait / 4 : wait)) return;
-    h->clock.due = account->allocated + wait / 8; /* ask again then, if it does not run now */
+    h->clock.due = h->cx->account->allocated + wait / 8; /* ask again then, if it does not run now */
     bool too_often = hd_seconds() - h->clock.last_end < COST_SHARE * h->clock.cost;
-    if (too_often && handed_out < share(account, LATEST_BYTES, LATEST_FRACTION)) return;
+    if (too_often && handed_out < share(h, LATEST_BYTES, LATEST_FRACTION)) return;
     if (lua_gc(L, LUA_GCISRUNNING) == 1)
         collect(L, h); /* -1 inside a finalizer, 0 when the script stopped it */
 }
 
-/* ---- scopes
- * --------------------------------------------------------------------------------------------------- */
+/* ---- scopes ------------------------------------------------------------------------------ */
 
 struct hd_scope {
     lua_State *L; /* the coroutine it belongs to; user value 1 keeps it alive */
@@ -168,8 +167,7 @@ static int keep(lua_State *L) {
     return c.top;
 }
 
-/* ---- accounts
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- accounts ---------------------------------------------------------------------------- */
 
 static void set_bytes(lua_State *L, const char *name, int64_t bytes) {
     lua_pushinteger(L, bytes);

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* ---- asking -------------------------------------------------------------------------------- */
+/* ---- asking ------------------------------------------------------------------------------ */
 
 typedef enum property { SHAPE = 1, DTYPE, GRAD, REQUIRES_GRAD, IS_LEAF } property;
 static const struct {
@@ -57,8 +57,7 @@ void hd_push_property(lua_State *L, hd_lua *h, int code) {
     }
 }
 
-/* ---- setting
- * ------------------------------------------------------------------------------------------------ */
+/* ---- setting ----------------------------------------------------------------------------- */
 
 void hd_set_requires_grad(hd_call *c, hd_handle *handle, bool wanted) {
     hd_tensor *t = handle->t;
@@ -116,8 +115,7 @@ static int requires_grad_(lua_State *L) {
     return 1;
 }
 
-/* ---- shapes as tables: [2, 4, 8] -------------------------------------------------------------------------
- */
+/* ---- shapes as tables: [2, 4, 8] --------------------------------------------------------- */
 
 /* Pushes the text of the table at index. */
 static void push_shape_text(lua_State *L, int index) {

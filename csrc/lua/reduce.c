@@ -92,8 +92,7 @@ static int any(lua_State *L) {
     return truth(L, "any", HD_ANY);
 }
 
-/* ---- largest and smallest ---------------------------------------------------------------------------------
- */
+/* ---- largest and smallest ---------------------------------------------------------------- */
 
 /* max(): the largest of all; max(dim): values and indices (from 1), the first of equals. */
 static int extreme(lua_State *L, const char *name, bool smallest) {

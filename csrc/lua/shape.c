@@ -3,8 +3,7 @@
 
 #include "lua/check.h"
 
-/* ---- new sizes ------------------------------------------------------------------------------------------
- */
+/* ---- new sizes --------------------------------------------------------------------------- */
 
 static int view(lua_State *L) {
     hd_call c = hd_enter(L, "view");
@@ -56,8 +55,7 @@ static int unsqueeze(lua_State *L) {
     return hd_return(&c, hd_unsqueeze(c.cx, t, hd_arg_dim(&c, 2, "dim", t->ndim + 1)));
 }
 
-/* ---- order
- * ------------------------------------------------------------------------------------------------- */
+/* ---- order ------------------------------------------------------------------------------- */
 
 static int transpose(lua_State *L) {
     hd_call c = hd_enter(L, "transpose");
@@ -112,8 +110,7 @@ static int flip(lua_State *L) {
     return hd_return(&c, hd_flip(c.cx, t, bits));
 }
 
-/* ---- parts
- * ------------------------------------------------------------------------------------------------- */
+/* ---- parts ------------------------------------------------------------------------------- */
 
 static int narrow(lua_State *L) {
     hd_call c = hd_enter(L, "narrow");
@@ -212,8 +209,7 @@ static int unbind(lua_State *L) {
     return 1;
 }
 
-/* ---- joins
- * --------------------------------------------------------------------------------------------------- */
+/* ---- joins ------------------------------------------------------------------------------- */
 
 static int cat(lua_State *L) {
     hd_call c = hd_enter(L, "cat");
@@ -231,8 +227,7 @@ static int stack(lua_State *L) {
     return hd_return(&c, hd_stack(c.cx, count, parts, hd_opt_dim(&c, 2, "dim", parts[0]->ndim + 1, 0)));
 }
 
-/* ---- by index tensors
- * ------------------------------------------------------------------------------------------ */
+/* ---- by index tensors -------------------------------------------------------------------- */
 
 static int gather(lua_State *L) {
     hd_call c = hd_enter(L, "gather");
@@ -254,8 +249,7 @@ static int one_hot(lua_State *L) {
     return hd_return(&c, hd_one_hot(c.cx, index, classes));
 }
 
-/* ---- copies
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- copies ------------------------------------------------------------------------------ */
 
 static int contiguous(lua_State *L) {
     hd_call c = hd_enter(L, "contiguous");

@@ -27,7 +27,7 @@ void hd_push_uv(lua_State *L, int n) {
     lua_remove(L, -2);
 }
 
-/* ---- a call ------------------------------------------------------------------------------------------- */
+/* ---- a call ------------------------------------------------------------------------------ */
 
 bool hd_grad_enabled(const hd_lua *h, const lua_State *L) {
     for (const hd_guard *g = h->guards; g; g = g->next)
@@ -41,7 +41,8 @@ void hd_set_grad_mode(hd_call *c) {
 
 static void begin_slowly(hd_call *c) {
     if (!c->cx) luaL_error(c->L, "heed.%s: this Lua state is closing", c->name);
-    if (c->cx->cancel && !c->cx->uninterruptible) {
+    bool in_finalizer = lua_gc(c->L, LUA_GCISRUNNING) == -1; /* its errors are lost */
+    if (c->cx->cancel && !c->cx->uninterruptible && !in_finalizer) {
         hd_fail(c->cx, HD_ECANCEL, "interrupted");
         hd_raise(c);
     }
@@ -125,7 +126,7 @@ int hd_return_self(hd_call *c, hd_status status) {
     return 1;
 }
 
-/* ---- errors ------------------------------------------------------------------------------------------- */
+/* ---- errors ------------------------------------------------------------------------------ */
 
 static bool is_own_source(const char *source) {
     return strncmp(source, "@heed/", 6) == 0 || strstr(source, "/lua/heed/") ||
@@ -190,7 +191,7 @@ int hd_arg_error(hd_call *c, const char *argument, const char *format, ...) {
     return raise_message(c, message);
 }
 
-/* ---- handles ------------------------------------------------------------------------------------------- */
+/* ---- handles ----------------------------------------------------------------------------- */
 
 hd_handle *hd_to_handle(lua_State *L, const hd_lua *h, int index) {
     if (lua_type(L, index) != LUA_TUSERDATA || !lua_getmetatable(L, index)) return NULL;
@@ -214,8 +215,7 @@ void hd_handle_drop(hd_handle *handle) {
     hd_release(t);
 }
 
-/* ---- registration -----------------------------------------------------------------------------------------
- */
+/* ---- registration ------------------------------------------------------------------------ */
 
 static void push_closure(const hd_registrar *r, lua_CFunction f, const void *entry) {
     lua_State *L = r->L;

@@ -31,15 +31,18 @@ typedef struct hd_handle {
         **scope_link; /* in the list of the scope it was made in; link NULL: in none */
 } hd_handle;
 
-/* no_grad or enable_grad at work in one coroutine; in a userdata, or on the C stack around a protected call.
- */
+typedef struct hd_lua hd_lua;
+
+/* no_grad, enable_grad or uninterrupted at work in one coroutine; in a userdata, or on the C stack around a
+ * protected call. */
 typedef struct hd_guard {
     lua_State *L;
     bool enabled;
+    hd_lua *holds;                 /* not NULL: interrupts wait while it is active */
     struct hd_guard *next, **link; /* link NULL: not active */
 } hd_guard;
 
-typedef struct hd_lua {
+struct hd_lua {
     hd_ctx *cx; /* NULL while the state closes */
     const void *tensor_type, *shape_type, *generator_type, *guard_type, *scope_type, *function_type;
     hd_guard *guards;          /* newest first, of all coroutines; usually none */
@@ -50,10 +53,11 @@ typedef struct hd_lua {
     bool trying_again; /* memory ran out, all garbage was collected, and the operation runs a second time */
     struct {           /* the collector's clock, memory.c */
         int64_t due;   /* collect when the account's `allocated` reaches this */
-        int64_t since; /* `allocated` at the last collection */
+        int64_t since, live;   /* `allocated` and `live` after the last collection */
+        int64_t dropped;       /* tensors whose userdata were collected since it began */
         double last_end, cost; /* seconds */
     } clock;
-} hd_lua;
+};
 
 /* User values of the record. */
 enum {
@@ -79,7 +83,7 @@ void hd_lua_push_record(lua_State *L);
 /* Pushes user value n of the record, from inside a function of ours. */
 void hd_push_uv(lua_State *L, int n);
 
-/* ---- a call -------------------------------------------------------------------------------------------- */
+/* ---- a call ------------------------------------------------------------------------------ */
 typedef struct hd_call {
     lua_State *L;
     hd_lua *h;
@@ -118,7 +122,7 @@ static inline void hd_try(hd_call *c, hd_status status) {
     if (status) hd_raise(c);
 }
 
-/* ---- handles ------------------------------------------------------------------------------------------- */
+/* ---- handles ----------------------------------------------------------------------------- */
 /* The handle at index, or NULL when it is something else. */
 hd_handle *hd_to_handle(lua_State *L, const hd_lua *h, int index);
 /* Out of its scope's list; a scope that closes does not drop it any more. */
@@ -126,8 +130,7 @@ void hd_handle_unscope(hd_handle *handle);
 /* Drops the reference now. */
 void hd_handle_drop(hd_handle *handle);
 
-/* ---- registration ---------------------------------------------------------------------------------------
- */
+/* ---- registration ------------------------------------------------------------------------ */
 typedef enum hd_place { HD_MODULE = 1, HD_METHOD = 2, HD_BOTH = 3 } hd_place;
 typedef struct hd_function {
     const char *name;

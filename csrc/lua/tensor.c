@@ -112,6 +112,7 @@ static int free_handle(lua_State *L) {
 }
 
 static int collected(lua_State *L) {
+    ((hd_lua *)lua_touserdata(L, lua_upvalueindex(1)))->clock.dropped++;
     hd_handle_drop(lua_touserdata(L, 1));
     return 0;
 }

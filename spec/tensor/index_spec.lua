@@ -60,6 +60,10 @@ describe("indexing", function()
   it("by a bool tensor selects", function()
     assert.same({ 4, 5, 6 }, t[t:gt(3)]:totable())
     assert.equal("[0]", tostring(t[t:gt(9)].shape))
+    assert.same({ { 4, 5, 6 } }, t[heed.tensor({ false, true })]:totable())
+    assert.equal("[0, 3]", tostring(t[heed.tensor({ false, false })].shape))
+    assert.error_matches(function() return t[heed.tensor({ true, true, true })] end,
+      "key: expected a mask of the first sizes of %[2, 3%], got %[3%]")
   end)
 
   it("by an index tensor selects rows, in its shape", function()
@@ -79,6 +83,8 @@ describe("indexing", function()
     assert.same({ { 0, 5, 1 }, { 7, 8, 2 } }, t:totable())
     t[t:eq(5)] = -5
     assert.equal(-5, t[1][2])
+    t[heed.tensor({ true, false })] = 3
+    assert.same({ 3, 3, 3 }, t[1]:totable())
     t[heed.ids({ 2 })] = 1
     assert.same({ 1, 1, 1 }, t[2]:totable())
     local b = heed.zeros(2, { dtype = "bool" })

@@ -1,0 +1,907 @@
+---@meta heed.core
+--- heed.core, the part of heed that is written in C: what a language server needs to know. Never loaded.
+---
+--- Shapes: sizes as numbers or one table. Dimensions and indices count from 1, negative ones from the end. A trailing table
+--- with string keys is the options. Letters: B batch, H heads, L queries, S keys, D head_dim, E d_model, F d_ff, V vocabulary.
+
+local core = {}
+
+---@alias heed.dtype "f32"|"f64"|"i64"|"i32"|"u8"|"bool"|"bf16"|"f16"
+---@alias heed.Shape integer[] prints as [2, 4, 8], concatenates, compares with ==
+---@alias heed.Dims integer|integer[]
+---@alias heed.Ids heed.Tensor|table integers: tokens, classes, positions, from 1; nested Lua tables are converted
+---@alias heed.MakeOptions { dtype?: heed.dtype, requires_grad?: boolean }
+---@alias heed.DrawOptions { dtype?: heed.dtype, requires_grad?: boolean, generator?: heed.Generator }
+
+---@class heed.Tensor: userdata
+---@field shape heed.Shape
+---@field dtype heed.dtype
+---@field grad heed.Tensor|nil of a leaf, after backward; may be set, also to nil
+---@field requires_grad boolean may be set on leaves of f32 and f64
+---@field is_leaf boolean made by hand, not by an operation that was recorded
+---@operator add(heed.Tensor|number): heed.Tensor
+---@operator sub(heed.Tensor|number): heed.Tensor
+---@operator mul(heed.Tensor|number): heed.Tensor
+---@operator div(heed.Tensor|number): heed.Tensor
+---@operator mod(heed.Tensor|number): heed.Tensor
+---@operator pow(heed.Tensor|number): heed.Tensor
+---@operator idiv(heed.Tensor|number): heed.Tensor
+---@operator unm: heed.Tensor
+---@operator band(heed.Tensor): heed.Tensor
+---@operator bor(heed.Tensor): heed.Tensor
+---@operator bxor(heed.Tensor): heed.Tensor
+---@operator bnot: heed.Tensor
+---@operator len: integer
+---@operator concat(string|number): string
+local Tensor = {}
+
+---The table of a tensor's methods: what is put into it can be called as t:name(...).
+core.methods = Tensor
+
+-- ---- making ----------------------------------------------------------------------------------------------------------
+
+---A tensor of nested tables (or one number); f32, bool for booleans. A tensor is copied.
+---@param values table|number|boolean|heed.Tensor ragged tables are an error
+---@param options? heed.MakeOptions
+---@return heed.Tensor
+function core.tensor(values, options) end
+
+---An i64 tensor: tokens, classes, indices.
+---@param values table|number|heed.Tensor
+---@return heed.Tensor
+function core.ids(values) end
+
+---@param bytes string as t:bytes() gave them: elements in order, the machine's byte order
+---@param dtype heed.dtype
+---@param ... integer|integer[] shape; a vector when left out
+---@return heed.Tensor
+function core.frombytes(bytes, dtype, ...) end
+
+---@param ... integer|integer[]|heed.MakeOptions shape, options
+---@return heed.Tensor
+function core.zeros(...) end
+
+---@param ... integer|integer[]|heed.MakeOptions shape, options
+---@return heed.Tensor
+function core.ones(...) end
+
+---Memory as it comes.
+---@param ... integer|integer[]|heed.MakeOptions shape, options
+---@return heed.Tensor
+function core.empty(...) end
+
+---@param shape integer|integer[]
+---@param value number|boolean
+---@param options? heed.MakeOptions
+---@return heed.Tensor
+function core.full(shape, value, options) end
+
+---Ones where row and column are equal.
+---@param n integer rows
+---@param m? integer columns, n when left out
+---@param options? heed.MakeOptions
+---@return heed.Tensor [n, m]
+function core.eye(n, m, options) end
+
+---first, first + step, ... up to and with last; f32.
+---@param first number
+---@param last number
+---@param step? number 1 when left out, never 0
+---@param options? heed.MakeOptions
+---@return heed.Tensor
+function core.range(first, last, step, options) end
+
+---Uniform in [0, 1).
+---@param ... integer|integer[]|heed.DrawOptions shape, options
+---@return heed.Tensor
+function core.rand(...) end
+
+---Normal, mean 0 and deviation 1.
+---@param ... integer|integer[]|heed.DrawOptions shape, options
+---@return heed.Tensor
+function core.randn(...) end
+
+---Integers, both ends included.
+---@param low integer
+---@param high integer
+---@param ... integer|integer[]|{ generator?: heed.Generator } shape, options
+---@return heed.Tensor i64
+function core.randint(low, high, ...) end
+
+---1..n in a random order.
+---@param n integer
+---@param options? { generator?: heed.Generator }
+---@return heed.Tensor i64 [n]
+function core.randperm(n, options) end
+
+---@param t heed.Tensor
+---@param options? heed.MakeOptions
+---@return heed.Tensor
+function core.zeros_like(t, options) end
+Tensor.zeros_like = core.zeros_like
+
+---@param t heed.Tensor
+---@param options? heed.MakeOptions
+---@return heed.Tensor
+function core.ones_like(t, options) end
+Tensor.ones_like = core.ones_like
+
+---@param t heed.Tensor
+---@param options? heed.MakeOptions
+---@return heed.Tensor
+function core.empty_like(t, options) end
+Tensor.empty_like = core.empty_like
+
+---@param t heed.Tensor
+---@param value number|boolean
+---@param options? heed.MakeOptions
+---@return heed.Tensor
+function core.full_like(t, value, options) end
+Tensor.full_like = core.full_like
+
+---@param t heed.Tensor
+---@param options? heed.DrawOptions
+---@return heed.Tensor
+function core.rand_like(t, options) end
+Tensor.rand_like = core.rand_like
+
+---@param t heed.Tensor
+---@param options? heed.DrawOptions
+---@return heed.Tensor
+function core.randn_like(t, options) end
+Tensor.randn_like = core.randn_like
+
+-- ---- asking ----------------------------------------------------------------------------------------------------------
+
+---@param value any
+---@return boolean
+function core.is_tensor(value) end
+
+---All sizes, or one.
+---@param t heed.Tensor
+---@param dim? integer
+---@return integer ...
+function core.size(t, dim) end
+Tensor.size = core.size
+
+---The number of dimensions.
+---@param t heed.Tensor
+---@return integer
+function core.dim(t) end
+Tensor.dim = core.dim
+
+---The number of elements.
+---@param t heed.Tensor
+---@return integer
+function core.numel(t) end
+Tensor.numel = core.numel
+
+---@param t heed.Tensor
+---@return boolean
+function core.is_contiguous(t) end
+Tensor.is_contiguous = core.is_contiguous
+
+---Steps in memory, in elements.
+---@param t heed.Tensor
+---@return integer[]
+function core.stride(t) end
+Tensor.stride = core.stride
+
+---The one element.
+---@param t heed.Tensor one element
+---@return number|boolean
+function core.item(t) end
+Tensor.item = core.item
+
+---@param t heed.Tensor
+---@return table|number|boolean nested tables; the element when there are no dimensions
+function core.totable(t) end
+Tensor.totable = core.totable
+
+---@param t heed.Tensor
+---@return string elements in order, the machine's byte order
+function core.bytes(t) end
+Tensor.bytes = core.bytes
+
+---Equal for tensors that share memory.
+---@param t heed.Tensor
+---@return lightuserdata
+function core.data_id(t) end
+Tensor.data_id = core.data_id
+
+---Lets go of the tensor now; using it afterwards is an error, freeing it twice is not.
+function Tensor:free() end
+
+---The same shape and values.
+---@param a heed.Tensor
+---@param b heed.Tensor
+---@return boolean
+function core.equal(a, b) end
+Tensor.equal = core.equal
+
+---|a - b| <= atol + rtol |b| everywhere, broadcasting.
+---@param a heed.Tensor
+---@param b heed.Tensor
+---@param options? { rtol?: number, atol?: number, equal_nan?: boolean } 1e-5, 1e-8, false
+---@return boolean
+function core.allclose(a, b, options) end
+Tensor.allclose = core.allclose
+
+---The indices of what is not zero, in order.
+---@param t heed.Tensor
+---@return heed.Tensor i64 [count, number of dimensions]
+function core.nonzero(t) end
+Tensor.nonzero = core.nonzero
+
+-- ---- shapes ----------------------------------------------------------------------------------------------------------
+
+---The same memory in another shape; an error where that cannot be.
+---@param t heed.Tensor
+---@param ... integer|integer[] shape, one size may be -1
+---@return heed.Tensor
+function core.view(t, ...) end
+Tensor.view = core.view
+
+---A view, or a copy where that cannot be.
+---@param t heed.Tensor
+---@param ... integer|integer[] shape, one size may be -1
+---@return heed.Tensor
+function core.reshape(t, ...) end
+Tensor.reshape = core.reshape
+
+---Sizes of 1 repeated, without copying; -1 keeps a size.
+---@param t heed.Tensor
+---@param ... integer|integer[] shape
+---@return heed.Tensor
+function core.expand(t, ...) end
+Tensor.expand = core.expand
+
+---Dimensions first..last become one.
+---@param t heed.Tensor
+---@param first? integer
+---@param last? integer
+---@return heed.Tensor
+function core.flatten(t, first, last) end
+Tensor.flatten = core.flatten
+
+---Without a dimension of size 1, or without all of them.
+---@param t heed.Tensor
+---@param dim? integer
+---@return heed.Tensor
+function core.squeeze(t, dim) end
+Tensor.squeeze = core.squeeze
+
+---With a new dimension of size 1.
+---@param t heed.Tensor
+---@param dim integer
+---@return heed.Tensor
+function core.unsqueeze(t, dim) end
+Tensor.unsqueeze = core.unsqueeze
+
+---@param t heed.Tensor
+---@param d1 integer
+---@param d2 integer
+---@return heed.Tensor
+function core.transpose(t, d1, d2) end
+Tensor.transpose = core.transpose
+
+---The transpose of a matrix.
+---@param t heed.Tensor 2 dimensions
+---@return heed.Tensor
+function core.t(t) end
+Tensor.t = core.t
+
+---@param t heed.Tensor
+---@param ... integer|integer[] all dimensions in their new order
+---@return heed.Tensor
+function core.permute(t, ...) end
+Tensor.permute = core.permute
+
+---@param t heed.Tensor
+---@param ... integer|integer[] dimensions
+---@return heed.Tensor
+function core.flip(t, ...) end
+Tensor.flip = core.flip
+
+---@param t heed.Tensor
+---@param dim integer
+---@param start integer
+---@param length integer
+---@return heed.Tensor
+function core.narrow(t, dim, start, length) end
+Tensor.narrow = core.narrow
+
+---One index of a dimension, which goes away; stays in the graph where t[i] of a vector is a number.
+---@param t heed.Tensor
+---@param dim integer
+---@param index integer
+---@return heed.Tensor
+function core.select(t, dim, index) end
+Tensor.select = core.select
+
+---Parts of a size (the last may be smaller), or of given sizes.
+---@param t heed.Tensor
+---@param size integer|integer[]
+---@param dim? integer 1
+---@return heed.Tensor[]
+function core.split(t, size, dim) end
+Tensor.split = core.split
+
+---At most that many parts of one size, the last may be smaller.
+---@param t heed.Tensor
+---@param count integer
+---@param dim? integer 1
+---@return heed.Tensor[]
+function core.chunk(t, count, dim) end
+Tensor.chunk = core.chunk
+
+---@param t heed.Tensor
+---@param dim? integer 1
+---@return heed.Tensor[]
+function core.unbind(t, dim) end
+Tensor.unbind = core.unbind
+
+---Joined along a dimension.
+---@param tensors heed.Tensor[]
+---@param dim? integer 1
+---@return heed.Tensor
+function core.cat(tensors, dim) end
+
+---Joined along a new dimension.
+---@param tensors heed.Tensor[] of one shape
+---@param dim? integer 1
+---@return heed.Tensor
+function core.stack(tensors, dim) end
+
+---out[i][j] = t[index[i][j]][j] for dim 1, and so on.
+---@param t heed.Tensor
+---@param dim integer
+---@param index heed.Ids
+---@return heed.Tensor of index' shape
+function core.gather(t, dim, index) end
+Tensor.gather = core.gather
+
+---@param t heed.Tensor
+---@param dim integer
+---@param index heed.Ids a vector
+---@return heed.Tensor
+function core.index_select(t, dim, index) end
+Tensor.index_select = core.index_select
+
+---@param t heed.Ids [...]
+---@param classes integer
+---@return heed.Tensor i64 [..., classes]
+function core.one_hot(t, classes) end
+Tensor.one_hot = core.one_hot
+
+---t itself when it is.
+---@param t heed.Tensor
+---@return heed.Tensor
+function core.contiguous(t) end
+Tensor.contiguous = core.contiguous
+
+---@param t heed.Tensor
+---@return heed.Tensor
+function core.clone(t) end
+Tensor.clone = core.clone
+
+---As another dtype; t itself when it is.
+---@param t heed.Tensor
+---@param dtype heed.dtype|{ dtype: heed.dtype }
+---@return heed.Tensor
+function core.to(t, dtype) end
+Tensor.to = core.to
+
+-- ---- elementwise -------------------------------------------------------------------------------------------------------
+
+---@param t heed.Tensor
+---@return heed.Tensor
+function core.neg(t) end
+core.abs, core.sign, core.square, core.sqrt, core.rsqrt = core.neg, core.neg, core.neg, core.neg, core.neg
+core.exp, core.log, core.sin, core.cos, core.tanh = core.neg, core.neg, core.neg, core.neg, core.neg
+core.sigmoid, core.erf, core.relu, core.gelu, core.silu, core.floor = core.neg, core.neg, core.neg, core.neg, core.neg, core.neg
+Tensor.neg, Tensor.abs, Tensor.sign, Tensor.square, Tensor.sqrt, Tensor.rsqrt = core.neg, core.neg, core.neg, core.neg, core.neg, core.neg
+Tensor.exp, Tensor.log, Tensor.sin, Tensor.cos, Tensor.tanh = core.neg, core.neg, core.neg, core.neg, core.neg
+Tensor.sigmoid, Tensor.erf, Tensor.relu, Tensor.gelu, Tensor.silu, Tensor.floor = core.neg, core.neg, core.neg, core.neg, core.neg, core.neg
+
+---In place.
+---@param t heed.Tensor
+---@return heed.Tensor t
+function core.neg_(t) end
+core.abs_, core.sign_, core.square_, core.sqrt_, core.rsqrt_ = core.neg_, core.neg_, core.neg_, core.neg_, core.neg_
+core.exp_, core.log_, core.sin_, core.cos_, core.tanh_ = core.neg_, core.neg_, core.neg_, core.neg_, core.neg_
+core.sigmoid_, core.erf_, core.relu_, core.gelu_, core.silu_, core.floor_ = core.neg_, core.neg_, core.neg_, core.neg_, core.neg_, core.neg_
+Tensor.neg_, Tensor.abs_, Tensor.sign_, Tensor.square_, Tensor.sqrt_, Tensor.rsqrt_ = core.neg_, core.neg_, core.neg_, core.neg_, core.neg_, core.neg_
+Tensor.exp_, Tensor.log_, Tensor.sin_, Tensor.cos_, Tensor.tanh_ = core.neg_, core.neg_, core.neg_, core.neg_, core.neg_
+Tensor.sigmoid_, Tensor.erf_, Tensor.relu_, Tensor.gelu_, Tensor.silu_, Tensor.floor_ = core.neg_, core.neg_, core.neg_, core.neg_, core.neg_, core.neg_
+
+---@param t heed.Tensor
+---@return heed.Tensor bool
+function core.logical_not(t) end
+core.isnan, core.isfinite = core.logical_not, core.logical_not
+Tensor.logical_not, Tensor.isnan, Tensor.isfinite = core.logical_not, core.logical_not, core.logical_not
+
+---Half to even.
+---@param t heed.Tensor
+---@param decimals? integer
+---@return heed.Tensor
+function core.round(t, decimals) end
+Tensor.round = core.round
+
+---Broadcasting. % and // are floored, as Lua's; / of integers gives f32. One side may be a number, which is weak in promotion.
+---@param a heed.Tensor|number
+---@param b heed.Tensor|number
+---@return heed.Tensor
+function core.add(a, b) end
+core.sub, core.mul, core.div, core.pow, core.mod, core.floordiv = core.add, core.add, core.add, core.add, core.add, core.add
+core.maximum, core.minimum = core.add, core.add
+Tensor.add, Tensor.sub, Tensor.mul, Tensor.div, Tensor.pow, Tensor.mod = core.add, core.add, core.add, core.add, core.add, core.add
+Tensor.floordiv, Tensor.maximum, Tensor.minimum = core.add, core.add, core.add
+
+---In place; the dtype stays.
+---@param t heed.Tensor
+---@param b heed.Tensor|number
+---@return heed.Tensor t
+function core.add_(t, b) end
+core.sub_, core.mul_, core.div_, core.pow_, core.mod_, core.floordiv_ = core.add_, core.add_, core.add_, core.add_, core.add_, core.add_
+Tensor.add_, Tensor.sub_, Tensor.mul_, Tensor.div_, Tensor.pow_, Tensor.mod_ = core.add_, core.add_, core.add_, core.add_, core.add_, core.add_
+Tensor.floordiv_ = core.add_
+
+---Broadcasting.
+---@param a heed.Tensor|number|boolean
+---@param b heed.Tensor|number|boolean
+---@return heed.Tensor bool
+function core.eq(a, b) end
+core.ne, core.lt, core.le, core.gt, core.ge = core.eq, core.eq, core.eq, core.eq, core.eq
+core.logical_and, core.logical_or, core.logical_xor = core.eq, core.eq, core.eq
+Tensor.eq, Tensor.ne, Tensor.lt, Tensor.le, Tensor.gt, Tensor.ge = core.eq, core.eq, core.eq, core.eq, core.eq, core.eq
+Tensor.logical_and, Tensor.logical_or, Tensor.logical_xor = core.eq, core.eq, core.eq
+
+---a where the condition holds, else b.
+---@param condition heed.Tensor bool
+---@param a heed.Tensor|number
+---@param b heed.Tensor|number
+---@return heed.Tensor
+function core.where(condition, a, b) end
+Tensor.where = core.where
+
+---@param t heed.Tensor
+---@param mask heed.Tensor bool
+---@param value number
+---@return heed.Tensor
+function core.masked_fill(t, mask, value) end
+Tensor.masked_fill = core.masked_fill
+
+---@param t heed.Tensor
+---@param mask heed.Tensor bool
+---@param value number
+---@return heed.Tensor t
+function core.masked_fill_(t, mask, value) end
+Tensor.masked_fill_ = core.masked_fill_
+
+---Gradients pass at the bounds.
+---@param t heed.Tensor
+---@param min? number|{ min?: number, max?: number }
+---@param max? number
+---@return heed.Tensor
+function core.clamp(t, min, max) end
+Tensor.clamp = core.clamp
+
+---Zeros above the diagonal (0 the main one, 1 the next above it).
+---@param t heed.Tensor
+---@param diagonal? integer
+---@return heed.Tensor
+function core.tril(t, diagonal) end
+Tensor.tril = core.tril
+
+---Zeros below the diagonal.
+---@param t heed.Tensor
+---@param diagonal? integer
+---@return heed.Tensor
+function core.triu(t, diagonal) end
+Tensor.triu = core.triu
+
+---@param t heed.Tensor
+---@param value number|boolean
+---@return heed.Tensor t
+function core.fill_(t, value) end
+Tensor.fill_ = core.fill_
+
+---@param t heed.Tensor
+---@return heed.Tensor t
+function core.zero_(t) end
+Tensor.zero_ = core.zero_
+
+---Broadcasts, and converts.
+---@param t heed.Tensor
+---@param source heed.Tensor
+---@return heed.Tensor t
+function core.copy_(t, source) end
+Tensor.copy_ = core.copy_
+
+---@param t heed.Tensor
+---@param low? number 0
+---@param high? number 1
+---@param options? { generator?: heed.Generator }
+---@return heed.Tensor t
+function core.uniform_(t, low, high, options) end
+Tensor.uniform_ = core.uniform_
+
+---@param t heed.Tensor
+---@param mean? number 0
+---@param std? number 1
+---@param options? { generator?: heed.Generator }
+---@return heed.Tensor t
+function core.normal_(t, mean, std, options) end
+Tensor.normal_ = core.normal_
+
+-- ---- products and reductions --------------------------------------------------------------------------------------------
+
+---Vectors, matrices, batches of them with broadcasting.
+---@param a heed.Tensor
+---@param b heed.Tensor
+---@return heed.Tensor
+function core.matmul(a, b) end
+Tensor.matmul = core.matmul
+
+---@param t heed.Tensor
+---@param dim? heed.Dims|{ dim?: heed.Dims, keepdim?: boolean }
+---@param keepdim? boolean|{ keepdim?: boolean }
+---@return heed.Tensor
+function core.sum(t, dim, keepdim) end
+core.prod, core.mean, core.logsumexp = core.sum, core.sum, core.sum
+Tensor.sum, Tensor.prod, Tensor.mean, Tensor.logsumexp = core.sum, core.sum, core.sum, core.sum
+
+---@param t heed.Tensor
+---@param dim? heed.Dims
+---@param options? { keepdim?: boolean, correction?: integer } correction 1 when left out
+---@return heed.Tensor
+function core.var(t, dim, options) end
+core.std = core.var
+Tensor.var, Tensor.std = core.var, core.var
+
+---The 2-norm of all elements.
+---@param t heed.Tensor
+---@return heed.Tensor without dimensions
+function core.norm(t) end
+Tensor.norm = core.norm
+
+---@param t heed.Tensor
+---@param dim? heed.Dims
+---@param keepdim? boolean|{ keepdim?: boolean }
+---@return boolean|heed.Tensor a boolean without dim
+function core.all(t, dim, keepdim) end
+core.any = core.all
+Tensor.all, Tensor.any = core.all, core.all
+
+---The largest (smallest) of all, or along a dimension with the index of the first of equals.
+---@param t heed.Tensor
+---@param dim? integer
+---@param keepdim? boolean|{ keepdim?: boolean }
+---@return heed.Tensor values
+---@return heed.Tensor? indices i64
+function core.max(t, dim, keepdim) end
+core.min = core.max
+Tensor.max, Tensor.min = core.max, core.max
+
+---@param t heed.Tensor
+---@param dim? integer flattened when left out
+---@param keepdim? boolean|{ keepdim?: boolean }
+---@return heed.Tensor i64
+function core.argmax(t, dim, keepdim) end
+core.argmin = core.argmax
+Tensor.argmax, Tensor.argmin = core.argmax, core.argmax
+
+---@param t heed.Tensor
+---@param dim integer
+---@return heed.Tensor
+function core.cumsum(t, dim) end
+Tensor.cumsum = core.cumsum
+
+---Rows of -inf give zeros.
+---@param t heed.Tensor
+---@param dim integer
+---@return heed.Tensor
+function core.softmax(t, dim) end
+core.log_softmax = core.softmax
+Tensor.softmax, Tensor.log_softmax = core.softmax, core.softmax
+
+-- ---- networks: positional arguments, called by heed.nn --------------------------------------------------------------------
+
+---softmax(scale q k^T + bias) v. A mask of floats is added as a bias is; [B, L, S] serves all heads.
+---@param q heed.Tensor [B, H, L, D], [B, L, D] or [L, D]
+---@param k heed.Tensor [B, Hk, S, D]
+---@param v heed.Tensor [B, Hk, S, Dv]
+---@param scale? number 1/sqrt(D)
+---@param softcap? number
+---@param dropout? number
+---@param causal? boolean aligned to the end
+---@param key_lengths? heed.Ids [B]
+---@param mask? heed.Tensor bool: true may attend
+---@param bias? heed.Tensor
+---@param want_weights? boolean
+---@return heed.Tensor out [B, H, L, Dv]
+---@return heed.Tensor? weights [B, H, L, S]
+function core.attention(q, k, v, scale, softcap, dropout, causal, key_lengths, mask, bias, want_weights) end
+
+---dropout(act(x W^T + b))
+---@param x heed.Tensor [..., in]
+---@param weight heed.Tensor [out, in]
+---@param bias? heed.Tensor [out]
+---@param activation? "relu"|"gelu"|"silu"
+---@param dropout? number
+---@return heed.Tensor [..., out]
+function core.linear(x, weight, bias, activation, dropout) end
+
+---@param x heed.Tensor [..., E]
+---@param weight? heed.Tensor [E]
+---@param bias? heed.Tensor [E]
+---@param eps? number 1e-5
+---@return heed.Tensor
+function core.layer_norm(x, weight, bias, eps) end
+
+---@param weight heed.Tensor [V, E]
+---@param tokens heed.Ids [...]
+---@param padding_idx? integer this row gets no gradient
+---@param scale? number
+---@return heed.Tensor [..., E]
+function core.embedding(weight, tokens, padding_idx, scale) end
+
+---@param x heed.Tensor
+---@param p number
+---@param options? { generator?: heed.Generator }
+---@return heed.Tensor
+function core.dropout(x, p, options) end
+
+---residual + dropout(x)
+---@param residual heed.Tensor
+---@param x heed.Tensor
+---@param p number
+---@return heed.Tensor
+function core.dropout_add(residual, x, p) end
+
+---@param logits heed.Tensor [..., V]
+---@param targets heed.Ids [...] 1..V or ignore_index
+---@param ignore_index? integer
+---@param label_smoothing? number
+---@param weight? heed.Tensor [V]
+---@param reduction? "mean"|"sum"|"none"
+---@param smoothing_exclude? integer[]
+---@return heed.Tensor
+function core.cross_entropy(logits, targets, ignore_index, label_smoothing, weight, reduction, smoothing_exclude) end
+
+---Sines and cosines of positions (Vaswani et al. 2017, section 3.5).
+---@param max_len integer
+---@param d_model integer
+---@param first_position? integer 0
+---@param layout? "interleaved"|"halves"
+---@param rates? number[] one a pair of columns
+---@return heed.Tensor [max_len, d_model]
+function core.sinusoidal_positions(max_len, d_model, first_position, layout, rates) end
+
+---@param in_w heed.Tensor [3E, E]
+---@param in_b heed.Tensor|nil [3E]
+---@param out_w heed.Tensor [E, E]
+---@param out_b heed.Tensor|nil [E]
+---@param num_heads integer
+---@param dropout number
+---@param training boolean
+---@param query heed.Tensor [B, L, E] or [L, E]
+---@param key? heed.Tensor [B, S, E]
+---@param value? heed.Tensor [B, S, E]
+---@param causal? boolean
+---@param key_lengths? heed.Ids
+---@param mask? heed.Tensor
+---@param bias? heed.Tensor
+---@param want_weights? boolean
+---@return heed.Tensor out
+---@return heed.Tensor? weights
+function core.multi_head_attention(in_w, in_b, out_w, out_b, num_heads, dropout, training, query, key, value, causal, key_lengths, mask, bias, want_weights) end
+
+---@param w1 heed.Tensor [F, E]
+---@param b1 heed.Tensor|nil [F]
+---@param w2 heed.Tensor [E, F]
+---@param b2 heed.Tensor|nil [E]
+---@param activation? "relu"|"gelu"|"silu"
+---@param dropout number
+---@param training boolean
+---@param x heed.Tensor [..., E]
+---@return heed.Tensor
+function core.feed_forward(w1, b1, w2, b2, activation, dropout, training, x) end
+
+---(x, causal, key_lengths, mask, bias, training, dropout, attention_dropout, num_heads, activation, norm_first, eps,
+---in_w, in_b, out_w, out_b, w1, b1, w2, b2, n1w, n1b, n2w, n2b)
+---@return heed.Tensor
+function core.encoder_layer(...) end
+
+---(x, memory, causal, key_lengths, mask, bias, and the same four of memory, training, dropout, attention_dropout, num_heads,
+---activation, norm_first, eps, in_w, in_b, out_w, out_b of self-attention, the same of cross-attention, w1, b1, w2, b2,
+---n1w, n1b, n2w, n2b, n3w, n3b)
+---@return heed.Tensor
+function core.decoder_layer(...) end
+
+-- ---- gradients --------------------------------------------------------------------------------------------------------
+
+---Gradients of t by every leaf that wants one, added to leaf.grad.
+---@param t heed.Tensor
+---@param gradient? heed.Tensor|{ retain?: boolean } needed unless t has one element
+---@param options? { retain?: boolean } so that it can be done again
+function core.backward(t, gradient, options) end
+Tensor.backward = core.backward
+
+---The same values outside the graph, in the same memory.
+---@param t heed.Tensor
+---@return heed.Tensor
+function core.detach(t) end
+Tensor.detach = core.detach
+
+---@param t heed.Tensor
+---@param wanted? boolean true
+---@return heed.Tensor t
+function core.requires_grad_(t, wanted) end
+Tensor.requires_grad_ = core.requires_grad_
+
+---Calls fn with recording off; without fn a value for `local _ <close> =`. Holds for this coroutine alone.
+---@param fn? fun(...): ...
+---@param ... any arguments of fn
+---@return any ... what fn returns
+function core.no_grad(fn, ...) end
+
+---The opposite, inside no_grad or a backward function.
+---@param fn? fun(...): ...
+---@param ... any
+---@return any ...
+function core.enable_grad(fn, ...) end
+
+---@return boolean
+function core.is_grad_enabled() end
+
+---@class heed.FuncContext: userdata takes fields of one's own
+local Context = {}
+---Tensors for backward, guarded against being overwritten; nil holds its place.
+---@param ... heed.Tensor|nil
+function Context:save(...) end
+---@return heed.Tensor|nil ...
+function Context:saved() end
+---Does argument i of forward want a gradient?
+---@param i integer
+---@return boolean
+function Context:needs(i) end
+
+---An operation of one's own. forward runs unrecorded and returns tensors; backward gets a gradient for each of them and returns one
+---(or nil) for each argument of forward after ctx.
+---@param forward fun(ctx: heed.FuncContext, ...): heed.Tensor ...
+---@param backward fun(ctx: heed.FuncContext, grad: heed.Tensor, ...): heed.Tensor|nil ...
+---@return fun(...): heed.Tensor ...
+function core.func(forward, backward) end
+
+---An interrupt (Ctrl-C) waits until fn has returned.
+---@param fn fun(...): ...
+---@param ... any
+---@return any ...
+function core.uninterrupted(fn, ...) end
+
+-- ---- optimisers ---------------------------------------------------------------------------------------------------------
+
+---One step over lists of one length; parameters without a gradient are skipped. Never left half done.
+---@param params heed.Tensor[]
+---@param ms heed.Tensor[]
+---@param vs heed.Tensor[]
+---@param lr number
+---@param beta1 number
+---@param beta2 number
+---@param eps number
+---@param weight_decay number
+---@param step integer from 1
+---@param grad_scale? number multiplies the gradients
+function core.adamw(params, ms, vs, lr, beta1, beta2, eps, weight_decay, step, grad_scale) end
+
+---The 2-norm of all their gradients together.
+---@param params heed.Tensor[]
+---@return number
+function core.grad_norm(params) end
+
+---@param params heed.Tensor[]
+---@param factor number
+function core.scale_grads(params, factor) end
+
+---@param params heed.Tensor[]
+function core.zero_grads(params) end
+
+-- ---- random numbers -----------------------------------------------------------------------------------------------------
+
+---@class heed.Generator: userdata a stream of random numbers of one's own
+local Generator = {}
+---Gives the state, or sets it.
+---@param saved? heed.Tensor i64 [2]
+---@return heed.Tensor?
+function Generator:state(saved) end
+
+---@param seed integer
+---@return heed.Generator
+function core.generator(seed) end
+
+---Starts the training stream anew.
+---@param n integer
+function core.manual_seed(n) end
+
+---The state of the training stream, or sets it.
+---@param saved? heed.Tensor i64 [2]
+---@return heed.Tensor?
+function core.rng_state(saved) end
+
+-- ---- memory -------------------------------------------------------------------------------------------------------------
+
+---@class heed.Scope: userdata for `local scope <close> = heed.scope()`
+local Scope = {}
+---Lets tensors (and those in tables) out, to the scope around it; returns its arguments.
+---@param ... any
+---@return any ...
+function Scope:keep(...) end
+---Drops what was made since and not kept.
+function Scope:close() end
+
+---Tensors made until it closes, in this coroutine, are dropped then. Leaves that want gradients belong to no scope.
+---@return heed.Scope
+function core.scope() end
+
+---Takes tensors (and those in tables) out of every scope: parameters, moments, caches. Returns its arguments.
+---@param ... any
+---@return any ...
+function core.keep(...) end
+
+---Bytes.
+---@param options? { reset_peak?: boolean }
+---@return { live: integer, pooled: integer, peak: integer, limit: integer }
+function core.memory(options) end
+
+---Past it, allocations are errors. Returns the former limit.
+---@param bytes? integer 0 or nothing: none
+---@return integer
+function core.memory_limit(bytes) end
+
+---Gives idle memory back to the system.
+---@return integer bytes
+function core.memory_trim() end
+
+---For specs: the n-th allocation from now fails.
+---@param n integer 0: none does
+function core.fail_allocation(n) end
+
+-- ---- files, threads, the rest ---------------------------------------------------------------------------------------------
+
+---@param path string
+---@return table<string, heed.Tensor>|nil tensors
+---@return table<string, string>|string metadata or message
+---@return string[]? names in the file's order
+function core.safetensors_load(path) end
+
+---@param path string
+---@param tensors { [1]: string, [2]: heed.Tensor }[] in this order
+---@param metadata? table<string, string>
+---@return true|nil
+---@return string? message
+function core.safetensors_save(path, tensors, metadata) end
+
+---@param n integer
+function core.set_num_threads(n) end
+
+---@return integer
+function core.get_num_threads() end
+
+---Seconds that only grow.
+---@return number
+function core.clock() end
+
+---@param descriptor integer 0 standard input, 1 output, 2 errors
+---@return boolean
+function core.isatty(descriptor) end
+
+---@return { version: string, lua: string, blis: string, gemm: string, isa: string, cpu: string, threads: integer }
+function core.info() end
+
+---What makes the message of every error of this module, with its position.
+---@param fn fun(name: string, message: string): string
+function core.locate_errors(fn) end
+
+return core
