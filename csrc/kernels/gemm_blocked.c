@@ -11,6 +11,7 @@
 #define FEW_TASKS 4       /* for each thread: fewer leave some idle */
 #define MOST_COLUMNS 1024 /* of a task, */
 #define LEAST_COLUMNS 256 /* which packs its rows of a for them */
+#define LEAST_PANELS 8    /* of a, for which it packs its columns of b */
 #define PACK_STRETCH 64
 
 typedef struct blocked {
@@ -161,13 +162,21 @@ static bool may_b_stay(const blocked *d) {
 static void cut_into_tasks(blocked *d, int workers) {
     const hd_gemm *g = d->g;
     const hd_gemm_tile *t = d->t;
+    const int64_t wanted = workers > 1 ? FEW_TASKS * workers : 1, least_rows = LEAST_PANELS * t->mr;
     d->depth = hd_even_part(g->k, t->kc, 16);
-    d->rows = hd_even_part(g->m, t->mc, t->mr);
+    int64_t across = hd_pieces(g->n, MOST_COLUMNS), down = hd_pieces(g->m, t->mc * t->kc / d->depth);
+    while (across * down * g->batch < wanted) {
+        const int64_t rows = g->m / (down + 1), columns = g->n / (across + 1);
+        if (rows >= least_rows && (rows >= columns || columns < LEAST_COLUMNS))
+            down++;
+        else if (columns >= LEAST_COLUMNS)
+            across++;
+        else
+            break;
+    }
+    d->rows = hd_multiple(hd_pieces(g->m, down), t->mr);
+    d->columns = hd_multiple(hd_pieces(g->n, across), t->nr);
     d->row_blocks = hd_pieces(g->m, d->rows);
-    const int64_t wanted = workers > 1 ? FEW_TASKS * workers : 1;
-    int64_t pieces = hd_pieces(g->n, MOST_COLUMNS);
-    while (pieces * d->row_blocks * g->batch < wanted && g->n / (pieces + 1) >= LEAST_COLUMNS) pieces++;
-    d->columns = hd_multiple(hd_pieces(g->n, pieces), t->nr);
     d->column_blocks = hd_pieces(g->n, d->columns);
     d->a_as_it_lies = may_a_stay(d);
     d->b_as_it_lies = may_b_stay(d);

@@ -115,7 +115,7 @@ static void measure(hd_ctx *cx, const shape *s, int most_threads) {
         hd_set_num_threads(cx, threads);
         watch = threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC;
         int inner = (int)(2e6 / flops) + 1;
-        for (int round = 0; round < 400 && (spent < 0.4 || round < 5); round++) {
+        for (int round = 0; round < 400 && (spent < 0.2 || round < 5); round++) {
             rest();
             hd_gemm_run(cx, &g);
             double t0 = now();
@@ -160,7 +160,8 @@ int main(int argc, char **argv) {
            bli_arch_string(bli_arch_query_id()));
     const int count = (int)(sizeof shapes / sizeof *shapes);
     const int first = argc > 1 ? atoi(argv[1]) : 0, last = argc > 2 ? atoi(argv[2]) : count;
-    for (int i = first; i < last && i < count; i++) measure(cx, &shapes[i], 2);
+    const int threads = argc > 3 ? atoi(argv[3]) : 2;
+    for (int i = first; i < last && i < count; i++) measure(cx, &shapes[i], threads);
     hd_gemm_done(cx);
     hd_ctx_free(cx);
     return 0;
