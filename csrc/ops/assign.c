@@ -40,8 +40,7 @@ static hd_status finish(hd_tensor *x, hd_node *node, hd_status status) {
     return status;
 }
 
-/* ---- a region
- * -------------------------------------------------------------------------------------------------- */
+/* ---- a region -------------------------------------------------------------------------------- */
 
 /* Where the region lies in a contiguous tensor of x's shape. */
 typedef struct region {
@@ -124,8 +123,7 @@ hd_status hd_assign_(hd_ctx *cx, hd_tensor *x, hd_tensor *place, hd_tensor *v) {
     return finish(x, node, hd_copy_data(cx, place, &value));
 }
 
-/* ---- a mask
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- a mask ---------------------------------------------------------------------------------- */
 
 /* The mask covers x's leading dimensions: with ones for the others it broadcasts to x. */
 static hd_tensor *mask_over(hd_ctx *cx, const hd_tensor *x, hd_tensor *mask) {
@@ -246,8 +244,7 @@ hd_status hd_assign_mask_(hd_ctx *cx, hd_tensor *x, hd_tensor *mask, hd_tensor *
     return status;
 }
 
-/* ---- rows by index
- * -------------------------------------------------------------------------------------------------- */
+/* ---- rows by index --------------------------------------------------------------------------- */
 
 /* Row `at` of dimension 0. A header for a copy alone. */
 static hd_tensor row_of(const hd_tensor *t, int64_t at) {

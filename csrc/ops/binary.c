@@ -29,8 +29,7 @@ static hd_status scalar_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *gr
 static const hd_node_class tensor_classes[HD_BINARY_COUNT] = CLASSES(tensor_backward);
 static const hd_node_class scalar_classes[HD_BINARY_COUNT] = CLASSES(scalar_backward);
 
-/* ---- dtypes
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- dtypes ---------------------------------------------------------------------------------- */
 
 static bool compares(hd_binary op) {
     return op >= HD_EQ && op <= HD_GE;
@@ -80,8 +79,7 @@ static hd_status make_plan(hd_ctx *cx, hd_binary op, hd_dtype promoted, plan *p)
     return HD_OK;
 }
 
-/* ---- integers that have no result
- * --------------------------------------------------------------------------------- */
+/* ---- integers that have no result ------------------------------------------------------------ */
 
 static hd_status any_element(hd_ctx *cx, hd_tensor *flags, bool *any) {
     hd_tensor *r = flags ? hd_reduce(cx, HD_ANY, flags, HD_ALL_DIMS, false) : NULL;
@@ -113,8 +111,7 @@ static hd_status check_integer(hd_ctx *cx, hd_binary op, int64_t b) {
     return HD_OK;
 }
 
-/* ---- gradients
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- gradients ------------------------------------------------------------------------------- */
 
 /* y = max(a, b)  ->  da = g where a > b, g/2 where they are equal, 0 elsewhere; min alike */
 static hd_tensor *d_extremum(hd_ctx *cx, hd_binary op, hd_tensor *g, hd_tensor *a, hd_tensor *b) {
@@ -223,8 +220,7 @@ static hd_status tensor_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *gr
     return HD_OK;
 }
 
-/* ---- two tensors
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- two tensors ----------------------------------------------------------------------------- */
 
 static hd_tensor *compute(hd_ctx *cx, const plan *p, hd_tensor *a, hd_tensor *b) {
     if (hd_same_shape(a, b)) {
@@ -273,8 +269,7 @@ hd_tensor *hd_binary_op(hd_ctx *cx, hd_binary op, hd_tensor *a, hd_tensor *b) {
     return hd_record(cx, &tensor_classes[op], y, 2, inputs, SAVED_COUNT, saved, NULL, 0);
 }
 
-/* ---- a tensor and a number
- * ---------------------------------------------------------------------------------------------- */
+/* ---- a tensor and a number ------------------------------------------------------------------- */
 
 typedef struct scalar_params {
     hd_scalar b;
@@ -353,8 +348,7 @@ hd_tensor *hd_binary_scalar(hd_ctx *cx, hd_binary op, hd_tensor *a, hd_scalar b,
     return hd_record(cx, &scalar_classes[op], y, 1, &a, SAVED_COUNT, saved, &params, sizeof params);
 }
 
-/* ---- in place
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- in place -------------------------------------------------------------------------------- */
 
 static hd_status write_result(hd_ctx *cx, hd_binary op, const plan *p, hd_tensor *t, hd_tensor *b) {
     bool direct = p->result == (hd_dtype)t->dtype && t->dtype == b->dtype && p->compute == p->result &&

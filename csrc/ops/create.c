@@ -5,8 +5,7 @@
 #include "base/parallel.h"
 #include "ops/internal.h"
 
-/* ---- filled
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- filled ---------------------------------------------------------------------------------- */
 
 hd_tensor *hd_full(hd_ctx *cx, hd_dtype dtype, int ndim, const int64_t *shape, hd_scalar value) {
     uint64_t element;
@@ -35,8 +34,7 @@ hd_tensor *hd_eye(hd_ctx *cx, hd_dtype dtype, int64_t n, int64_t m) {
     return t;
 }
 
-/* ---- range
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- range ----------------------------------------------------------------------------------- */
 
 static hd_status count_integers(hd_ctx *cx, int64_t first, int64_t last, int64_t step, int64_t *count) {
     if (step > 0 ? first > last : first < last) {
@@ -83,8 +81,7 @@ hd_tensor *hd_range(hd_ctx *cx, hd_dtype dtype, hd_scalar first, hd_scalar last,
     return t;
 }
 
-/* ---- random
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- random ---------------------------------------------------------------------------------- */
 
 #define DRAW_GRAIN 8192
 

@@ -4,10 +4,14 @@
 #include <string.h>
 
 #include "base/parallel.h"
+#include "ops/copy.h"
 
-/* A tile of a transposed walk: input lines stay in the first cache while they are used across. */
-#define TILE_ROWS 32
+/* A tile of a transposed walk: whole cache lines of what lies across, runs long enough for vectors. */
+#define TILE_ROWS 16
 #define TILE_COLS 64
+
+/* Below this many elements everything is in the first cache, whichever way it is read. */
+#define SMALL_TILES 1024
 
 /* An inner dimension shorter than this is exchanged for a longer one: a call a run costs more than strides.
  */
@@ -19,7 +23,7 @@ void hd_walk_begin(hd_walk *w, int ndim, const int64_t *shape) {
     memcpy(w->shape, shape, (size_t)ndim * sizeof *shape);
     w->grain = 0;
     w->max_run = 0;
-    w->tile = NULL;
+    w->copies = false;
     w->arg = NULL;
 }
 
@@ -41,8 +45,7 @@ void hd_walk_add_raw(hd_walk *w, void *data, size_t size, const int64_t *stride)
     w->data[i] = data;
 }
 
-/* ---- preparing: fewer dimensions, longer runs -------------------------------------------------------------
- */
+/* ---- preparing: fewer dimensions, longer runs ------------------------------------------------ */
 
 static void swap_dims(hd_walk *w, int d, int e) {
     int64_t t = w->shape[d];
@@ -115,8 +118,7 @@ static int crossing_dim(const hd_walk *w) {
     return -1;
 }
 
-/* ---- walking in runs
- * ------------------------------------------------------------------------------------------ */
+/* ---- walking in runs ------------------------------------------------------------------------- */
 
 typedef struct cursor {
     int64_t index[HD_MAX_DIMS];
@@ -168,30 +170,62 @@ static void walk_range(void *arg, int64_t first, int64_t last, int worker) {
     }
 }
 
-/* ---- walking in tiles: the last two dimensions are rows and columns
- * ------------------------------------------- */
+/* ---- walking in tiles: the last two dimensions are rows and columns -------------------------- */
 
-static void walk_tile(const hd_walk *w, cursor *c, int64_t row, int64_t col) {
-    int r = w->ndim - 2, inner = w->ndim - 1;
-    int64_t rows = w->shape[r] - row, n = w->shape[inner] - col;
-    if (rows > TILE_ROWS) rows = TILE_ROWS;
-    if (n > TILE_COLS) n = TILE_COLS;
-    c->index[r] = c->index[inner] = 0;
-    advance(w, c, r, row);
-    advance(w, c, inner, col);
-    if (w->tile) {
-        int64_t row_step[HD_MAX_OPERANDS];
-        for (int i = 0; i < w->operands; i++) row_step[i] = w->stride[i][r];
-        w->tile(w->arg, rows, n, c->p, row_step, c->step);
-    } else {
-        for (int64_t k = 0; k < rows; k++) {
-            w->run(w->arg, n, c->p, c->step);
-            advance(w, c, r, 1);
-        }
-        advance(w, c, r, -rows);
+typedef struct tile {
+    int64_t rows, n;
+    char *p[HD_MAX_OPERANDS];
+    int64_t step[HD_MAX_OPERANDS], row_step[HD_MAX_OPERANDS]; /* elements */
+} tile;
+
+static bool lies_across(const tile *t, int i) {
+    return t->row_step[i] == 1 && magnitude(t->step[i]) > 1;
+}
+
+static void run_rows(const hd_walk *w, tile *t) {
+    for (int64_t r = 0; r < t->rows; r++) {
+        w->run(w->arg, t->n, t->p, t->step);
+        for (int i = 0; i < w->operands; i++) t->p[i] += t->row_step[i] * (int64_t)w->size[i];
     }
-    advance(w, c, inner, -col);
-    advance(w, c, r, -row);
+}
+
+/* Operands that lie across are turned in a buffer first: kernels then run on dense rows. */
+static void run_tile(const hd_walk *w, tile *t) {
+    char turned[HD_MAX_OPERANDS - 1][TILE_ROWS * TILE_COLS * sizeof(uint64_t)];
+    for (int i = 1; i < w->operands; i++) {
+        if (!lies_across(t, i)) continue;
+        hd_copy_across_of(w->size[i])(t->rows, t->n, t->p[i], t->step[i], turned[i - 1], t->n);
+        t->p[i] = turned[i - 1];
+        t->step[i] = 1;
+        t->row_step[i] = t->n;
+    }
+    run_rows(w, t);
+}
+
+static void copy_tile(const hd_walk *w, tile *t) {
+    if (lies_across(t, 1) && t->step[0] == 1)
+        hd_copy_across_of(w->size[0])(t->rows, t->n, t->p[1], t->step[1], t->p[0], t->row_step[0]);
+    else
+        run_rows(w, t);
+}
+
+static int64_t at_most(int64_t v, int64_t limit) {
+    return v < limit ? v : limit;
+}
+
+static void walk_tile(const hd_walk *w, const cursor *c, int64_t row, int64_t col) {
+    int outer = w->ndim - 2, inner = w->ndim - 1;
+    tile t = {.rows = at_most(w->shape[outer] - row, TILE_ROWS),
+              .n = at_most(w->shape[inner] - col, TILE_COLS)};
+    for (int i = 0; i < w->operands; i++) {
+        t.row_step[i] = w->stride[i][outer];
+        t.step[i] = w->stride[i][inner];
+        t.p[i] = c->p[i] + (row * t.row_step[i] + col * t.step[i]) * (int64_t)w->size[i];
+    }
+    if (w->copies)
+        copy_tile(w, &t);
+    else
+        run_tile(w, &t);
 }
 
 static int64_t tiles_down(const hd_walk *w) {
@@ -232,7 +266,7 @@ hd_status hd_walk_run(hd_ctx *cx, hd_walk *w) {
         coalesce(w);
     }
     int64_t grain = w->grain ? w->grain : HD_GRAIN_LIGHT;
-    int crossing = w->ndim > 1 ? crossing_dim(w) : -1;
+    int crossing = w->ndim > 1 && total >= SMALL_TILES ? crossing_dim(w) : -1;
     if (crossing >= 0) {
         for (int d = crossing; d < w->ndim - 2; d++) swap_dims(w, d, d + 1);
         int64_t tiles =
@@ -248,8 +282,7 @@ hd_status hd_walk_run(hd_ctx *cx, hd_walk *w) {
     return HD_OK;
 }
 
-/* ---- the usual walks
- * ----------------------------------------------------------------------------------------------- */
+/* ---- the usual walks ------------------------------------------------------------------------- */
 
 static void run_unary(const void *arg, int64_t n, char *const *p, const int64_t *s) {
     (*(const hd_unary_fn *)arg)(n, p[1], s[1], p[0], s[0]);
@@ -324,77 +357,22 @@ hd_status hd_apply_scalar(hd_ctx *cx, hd_binary_fn f, int64_t grain, hd_tensor *
     return hd_walk_run(cx, &w);
 }
 
-/* ---- copies: by element size, whatever the dtype
- * ------------------------------------------------------------------ */
+/* ---- copies ---------------------------------------------------------------------------------- */
 
-#define COPY_OF(name, type)                                                                                  \
-    static void run_copy_##name(const void *arg, int64_t n, char *const *p, const int64_t *s) {              \
-        (void)arg;                                                                                           \
-        type *y = (type *)p[0];                                                                              \
-        const type *x = (const type *)p[1];                                                                  \
-        if (s[0] == 1 && s[1] == 1) {                                                                        \
-            memcpy(y, x, (size_t)n * sizeof *y);                                                             \
-        } else if (s[0] == 1 && s[1] == 0) {                                                                 \
-            type v = *x;                                                                                     \
-            for (int64_t i = 0; i < n; i++) y[i] = v;                                                        \
-        } else {                                                                                             \
-            for (int64_t i = 0; i < n; i++) y[i * s[0]] = x[i * s[1]];                                       \
-        }                                                                                                    \
-    }                                                                                                        \
-    /* The usual tile of a transpose (y dense along a run, x dense across runs), in squares that fit         \
-     * registers. */                                                                                         \
-    static void tile_copy_##name(const void *arg, int64_t rows, int64_t n, char *const *p,                   \
-                                 const int64_t *rs, const int64_t *s) {                                      \
-        type *y = (type *)p[0];                                                                              \
-        const type *x = (const type *)p[1];                                                                  \
-        int64_t r = 0;                                                                                       \
-        if (s[0] == 1 && rs[1] == 1) {                                                                       \
-            for (; r + 8 <= rows; r += 8) {                                                                  \
-                int64_t i = 0;                                                                               \
-                for (; i + 8 <= n; i += 8) {                                                                 \
-                    type square[8][8];                                                                       \
-                    for (int a = 0; a < 8; a++)                                                              \
-                        for (int b = 0; b < 8; b++) square[b][a] = x[(i + a) * s[1] + r + b];                \
-                    for (int b = 0; b < 8; b++)                                                              \
-                        memcpy(y + (r + b) * rs[0] + i, square[b], sizeof square[b]);                        \
-                }                                                                                            \
-                for (; i < n; i++)                                                                           \
-                    for (int b = 0; b < 8; b++) y[(r + b) * rs[0] + i] = x[i * s[1] + r + b];                \
-            }                                                                                                \
-        }                                                                                                    \
-        for (; r < rows; r++) {                                                                              \
-            char *q[2] = {(char *)(y + r * rs[0]), (char *)(x + r * rs[1])};                                 \
-            run_copy_##name(arg, n, q, s);                                                                   \
-        }                                                                                                    \
-    }
-
-COPY_OF(1, uint8_t)
-COPY_OF(2, uint16_t)
-COPY_OF(4, uint32_t)
-COPY_OF(8, uint64_t)
-
-static void set_copy(hd_walk *w, size_t size) {
-    switch (size) {
-    case 1: w->run = run_copy_1, w->tile = tile_copy_1; break;
-    case 2: w->run = run_copy_2, w->tile = tile_copy_2; break;
-    case 4: w->run = run_copy_4, w->tile = tile_copy_4; break;
-    default: w->run = run_copy_8, w->tile = tile_copy_8;
-    }
+static void run_copy(const void *arg, int64_t n, char *const *p, const int64_t *s) {
+    (*(const hd_copy_run *)arg)(n, p[1], s[1], p[0], s[0]);
 }
 
 hd_status hd_apply_copy(hd_ctx *cx, hd_tensor *y, const hd_tensor *source) {
     hd_dtype from = (hd_dtype)source->dtype, to = (hd_dtype)y->dtype;
-    if (from != to) {
-        hd_unary_fn cast = cx->kernels->cast[from][to];
-        if (!cast)
-            return hd_fail(cx, HD_EARG, "dtype: expected one of bool, i64, f32, f64, got %s",
-                           hd_dtype_name(hd_dtype_computes(from) ? to : from));
-        return hd_apply_unary(cx, cast, HD_GRAIN_LIGHT, y, source);
-    }
+    if (from != to) return hd_apply_unary(cx, cx->kernels->cast[from][to], HD_GRAIN_LIGHT, y, source);
+    hd_copy_run copy = hd_copy_run_of(hd_dtype_size(to));
     hd_walk w;
     hd_walk_begin(&w, y->ndim, y->shape);
     hd_walk_add(&w, y);
     hd_walk_add(&w, source);
-    set_copy(&w, hd_dtype_size(to));
+    w.run = run_copy;
+    w.arg = &copy;
+    w.copies = true;
     return hd_walk_run(cx, &w);
 }

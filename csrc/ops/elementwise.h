@@ -20,10 +20,6 @@
 
 /* n elements from p[i] on, stride[i] elements apart. */
 typedef void (*hd_run)(const void *arg, int64_t n, char *const *p, const int64_t *stride);
-/* rows runs of n elements: operand i steps by row_stride[i] elements from run to run. */
-typedef void (*hd_tile)(const void *arg, int64_t rows, int64_t n, char *const *p, const int64_t *row_stride,
-                        const int64_t *stride);
-
 typedef struct hd_walk {
     int operands, ndim;
     int64_t shape[HD_MAX_DIMS];
@@ -33,7 +29,7 @@ typedef struct hd_walk {
     int64_t grain;   /* 0: HD_GRAIN_LIGHT */
     int64_t max_run; /* 0: no bound */
     hd_run run;
-    hd_tile tile; /* NULL: run, row by row */
+    bool copies; /* run moves elements of one size from operand 1 to operand 0, and does nothing else */
     const void *arg;
 } hd_walk;
 

@@ -77,8 +77,7 @@ hd_tensor *hd_argmax(hd_ctx *cx, hd_tensor *x, int dim, bool keepdim, bool small
     return hd_drop_dims(y, 1, false);
 }
 
-/* ---- values and indices
- * -------------------------------------------------------------------------------------------- */
+/* ---- values and indices ---------------------------------------------------------------------- */
 
 typedef struct max_params {
     int dim;

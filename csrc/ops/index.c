@@ -22,8 +22,7 @@ hd_lines hd_lines_of(const hd_tensor *x, int dim) {
     return l;
 }
 
-/* ---- checks
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- checks ---------------------------------------------------------------------------------- */
 
 hd_status hd_check_index(hd_ctx *cx, const hd_tensor *index, int64_t size) {
     const int64_t *v = hd_data(index);
@@ -48,8 +47,7 @@ static hd_tensor *checked_index(hd_ctx *cx, hd_tensor *index, int64_t size) {
     return dense;
 }
 
-/* ---- index_select
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- index_select ---------------------------------------------------------------------------- */
 
 typedef struct select_loop {
     char *y;       /* [outer][count][inner] */
@@ -156,9 +154,7 @@ hd_tensor *hd_index_select(hd_ctx *cx, hd_tensor *x, int dim, hd_tensor *index) 
     return y;
 }
 
-/* ---- gather
- * ----------------------------------------------------------------------------------------------------------
- */
+/* ---- gather ---------------------------------------------------------------------------------- */
 
 typedef struct odometer {
     int64_t at[HD_MAX_DIMS];
@@ -246,8 +242,7 @@ hd_tensor *hd_gather(hd_ctx *cx, hd_tensor *x, int dim, hd_tensor *index) {
     return y;
 }
 
-/* ---- masked_select
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- masked_select --------------------------------------------------------------------------- */
 
 static int64_t count_true(const hd_tensor *mask) {
     const uint8_t *m = hd_data(mask);
@@ -320,9 +315,7 @@ hd_tensor *hd_masked_select(hd_ctx *cx, hd_tensor *x, hd_tensor *mask) {
     return y;
 }
 
-/* ---- one_hot
- * -------------------------------------------------------------------------------------------------------------
- */
+/* ---- one_hot --------------------------------------------------------------------------------- */
 
 hd_tensor *hd_one_hot(hd_ctx *cx, hd_tensor *index, int64_t classes) {
     if (classes < 0)

@@ -8,8 +8,7 @@
 
 #include "ops/internal.h"
 
-/* ---- memory
- * --------------------------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 static void extent(const hd_tensor *t, int64_t *first, int64_t *last) {
     *first = *last = t->offset;
@@ -35,8 +34,7 @@ bool hd_same_view(const hd_tensor *a, const hd_tensor *b) {
            memcmp(a->stride, b->stride, a->ndim * sizeof *a->stride) == 0;
 }
 
-/* ---- checks
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- checks ---------------------------------------------------------------------------------- */
 
 static int kind(hd_dtype t) {
     return t == HD_BOOL ? 0 : hd_dtype_is_float(t) ? 2 : 1;
@@ -60,8 +58,7 @@ hd_status hd_check_broadcasts_to(hd_ctx *cx, const char *argument, const hd_tens
                    hd_tensor_shape_text(other, from), hd_tensor_shape_text(t, to));
 }
 
-/* ---- recorded writes
- * ------------------------------------------------------------------------------------------------ */
+/* ---- recorded writes ------------------------------------------------------------------------- */
 
 hd_tensor *hd_former(hd_ctx *cx, hd_tensor *t) {
     hd_tensor *former = hd_tensor_like(cx, t);
@@ -96,9 +93,7 @@ hd_status hd_become(hd_ctx *cx, hd_tensor *t, hd_tensor *y) {
     return status;
 }
 
-/* ---- fill
- * ------------------------------------------------------------------------------------------------------------
- */
+/* ---- fill ------------------------------------------------------------------------------------ */
 
 static hd_status fill_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grads, hd_tensor **grad_inputs) {
     if (!grads[0]) return HD_OK; /* nothing of the former content is left */
@@ -134,9 +129,7 @@ hd_status hd_fill_(hd_ctx *cx, hd_tensor *t, hd_scalar value) {
     return status;
 }
 
-/* ---- copy
- * ------------------------------------------------------------------------------------------------------------
- */
+/* ---- copy ------------------------------------------------------------------------------------ */
 
 static hd_status copy_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grads, hd_tensor **grad_inputs) {
     /* t = source  ->  dsource = g; nothing of t's former content (input 0) is left */

@@ -6,16 +6,14 @@
 #include "ops/graph.h"
 #include "ops/ops.h"
 
-/* ---- dtypes and scalars (scalar.c) ------------------------------------------------------------------------
- */
+/* ---- dtypes and scalars (scalar.c) ----------------------------------------------------------- */
 hd_status hd_check_computes(hd_ctx *cx, const hd_tensor *t);
 /* The dtype of (tensor op Lua number): the number's kind counts only where it is above the tensor's. */
 hd_dtype hd_scalar_promote(hd_dtype tensor, hd_scalar s);
 /* The number as an element; HD_EARG when the dtype cannot hold it. `out` has room for 8 bytes. */
 hd_status hd_scalar_store(hd_ctx *cx, const char *argument, hd_scalar s, hd_dtype dtype, void *out);
 
-/* ---- gradients
- * -------------------------------------------------------------------------------------------------- */
+/* ---- gradients ------------------------------------------------------------------------------- */
 /* t (borrowed) summed over what broadcasting had added to `shape`; t itself, retained, when nothing was.
  * reduce.c */
 hd_tensor *hd_sum_to_shape(hd_ctx *cx, hd_tensor *t, int ndim, const int64_t *shape);
@@ -33,7 +31,7 @@ hd_tensor *hd_zero_for_input(hd_ctx *cx, const hd_node *node, int i);
 hd_tensor *hd_grad_to_input(hd_ctx *cx, const hd_node *node, int i, hd_tensor *g);
 
 /* ---- chains: each consumes its first tensor and passes a NULL on, so that backward formulas read in one go
- * --------- */
+ */
 hd_tensor *hd_chain_unary(hd_ctx *cx, hd_unary op, hd_tensor *x);
 hd_tensor *hd_chain_binary(hd_ctx *cx, hd_binary op, hd_tensor *a, hd_tensor *b);
 hd_tensor *hd_chain_scalar(hd_ctx *cx, hd_binary op, hd_tensor *a, double b);
@@ -43,8 +41,7 @@ static inline hd_status hd_made(const hd_ctx *cx, const hd_tensor *t) {
     return t ? HD_OK : cx->error.status;
 }
 
-/* ---- memory
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- memory ---------------------------------------------------------------------------------- */
 /* Could a write into a be seen through b? (inplace.c) */
 bool hd_shares_memory(const hd_tensor *a, const hd_tensor *b);
 /* The same storage, offset, shape and strides. */
@@ -70,8 +67,7 @@ hd_status hd_check_holds(hd_ctx *cx, hd_dtype held, hd_dtype result);
 hd_status hd_check_broadcasts_to(hd_ctx *cx, const char *argument, const hd_tensor *other,
                                  const hd_tensor *t);
 
-/* ---- along one dimension (index.c)
- * -------------------------------------------------------------------------------- */
+/* ---- along one dimension (index.c) ----------------------------------------------------------- */
 /* x seen as [outer][size][inner] around a dimension. */
 typedef struct hd_lines {
     int64_t outer, size, inner;
@@ -82,8 +78,7 @@ hd_status hd_check_index(hd_ctx *cx, const hd_tensor *index, int64_t size);
 /* y[.., index[p] - 1, ..] += g[p] for every position p of index, in order. y and g f32 or f64. */
 hd_status hd_scatter_add(hd_ctx *cx, hd_tensor *y, int dim, hd_tensor *index, hd_tensor *g);
 
-/* ---- many tensors at once (optim.c)
- * --------------------------------------------------------------------------------- */
+/* ---- many tensors at once (optim.c) ---------------------------------------------------------- */
 hd_status hd_sum_of_squares(hd_ctx *cx, int64_t count, hd_tensor *const *tensors, double *sum);
 
 #endif

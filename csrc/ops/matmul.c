@@ -12,8 +12,7 @@
 #include "kernels/gemm.h"
 #include "ops/internal.h"
 
-/* ---- batches of products
- * ------------------------------------------------------------------------------------------ */
+/* ---- batches of products --------------------------------------------------------------------- */
 
 typedef struct side {
     const hd_tensor *t;
@@ -125,8 +124,7 @@ static hd_status run_products(hd_ctx *cx, const product *p) {
     }
 }
 
-/* ---- from tensors
- * --------------------------------------------------------------------------------------------------- */
+/* ---- from tensors ---------------------------------------------------------------------------- */
 
 /* t's last two dimensions as a matrix, transposed if asked; its batch broadcast to `shape`. */
 static side side_of(const hd_tensor *t, bool transposed, int ndim, const int64_t *shape) {
@@ -245,8 +243,7 @@ static hd_status check_operands(hd_ctx *cx, const hd_tensor *a, const hd_tensor 
                    hd_tensor_shape_text(b, y), (long long)inner_a, (long long)inner_b);
 }
 
-/* ---- gradients
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- gradients ------------------------------------------------------------------------------- */
 
 /* g of y, with the dimensions that the vectors did not have: a header on the stack. */
 static hd_tensor as_product(const hd_tensor *g, bool a_is_vector, bool b_is_vector) {
@@ -314,9 +311,7 @@ static hd_status matmul_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *gr
 }
 static const hd_node_class matmul_class = {"matmul", matmul_backward, NULL};
 
-/* ---- forward
- * ----------------------------------------------------------------------------------------------------------
- */
+/* ---- forward --------------------------------------------------------------------------------- */
 
 /* The last two of y's dimensions are [m, n]; those that came from vectors go away. */
 static void drop_vector_dims(hd_tensor *y, bool a_is_vector, bool b_is_vector) {

@@ -11,8 +11,7 @@
 
 #define CHUNK 16384
 
-/* ---- chunks of many tensors
- * -------------------------------------------------------------------------------------- */
+/* ---- chunks of many tensors ------------------------------------------------------------------ */
 
 /* first[i]: the number of chunks in tensors before i; first[count]: in all. */
 static int64_t *count_chunks(hd_ctx *cx, int64_t count, hd_tensor *const *tensors, size_t step) {
@@ -72,9 +71,7 @@ static hd_tensor **dense_all(hd_ctx *cx, int64_t count, hd_tensor *const *tensor
     return dense;
 }
 
-/* ---- norm
- * ------------------------------------------------------------------------------------------------------------
- */
+/* ---- norm ------------------------------------------------------------------------------------ */
 
 typedef struct norm_loop {
     const hd_kernels *kernels;
@@ -120,9 +117,7 @@ hd_status hd_total_norm(hd_ctx *cx, int64_t count, hd_tensor *const *tensors, do
     return HD_OK;
 }
 
-/* ---- scale
- * -----------------------------------------------------------------------------------------------------------
- */
+/* ---- scale ----------------------------------------------------------------------------------- */
 
 hd_status hd_scale_all(hd_ctx *cx, int64_t count, hd_tensor *const *tensors, double factor) {
     for (int64_t i = 0; i < count; i++)
@@ -143,8 +138,7 @@ hd_status hd_scale_all(hd_ctx *cx, int64_t count, hd_tensor *const *tensors, dou
     return status;
 }
 
-/* ---- AdamW (Loshchilov & Hutter 2019)
- * ---------------------------------------------------------------------------------- */
+/* ---- AdamW (Loshchilov & Hutter 2019) -------------------------------------------------------- */
 
 typedef struct adamw_loop {
     const hd_kernels *kernels;

@@ -14,8 +14,7 @@
 #include "base/parallel.h"
 #include "ops/internal.h"
 
-/* ---- gradients that broadcasting had spread
- * --------------------------------------------------------------------- */
+/* ---- gradients that broadcasting had spread -------------------------------------------------- */
 
 hd_tensor *hd_sum_to_shape(hd_ctx *cx, hd_tensor *t, int ndim, const int64_t *shape) {
     int lead = t->ndim - ndim;
@@ -58,8 +57,7 @@ hd_tensor *hd_grad_to_input(hd_ctx *cx, const hd_node *node, int i, hd_tensor *g
     return y;
 }
 
-/* ---- sum, prod, max, min, any, all
- * -------------------------------------------------------------------------------- */
+/* ---- sum, prod, max, min, any, all ----------------------------------------------------------- */
 
 static hd_status sum_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grads, hd_tensor **grad_inputs) {
     /* y = sum x  ->  dx = g, repeated */
@@ -169,9 +167,7 @@ hd_tensor *hd_reduce(hd_ctx *cx, hd_reduction op, hd_tensor *x, uint32_t dims, b
     return hd_record(cx, &classes[op], y, 1, &x, 2, saved, &params, sizeof params);
 }
 
-/* ---- mean
- * ------------------------------------------------------------------------------------------------------------
- */
+/* ---- mean ------------------------------------------------------------------------------------ */
 
 static hd_status mean_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grads, hd_tensor **grad_inputs) {
     /* y = sum x / n  ->  dx = g / n, repeated */
@@ -210,9 +206,7 @@ hd_tensor *hd_mean(hd_ctx *cx, hd_tensor *x, uint32_t dims, bool keepdim) {
     return hd_record(cx, &mean_class, y, 1, &x, 0, NULL, &params, sizeof params);
 }
 
-/* ---- var
- * ---------------------------------------------------------------------------------------------------------------
- */
+/* ---- var ------------------------------------------------------------------------------------- */
 
 typedef struct var_params {
     hd_reduce_params reduce;
@@ -262,9 +256,7 @@ hd_tensor *hd_var(hd_ctx *cx, hd_tensor *x, uint32_t dims, bool keepdim, int cor
     return y;
 }
 
-/* ---- logsumexp
- * ------------------------------------------------------------------------------------------------------------
- */
+/* ---- logsumexp ------------------------------------------------------------------------------- */
 
 static hd_status logsumexp_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grads,
                                     hd_tensor **grad_inputs) {
@@ -333,9 +325,7 @@ hd_tensor *hd_logsumexp(hd_ctx *cx, hd_tensor *x, uint32_t dims, bool keepdim) {
     return hd_record(cx, &logsumexp_class, y, 1, &x, 2, saved, &params, sizeof params);
 }
 
-/* ---- norm
- * ------------------------------------------------------------------------------------------------------------------
- */
+/* ---- norm ------------------------------------------------------------------------------------ */
 
 static double item(const hd_tensor *t) {
     return t->dtype == HD_F32 ? (double)*(const float *)hd_data(t) : *(const double *)hd_data(t);

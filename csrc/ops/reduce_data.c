@@ -11,9 +11,11 @@
 #include "ops/elementwise.h"
 #include "ops/reduce.h"
 
-#define ROW_BLOCK 16384  /* elements of a row in one task */
-#define COLUMN_BLOCK 512 /* columns in one task */
-#define TASK 32768       /* elements a task at least */
+#define ROW_BLOCK 16384    /* elements of a row in one task */
+#define ROW_TASK 32768     /* elements of short rows in one task */
+#define COLUMN_BLOCK 2048  /* columns in one task */
+#define COLUMN_TASK 131072 /* elements of columns in one task */
+#define SHORT_ROW 8        /* rows up to this length are reduced side by side */
 
 hd_dtype hd_reduced_dtype(hd_reduction op, hd_dtype t) {
     if (op == HD_ANY || op == HD_ALL) return HD_BOOL;
@@ -39,8 +41,7 @@ static void neutral(hd_reduction op, hd_dtype out, int64_t n, char *y) {
     }
 }
 
-/* ---- rows
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 typedef struct row_loop {
     hd_reduce_row_fn f;
@@ -48,11 +49,32 @@ typedef struct row_loop {
     char *y;
     size_t x_size, y_size;
     int64_t length, block, blocks; /* of a row */
+    hd_binary_fn pair;             /* the same operation on two elements; NULL: there is none of the dtype */
 } row_loop;
+
+static hd_binary_fn pair_of(const hd_ctx *cx, hd_reduction op, hd_dtype t) {
+    static const hd_binary pairs[] = {
+        [HD_SUM] = HD_ADD, [HD_PROD] = HD_MUL, [HD_MAX] = HD_MAXIMUM, [HD_MIN] = HD_MINIMUM};
+    bool keeps_dtype = op <= HD_MIN && hd_reduced_dtype(op, t) == t;
+    return keeps_dtype ? cx->kernels->binary[pairs[op]][t] : NULL;
+}
+
+/* Rows of a few elements: element by element for many rows at once. */
+static void reduce_short_rows(const row_loop *l, int64_t first, int64_t last) {
+    const char *x = l->x + (size_t)(first * l->length) * l->x_size;
+    char *y = l->y + (size_t)first * l->y_size;
+    l->pair(last - first, x, l->length, x + l->x_size, l->length, y, 1);
+    for (int64_t k = 2; k < l->length; k++)
+        l->pair(last - first, y, 1, x + (size_t)k * l->x_size, l->length, y, 1);
+}
 
 static void reduce_row_blocks(void *arg, int64_t first, int64_t last, int worker) {
     (void)worker;
     const row_loop *l = arg;
+    if (l->pair && l->length > 1 && l->length <= SHORT_ROW) {
+        reduce_short_rows(l, first, last);
+        return;
+    }
     for (int64_t i = first; i < last; i++) {
         int64_t start = i % l->blocks * l->block;
         int64_t n = l->length - start < l->block ? l->length - start : l->block;
@@ -65,10 +87,17 @@ static void reduce_row_blocks(void *arg, int64_t first, int64_t last, int worker
 static hd_status reduce_rows(hd_ctx *cx, hd_reduction op, hd_dtype t, const char *x, int64_t rows,
                              int64_t length, char *y) {
     hd_dtype out = hd_reduced_dtype(op, t);
-    row_loop l = {
-        cx->kernels->reduce_row[op][t], x, y, hd_dtype_size(t), hd_dtype_size(out), length, ROW_BLOCK, 1};
+    row_loop l = {cx->kernels->reduce_row[op][t],
+                  x,
+                  y,
+                  hd_dtype_size(t),
+                  hd_dtype_size(out),
+                  length,
+                  ROW_BLOCK,
+                  1,
+                  pair_of(cx, op, t)};
     l.blocks = (length + ROW_BLOCK - 1) / ROW_BLOCK;
-    int64_t grain = TASK / (length < ROW_BLOCK ? length : ROW_BLOCK) + 1;
+    int64_t grain = ROW_TASK / (length < ROW_BLOCK ? length : ROW_BLOCK) + 1;
     char *parts = NULL;
     if (l.blocks > 1) {
         l.y = parts = hd_alloc(cx, (size_t)(rows * l.blocks) * l.y_size);
@@ -86,8 +115,7 @@ static hd_status reduce_rows(hd_ctx *cx, hd_reduction op, hd_dtype t, const char
     return status;
 }
 
-/* ---- columns
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- columns --------------------------------------------------------------------------------- */
 
 typedef struct column_loop {
     hd_reduction op;
@@ -138,7 +166,7 @@ static hd_status reduce_columns(hd_ctx *cx, hd_reduction op, hd_dtype t, const c
                      .length = length,
                      .columns = columns};
     if (op == HD_SUM && hd_dtype_is_float(t)) l.sums = cx->kernels->column_sums[t];
-    l.row_block = TASK / (columns < COLUMN_BLOCK ? columns : COLUMN_BLOCK);
+    l.row_block = COLUMN_TASK / (columns < COLUMN_BLOCK ? columns : COLUMN_BLOCK);
     l.row_blocks = (length + l.row_block - 1) / l.row_block;
     l.column_blocks = (columns + COLUMN_BLOCK - 1) / COLUMN_BLOCK;
     int64_t tasks = outer * l.row_blocks * l.column_blocks;
@@ -148,7 +176,7 @@ static hd_status reduce_columns(hd_ctx *cx, hd_reduction op, hd_dtype t, const c
         if (!parts) return cx->error.status;
     }
     hd_status status = HD_OK;
-    if (outer * length * columns > TASK)
+    if (outer * length * columns > COLUMN_TASK)
         status = hd_parallel(cx, tasks, reduce_column_block, &l);
     else
         for (int64_t i = 0; i < tasks; i++) reduce_column_block(&l, i, 0);
@@ -159,8 +187,7 @@ static hd_status reduce_columns(hd_ctx *cx, hd_reduction op, hd_dtype t, const c
     return status;
 }
 
-/* ---- groups
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- groups ---------------------------------------------------------------------------------- */
 
 typedef struct groups {
     int count;
@@ -225,35 +252,83 @@ static hd_status reduce_groups(hd_ctx *cx, hd_reduction op, hd_dtype t, groups *
     return status;
 }
 
-hd_tensor *hd_reduce_data(hd_ctx *cx, hd_reduction op, hd_tensor *x, uint32_t dims) {
-    int64_t shape[HD_MAX_DIMS];
-    hd_dtype t = (hd_dtype)x->dtype, out = hd_reduced_dtype(op, t);
-    for (int d = 0; d < x->ndim; d++) shape[d] = dims >> d & 1 ? 1 : x->shape[d];
-    hd_tensor *y = hd_tensor_new(cx, out, x->ndim, shape);
-    if (!y || hd_numel(y) == 0) return y;
+/* y = op of x, where y has the shape and is contiguous. */
+static hd_status reduce_dense(hd_ctx *cx, hd_reduction op, hd_tensor *x, uint32_t dims, hd_tensor *y) {
+    hd_dtype t = (hd_dtype)x->dtype, out = (hd_dtype)y->dtype;
     groups g = groups_of(x, dims);
-    hd_status status = HD_OK;
     if (hd_numel(x) == 0) {
         neutral(op, out, hd_numel(y), hd_data(y));
-    } else if (innermost_reduced(&g) < 0 && out == t && op != HD_ANY && op != HD_ALL) {
-        status = hd_apply_copy(cx, y, x);
-    } else {
-        hd_tensor *dense = hd_is_contiguous(x) ? hd_retain(x) : hd_tensor_like(cx, x);
-        status = dense ? dense == x ? HD_OK : hd_apply_copy(cx, dense, x) : cx->error.status;
-        if (innermost_reduced(&g) < 0) { /* nothing is summed, but the dtype changes: rows of one element */
-            g.reduced[g.count] = true;
-            g.size[g.count++] = 1;
-        }
-        if (!status) status = reduce_groups(cx, op, t, &g, hd_data(dense), hd_data(y));
-        hd_release(dense);
+        return HD_OK;
     }
+    if (innermost_reduced(&g) < 0) {
+        if (out == t && op != HD_ANY && op != HD_ALL) return hd_apply_copy(cx, y, x);
+        g.reduced[g.count] = true; /* nothing is added, but the dtype changes: rows of one element */
+        g.size[g.count++] = 1;
+    }
+    if (hd_is_contiguous(x)) return reduce_groups(cx, op, t, &g, hd_data(x), hd_data(y));
+    hd_tensor *dense = hd_tensor_like(cx, x);
+    hd_status status = dense ? hd_apply_copy(cx, dense, x) : cx->error.status;
+    if (!status) status = reduce_groups(cx, op, t, &g, hd_data(dense), hd_data(y));
+    hd_release(dense);
+    return status;
+}
+
+/* A header on the stack: t with its dimensions in the given order. */
+static hd_tensor in_order(const hd_tensor *t, const int order[HD_MAX_DIMS]) {
+    hd_tensor turned = *t;
+    for (int i = 0; i < t->ndim; i++) {
+        turned.shape[i] = t->shape[order[i]];
+        turned.stride[i] = t->stride[order[i]];
+    }
+    return turned;
+}
+
+/* Dimensions by falling stride; true when that is another order than the given one. */
+static bool memory_order(const hd_tensor *x, int order[HD_MAX_DIMS]) {
+    bool differs = false;
+    for (int d = 0; d < x->ndim; d++) order[d] = d;
+    for (int d = 1; d < x->ndim; d++) {
+        for (int e = d; e > 0 && x->stride[order[e - 1]] < x->stride[order[e]]; e--) {
+            int t = order[e];
+            order[e] = order[e - 1], order[e - 1] = t;
+            differs = true;
+        }
+    }
+    return differs;
+}
+
+/* A transposed tensor is reduced as it lies in memory; only the result is put in order. */
+static hd_status reduce_turned(hd_ctx *cx, hd_reduction op, const hd_tensor *x, uint32_t dims, hd_tensor *y,
+                               const int order[HD_MAX_DIMS]) {
+    uint32_t turned_dims = 0;
+    int back[HD_MAX_DIMS];
+    for (int i = 0; i < x->ndim; i++) {
+        turned_dims |= (dims >> order[i] & 1) << i;
+        back[order[i]] = i;
+    }
+    hd_tensor turned = in_order(x, order);
+    hd_tensor *z = hd_reduce_data(cx, op, &turned, turned_dims);
+    if (!z) return cx->error.status;
+    hd_tensor ordered = in_order(z, back);
+    hd_status status = hd_apply_copy(cx, y, &ordered);
+    hd_release(z);
+    return status;
+}
+
+hd_tensor *hd_reduce_data(hd_ctx *cx, hd_reduction op, hd_tensor *x, uint32_t dims) {
+    int64_t shape[HD_MAX_DIMS];
+    int order[HD_MAX_DIMS];
+    for (int d = 0; d < x->ndim; d++) shape[d] = dims >> d & 1 ? 1 : x->shape[d];
+    hd_tensor *y = hd_tensor_new(cx, hd_reduced_dtype(op, (hd_dtype)x->dtype), x->ndim, shape);
+    if (!y || hd_numel(y) == 0) return y;
+    bool turns = !hd_is_contiguous(x) && memory_order(x, order);
+    hd_status status = turns ? reduce_turned(cx, op, x, dims, y, order) : reduce_dense(cx, op, x, dims, y);
     if (!status) return y;
     hd_release(y);
     return NULL;
 }
 
-/* ---- shapes
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- shapes ---------------------------------------------------------------------------------- */
 
 int64_t hd_reduced_count(const hd_tensor *x, uint32_t dims) {
     int64_t n = 1;

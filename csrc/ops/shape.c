@@ -17,8 +17,7 @@ static hd_tensor *record_view(hd_ctx *cx, const hd_node_class *class, hd_tensor 
     return x->requires_grad ? hd_record(cx, class, y, 1, &x, 0, NULL, params, size) : y;
 }
 
-/* ---- the same elements in the same order
- * ------------------------------------------------------------------------- */
+/* ---- the same elements in the same order ----------------------------------------------------- */
 
 static hd_status reshape_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grads,
                                   hd_tensor **grad_inputs) {
@@ -64,8 +63,7 @@ hd_tensor *hd_squeeze(hd_ctx *cx, hd_tensor *x, int dim) {
     return record_view(cx, &squeeze_class, y, x, NULL, 0);
 }
 
-/* ---- the same elements in another order
- * ----------------------------------------------------------------------------- */
+/* ---- the same elements in another order ------------------------------------------------------ */
 
 typedef struct order {
     int64_t dims[HD_MAX_DIMS];
@@ -104,8 +102,7 @@ hd_tensor *hd_transpose(hd_ctx *cx, hd_tensor *x, int d1, int d2) {
     return record_view(cx, &transpose_class, hd_view_transpose(cx, x, a, b), x, &o, sizeof o);
 }
 
-/* ---- some of the elements
- * -------------------------------------------------------------------------------------------- */
+/* ---- some of the elements -------------------------------------------------------------------- */
 
 typedef struct part {
     int dim;
@@ -143,8 +140,7 @@ hd_tensor *hd_select(hd_ctx *cx, hd_tensor *x, int dim, int64_t index) {
     return record_view(cx, &select_class, hd_view_select(cx, x, p.dim, index), x, &p, sizeof p);
 }
 
-/* ---- elements repeated
- * ------------------------------------------------------------------------------------------------- */
+/* ---- elements repeated ----------------------------------------------------------------------- */
 
 static hd_status expand_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grads,
                                  hd_tensor **grad_inputs) {
@@ -159,9 +155,7 @@ hd_tensor *hd_expand(hd_ctx *cx, hd_tensor *x, int ndim, const int64_t *shape) {
     return record_view(cx, &expand_class, hd_view_expand(cx, x, ndim, shape), x, NULL, 0);
 }
 
-/* ---- copies
- * -------------------------------------------------------------------------------------------------------------
- */
+/* ---- copies ---------------------------------------------------------------------------------- */
 
 static hd_status clone_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grads, hd_tensor **grad_inputs) {
     /* y = x  ->  dx = g */

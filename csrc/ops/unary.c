@@ -150,8 +150,7 @@ hd_status hd_unary_(hd_ctx *cx, hd_unary op, hd_tensor *t) {
     return status;
 }
 
-/* ---- decimals: flat, so without a gradient of its own
- * ------------------------------------------------------------ */
+/* ---- decimals: flat, so without a gradient of its own ---------------------------------------- */
 
 static hd_status round_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grads, hd_tensor **grad_inputs) {
     if (grads[0]) grad_inputs[0] = hd_zero_for_input(cx, node, 0); /* y = round(x)  ->  dx = 0 */

@@ -33,8 +33,7 @@ static hd_status apply_where(hd_ctx *cx, hd_tensor *y, const hd_tensor *c, const
     return hd_walk_run(cx, &w);
 }
 
-/* ---- where
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- where ----------------------------------------------------------------------------------- */
 
 static hd_status where_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grads, hd_tensor **grad_inputs) {
     hd_tensor *g = grads[0];
@@ -88,8 +87,7 @@ hd_tensor *hd_where(hd_ctx *cx, hd_tensor *condition, hd_tensor *a, hd_tensor *b
     return y;
 }
 
-/* ---- masked_fill
- * ------------------------------------------------------------------------------------------------ */
+/* ---- masked_fill ----------------------------------------------------------------------------- */
 
 static hd_status masked_fill_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grads,
                                       hd_tensor **grad_inputs) {
@@ -148,8 +146,7 @@ hd_status hd_masked_fill_(hd_ctx *cx, hd_tensor *t, hd_tensor *mask, hd_scalar v
     return status;
 }
 
-/* ---- clamp
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- clamp ----------------------------------------------------------------------------------- */
 
 typedef struct clamp {
     hd_binary_fn maximum, minimum, ge, le, and;
@@ -240,9 +237,7 @@ hd_tensor *hd_clamp(hd_ctx *cx, hd_tensor *x, const hd_scalar *low, const hd_sca
     return hd_record(cx, &clamp_class, y, 1, &x, 1, &x, &c, sizeof c);
 }
 
-/* ---- triangles
- * ---------------------------------------------------------------------------------------------------------
- */
+/* ---- triangles ------------------------------------------------------------------------------- */
 
 typedef struct triangle {
     int64_t diagonal;

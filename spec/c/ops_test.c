@@ -6,8 +6,7 @@
 
 #include "differentiate.h"
 
-/* ---- every operation with failing allocations
- * ----------------------------------------------------------------- */
+/* ---- every operation with failing allocations ------------------------------------------------ */
 
 /* One forward and backward; false when an allocation failed. */
 static bool attempt(hd_function f, int count, hd_tensor *const *inputs, const void *arg, hd_tensor *ones) {
@@ -69,8 +68,7 @@ static void check_shapes(const char *name, hd_function f, const void *arg, doubl
     hd_release(scalar);
 }
 
-/* ---- unary
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- unary ----------------------------------------------------------------------------------- */
 
 static hd_tensor *unary(hd_tensor *const *in, const void *arg) {
     return hd_unary_op(cx, *(const hd_unary *)arg, in[0]);
@@ -128,8 +126,7 @@ static void test_unary_corners(void) {
     hd_release(n);
 }
 
-/* ---- binary
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- binary ---------------------------------------------------------------------------------- */
 
 static hd_tensor *binary(hd_tensor *const *in, const void *arg) {
     return hd_binary_op(cx, *(const hd_binary *)arg, in[0], in[1]);
@@ -272,8 +269,7 @@ static void test_binary_corners(void) {
     hd_release(b);
 }
 
-/* ---- choosing
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- choosing -------------------------------------------------------------------------------- */
 
 static hd_tensor *bools(int ndim, const int64_t *shape, unsigned bits) {
     hd_tensor *t = hd_tensor_new(cx, HD_BOOL, ndim, shape);
@@ -365,8 +361,7 @@ static void test_choosing(void) {
     hd_release(x);
 }
 
-/* ---- shapes
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- shapes ---------------------------------------------------------------------------------- */
 
 static hd_tensor *reshape(hd_tensor *const *in, const void *arg) {
     (void)arg;
@@ -454,8 +449,7 @@ static void test_shapes(void) {
     hd_release(dense);
 }
 
-/* ---- indices
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- indices --------------------------------------------------------------------------------- */
 
 static hd_tensor *index_select(hd_tensor *const *in, const void *arg) {
     return hd_index_select(cx, in[0], *(const int *)arg, in[1]);
@@ -583,8 +577,7 @@ static void test_assignment(void) {
     hd_release(leaf);
 }
 
-/* ---- reductions
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- reductions ------------------------------------------------------------------------------ */
 
 typedef struct over {
     hd_reduction op;
@@ -747,9 +740,7 @@ static void test_long_sums(void) {
     }
 }
 
-/* ---- products
- * ------------------------------------------------------------------------------------------------------------
- */
+/* ---- products -------------------------------------------------------------------------------- */
 
 static hd_tensor *matmul(hd_tensor *const *in, const void *arg) {
     (void)arg;
@@ -811,8 +802,7 @@ static void test_matmul(void) {
     hd_release(b);
 }
 
-/* ---- creation and the optimiser
- * -------------------------------------------------------------------------------------------- */
+/* ---- creation and the optimiser -------------------------------------------------------------- */
 
 static void test_creation(void) {
     hd_tensor *t = hd_range(cx, HD_F64, hd_scalar_i(0), hd_scalar_f(0.3), hd_scalar_f(0.1));
@@ -855,6 +845,7 @@ static void test_threads(void) {
         results[n][2] = x;
         double norm;
         CHECK(!hd_total_norm(cx, 1, &x, &norm) && norm > 300 && norm < 400);
+        free_context(cx); /* what it made lives on */
     }
     for (int i = 0; i < 3; i++) {
         size_t bytes = (size_t)hd_numel(results[0][i]) * 4;
