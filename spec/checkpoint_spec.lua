@@ -135,6 +135,24 @@ describe("checkpoint", function()
         assert.is_nil((heed.checkpoint.load(path, { model = nn.Linear(2, 2) })))
     end)
 
+    it("states that are none: nil and a message, for every kind of part", function()
+        local run = training(1)
+        steps(run, 1)
+        for _, state in ipairs { "5", "[]", "{}", '"x"', '{"groups":[],"steps":1}', '{"text":"heed bpe 1"}' } do
+            for name, part in pairs { model = run.model, opt = run.opt, batches = run.batches, rng = run.rng,
+                generator = run.generator, vocabulary = heed.text.bpe.new(), characters = heed.text.chars "ab" } do
+                heed.safetensors.save(path, { w = heed.ones(1) },
+                    { metadata = { ["heed.checkpoint"] = "1", ["heed.part." .. name] = state } })
+                local ok, message = heed.checkpoint.load(path, { [name] = part })
+                assert.is_nil(ok, name .. " took " .. state)
+                assert.are.equal("string", type(message))
+            end
+        end
+        local saved = run.opt:state_dict()
+        saved.lr = "0.1"
+        assert.is_nil((run.opt:check_state_dict(saved)))
+    end)
+
     it("cannot be written: nil and a message", function()
         local ok, message = heed.checkpoint.save("/nonexistent/file", { a = {} })
         assert.is_nil(ok)

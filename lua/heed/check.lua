@@ -25,9 +25,11 @@ end
 ---@return boolean
 function check.is_tensor(_) return false end
 
----An integer of at least `least` (default 1): sizes, counts, indices.
+---An integer of at least `least` (default 1): sizes, counts, indices. A float that is one will do.
+---@return integer
 function check.integer(where, name, value, least)
     least = least or 1
+    if mathtype(value) == "float" then value = math.tointeger(value) or value end
     if mathtype(value) ~= "integer" or value < least then
         raise("%s: %s: expected an integer of at least %d, got %s", where, name, least, check.describe(value))
     end

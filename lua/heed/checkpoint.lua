@@ -57,7 +57,7 @@ local function fits(part, state)
     end
     if type(part) == "table" then
         if type(state) ~= "table" then return nil, "not the state of a table" end
-    elseif not check.is_tensor(state) or state.dtype ~= "i64" then
+    elseif not check.is_tensor(state) or state.dtype ~= "i64" or tostring(state.shape) ~= "[2]" then
         return nil, "not the state of a stream of random numbers"
     end
     return true

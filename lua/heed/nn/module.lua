@@ -379,6 +379,7 @@ end
 ---@return true|nil
 ---@return string? message
 function Module:check_state_dict(state, options)
+    if type(state) ~= "table" then return nil, "not the state of a module" end
     local message = differences(self, state, options)
     if message then return nil, message end
     return true

@@ -109,11 +109,23 @@ function AdamW:state_dict()
     return state
 end
 
+local function is_number(value) return type(value) == "number" and value == value end
+
+-- Of a state, which may come from anywhere; nil stands for the optimiser's own.
+local function settings_are_sound(state)
+    for _, name in ipairs { "lr", "eps", "weight_decay" } do
+        if state[name] ~= nil and not is_number(state[name]) then return false end
+    end
+    local betas = state.betas
+    return betas == nil or (type(betas) == "table" and is_number(betas[1]) and is_number(betas[2]))
+end
+
 local function misfit(group, saved, i)
     if type(saved) ~= "table" or saved.count ~= #group.params then
         return ("group %d has %d parameters here, and %s in the state"):format(i, #group.params,
             type(saved) == "table" and check.describe(saved.count) or "none")
     end
+    if not settings_are_sound(saved) then return ("the settings of group %d are none"):format(i) end
     if saved.m == nil and saved.v == nil then return end
     for _, moments in ipairs { saved.m or false, saved.v or false } do
         if type(moments) ~= "table" then return ("group %d lacks its moments"):format(i) end
@@ -133,6 +145,9 @@ end
 function AdamW:check_state_dict(state)
     if type(state) ~= "table" or math.type(state.steps) ~= "integer" or type(state.groups) ~= "table" then
         return nil, "not the state of an optimiser"
+    end
+    if not settings_are_sound(state) or not (state.lr and state.eps and state.weight_decay and state.betas) then
+        return nil, "the optimiser's settings are none"
     end
     if #state.groups ~= #self.groups then
         return nil, ("the state has %d groups of parameters, here are %d"):format(#state.groups, #self.groups)
