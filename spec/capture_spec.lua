@@ -42,6 +42,7 @@ describe("capture", function()
             kept = c
             error "stop"
         end)
+        assert.is_false(require("heed.capture").is_open())
         model(src, tgt)
         assert.is_nil(next(kept))
         run()

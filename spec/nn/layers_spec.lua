@@ -288,6 +288,25 @@ describe("encoder and decoder layers", function()
         end
     end)
 
+    it("follow parts whose settings were changed one by one", function()
+        heed.manual_seed(17)
+        local memory, x = normal(2, 3, 8), normal(2, 4, 8)
+        local encoder = randomised(nn.TransformerEncoderLayer(8, 2, 12, { dropout = 0 })):to "f64"
+        local decoder = randomised(nn.TransformerDecoderLayer(8, 2, 12, { dropout = 0 })):to "f64"
+        local function call(layer) return layer == encoder and layer(x) or layer(x, memory) end
+        for _, layer in ipairs { encoder, decoder } do
+            local before = call(layer)
+            layer.norm2.eps = 0.5
+            local after = call(layer)
+            assert.is_false(heed.allclose(before, after))
+            layer.norm2.eps = 1e-5
+            layer.self_attn.dropout = 0.9
+            assert.is_false(heed.allclose(before, call(layer)))
+            layer.self_attn:eval()
+            assert.is_close(call(layer), before, 1e-9)
+        end
+    end)
+
     it("take an activation that is a function", function()
         heed.manual_seed(14)
         local a = randomised(nn.TransformerEncoderLayer(8, 2, 12, { dropout = 0 }))
