@@ -2,7 +2,10 @@
  * cross entropy with label smoothing, backward, AdamW. Prints the time of each part, best and median, and
  * GFLOPS on products.
  *
- *   training_bench [threads] [small]
+ *   training_bench [threads] [large|small] [padded|packed]
+ *
+ * Lengths vary by a fifth; packed computes no padding. CPU_TIME=1 in the environment counts processor time
+ * instead.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -127,20 +130,44 @@ static void update(model *m, int64_t step) {
 }
 
 typedef struct batch {
-    hd_tensor *source, *target, *labels, *source_lengths;
+    hd_tensor *source, *target, *labels; /* [B, S], [B, L] twice; packed: [N], [M] twice */
+    hd_attention_options padded, causal, cross;
 } batch;
+
+static hd_tensor *packed(hd_tensor *x, hd_tensor *lengths) {
+    return next(hd_pack_sequences(cx, x, lengths), x);
+}
+
+static batch batch_of(const sizes *s, bool pack) {
+    hd_tensor *source_lengths = integers(s->B, 0, s->S * 4 / 5, s->S);
+    hd_tensor *target_lengths = integers(s->B, 0, s->L * 4 / 5, s->L);
+    batch b = {.source = integers(s->B, s->S, 1, s->V), .target = integers(s->B, s->L, 1, s->V)};
+    b.labels = integers(s->B, s->L, 1, s->V);
+    b.causal.causal = true;
+    if (!pack) {
+        b.padded.key_lengths = b.cross.key_lengths = source_lengths;
+        return b;
+    }
+    b.source = packed(b.source, source_lengths);
+    b.target = packed(b.target, target_lengths);
+    b.labels = packed(b.labels, target_lengths);
+    b.padded.query_starts = b.padded.key_starts = b.cross.key_starts =
+        need(hd_sequence_starts(cx, source_lengths));
+    b.causal.query_starts = b.causal.key_starts = b.cross.query_starts =
+        need(hd_sequence_starts(cx, target_lengths));
+    return b;
+}
 
 static double train(model *m, const sizes *s, const batch *b, int64_t step, double times[PARTS]) {
     double t = now();
-    hd_attention_options padded = {.key_lengths = b->source_lengths}, causal = {.causal = true};
     hd_tensor *memory = embed(m, s, b->source);
     for (int i = 0; i < s->layers; i++)
-        memory = next(hd_encoder_layer(cx, &m->encoder[i], memory, &padded, true), memory);
+        memory = next(hd_encoder_layer(cx, &m->encoder[i], memory, &b->padded, true), memory);
     memory = norm(&m->encoder_norm, memory);
     times[0] = now() - t, t = now();
     hd_tensor *x = embed(m, s, b->target);
     for (int i = 0; i < s->layers; i++)
-        x = next(hd_decoder_layer(cx, &m->decoder[i], x, memory, &causal, &padded, true), x);
+        x = next(hd_decoder_layer(cx, &m->decoder[i], x, memory, &b->causal, &b->cross, true), x);
     x = norm(&m->decoder_norm, x);
     hd_release(memory);
     times[1] = now() - t, t = now();
@@ -179,8 +206,7 @@ int main(int argc, char **argv) {
     static double times[STEPS][PARTS], column[STEPS];
     const char *names[] = {"encoder", "decoder", "logits and loss", "backward", "AdamW", "all"};
     build(&m, &s);
-    batch b = {integers(s.B, s.S, 1, s.V), integers(s.B, s.L, 1, s.V), integers(s.B, s.L, 1, s.V),
-               integers(s.B, 0, s.S * 4 / 5, s.S)};
+    batch b = batch_of(&s, argc > 3 && !strcmp(argv[3], "packed"));
     double loss = 0, best = 0;
     for (int i = 0; i < STEPS; i++) loss = train(&m, &s, &b, i + 1, times[i]);
     for (int p = 0; p <= PARTS; p++) {
