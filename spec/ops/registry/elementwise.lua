@@ -1,0 +1,300 @@
+--- Arithmetic, functions and choices, element by element.
+
+local core = require "heed.core"
+local naive = require "spec.support.naive"
+local layer = require "spec.support.naive_layers"
+local values = require "spec.support.values"
+
+local ALL, NUMBERS = { "f32", "f64", "i64", "bool" }, { "f32", "f64", "i64" }
+
+local SHAPES = { { { 3, 37 } }, { { 2, 3, 5 } }, { {} }, { { 1 } }, { { 1, 1 } }, { { 0 } }, { { 2, 0, 3 } } }
+local LARGE = { { 257, 531 } }
+
+local entries = {}
+local function add(entry) entries[#entries + 1] = entry end
+
+-- ---- one operand ---------------------------------------------------------------------------------------------------
+
+local function float_of(value)
+    if type(value) == "boolean" then return value and 1.0 or 0.0 end
+    return value + 0.0
+end
+
+-- Integers give f32.
+local function to_float(f)
+    return function(_, x)
+        return x:map(function(v) return f(float_of(v)) end, naive.is_float(x.dtype) and x.dtype or "f32")
+    end
+end
+
+-- Integers and booleans give i64.
+local function keeps_whole(f)
+    return function(_, x)
+        if naive.is_float(x.dtype) then return x:map(f) end
+        return x:to("i64"):map(f)
+    end
+end
+
+local function to_bool(f)
+    return function(_, x) return x:map(f, "bool") end
+end
+
+local function unary(name, reference, more)
+    local entry = { name = name, cases = SHAPES, large = LARGE, naive = reference, gradient = true, dtypes = ALL }
+    entry.in_place, entry.corners = name .. "_", { 0.0, -0.0, math.huge, -math.huge, 0 / 0, 1e-30, -1e-30, 100.0, -100.0 }
+    for key, value in pairs(more or {}) do entry[key] = value end
+    add(entry)
+end
+
+local INF = math.huge
+
+local function tanh(x)
+    if math.abs(x) < 1e-5 then return x end
+    if math.abs(x) > 20 then return x > 0 and 1.0 or -1.0 end
+    local e = math.exp(2 * x)
+    return (e - 1) / (e + 1)
+end
+
+local function sigmoid(x) return 1 / (1 + math.exp(-x)) end
+
+local function round(x)
+    if x ~= x or math.abs(x) == INF then return x end
+    local low = math.floor(x)
+    local apart = x - low
+    if apart == 0.5 then return low % 2 == 0 and low or low + 1 end
+    return apart < 0.5 and low or low + 1
+end
+
+local function floor(x)
+    if x ~= x or math.abs(x) == INF then return x end
+    return math.type(x) == "integer" and x or math.floor(x) + 0.0
+end
+
+-- 1, 0 or -1 of v's kind.
+local function like(v, whole) return math.type(v) == "integer" and whole or whole + 0.0 end
+
+local function sign(v)
+    if v ~= v then return v end
+    return like(v, v > 0 and 1 or v < 0 and -1 or 0)
+end
+
+local function relu(v)
+    if v > 0 or v ~= v then return v end
+    return like(v, 0)
+end
+
+unary("neg", keeps_whole(function(v) return -v end), { dtypes = NUMBERS })
+unary("abs", keeps_whole(math.abs))
+unary("sign", keeps_whole(sign))
+unary("square", keeps_whole(function(v) return v * v end))
+unary("relu", keeps_whole(relu))
+unary("floor", keeps_whole(floor))
+unary("sqrt", to_float(math.sqrt), { inputs = { values.positive } })
+unary("rsqrt", to_float(function(v) return 1 / math.sqrt(v) end), { inputs = { values.positive },
+    corners = { 0.0, INF, 0 / 0, -1.0 } })
+unary("exp", to_float(math.exp))
+unary("log", to_float(math.log), { inputs = { values.positive } })
+unary("sin", to_float(math.sin))
+unary("cos", to_float(math.cos))
+unary("tanh", to_float(tanh))
+unary("sigmoid", to_float(sigmoid))
+unary("erf", to_float(layer.erf))
+unary("gelu", to_float(function(v) return 0.5 * v * (1 + layer.erf(v / math.sqrt(2))) end),
+    { corners = { 0.0, 0 / 0, INF, 100.0, -100.0, 1e-30 } })
+unary("silu", to_float(function(v) return v * sigmoid(v) end), { corners = { 0.0, 0 / 0, INF, 100.0, -80.0, 1e-30 } })
+unary("logical_not", to_bool(function(v) return not naive.convert(v, "bool") end), { gradient = false, in_place = false })
+unary("isnan", to_bool(function(v) return v ~= v end), { gradient = false, in_place = false })
+unary("isfinite", to_bool(function(v) return type(v) == "boolean" or (v == v and math.abs(v) ~= INF) end),
+    { gradient = false, in_place = false })
+
+add {
+    name = "round",
+    cases = { { { 3, 37 } }, { {} }, { { 0 } }, { { 4, 5 }, decimals = 1 }, { { 4, 5 }, decimals = -1 } },
+    large = LARGE,
+    call = function(case, x) return core.round(x, case.decimals) end,
+    naive = function(case, x)
+        local scale = 10.0 ^ math.abs(case.decimals or 0)
+        local up = (case.decimals or 0) >= 0
+        local function rounded(v) return up and round(v * scale) / scale or round(v / scale) * scale end
+        if naive.is_float(x.dtype) then return x:map(function(v) return rounded(v) + 0.0 end) end
+        if up then return x:to("i64") end
+        return x:to("i64"):map(function(v) return math.tointeger(rounded(v)) end)
+    end,
+    dtypes = ALL,
+    gradient = true,
+    corners = { 0.5, 1.5, 2.5, -0.5, INF, 0 / 0 },
+}
+
+-- ---- two operands ----------------------------------------------------------------------------------------------------
+
+local PAIRS = {
+    { { 3, 37 }, { 3, 37 } }, { { 4, 5 }, { 5 } }, { { 4, 5 }, { 4, 1 } }, { { 4, 1 }, { 1, 3 } }, { { 2, 3 }, {} },
+        { {}, {} },
+    { { 3 }, { 2, 4, 3 } }, { { 1 }, { 1, 1 } }, { { 0 }, { 1 } }, { { 2, 0, 3 }, { 3 } }, { { 2, 3 }, scalar = 2 },
+    { { 2, 3 }, scalar = 1.5 }, { { 2, 3 }, scalar = 3, first = true }, { { 2, 3 }, scalar = 2.5, first = true },
+}
+
+local function scalar_array(x, scalar)
+    local dtype = x.dtype
+    if not naive.is_float(dtype) and math.type(scalar) == "float" then dtype = "f32" end
+    if dtype == "bool" then dtype = "i64" end
+    return naive.nested(scalar, {}, dtype):to(dtype)
+end
+
+-- reference(a, b): elements, converted to their common type. result(dtype): of the result.
+local function binary(name, reference, more)
+    local entry = {
+        name = name,
+        cases = PAIRS,
+        large = { { 257, 531 }, { 257, 1 } },
+        gradient = true,
+        dtypes = ALL,
+        call = function(case, a, b)
+            if case.first then return core[name](case.scalar, a) end
+            return core[name](a, b or case.scalar)
+        end,
+        in_place = name .. "_",
+        mixed = true,
+    }
+    for key, value in pairs(more or {}) do entry[key] = value end
+    local result = entry.result or function(dtype) return dtype end
+    function entry.naive(case, a, b)
+        b = b or scalar_array(a, case.scalar)
+        if case.first then a, b = b, a end
+        local common = naive.promote(a.dtype, b.dtype)
+        local dtype = result(common)
+        local function f(x, y)
+            x, y = naive.convert(x, common), naive.convert(y, common)
+            if entry.result and naive.is_float(dtype) then x, y = float_of(x), float_of(y) end
+            return naive.convert(reference(x, y, common), dtype)
+        end
+        return naive.zip(dtype, f, a, b)
+    end
+    add(entry)
+end
+
+local function number(v) return v == true and 1 or v == false and 0 or v end
+local function to_bool_dtype() return "bool" end
+local function quotient_dtype(dtype) return naive.is_float(dtype) and dtype or "f32" end
+local function whole_dtype(dtype) return dtype == "bool" and "i64" or dtype end
+
+binary("add", function(a, b) return number(a) + number(b) end)
+binary("sub", function(a, b) return a - b end, { dtypes = NUMBERS })
+binary("mul", function(a, b) return number(a) * number(b) end)
+binary("div", function(a, b) return a / b end, { result = quotient_dtype, inputs = { values.any, values.away } })
+binary("pow", function(a, b)
+    if math.type(number(a)) ~= "integer" then return a ^ b end
+    local product = 1
+    for _ = 1, number(b) do product = product * number(a) end
+    return product
+end, { result = whole_dtype, inputs = { values.positive, values.away } })
+
+local QUOTIENTS = { result = whole_dtype, inputs = { values.away, values.divisor } }
+binary("mod", function(a, b) return number(a) % number(b) end, QUOTIENTS)
+binary("floordiv", function(a, b) return number(a) // number(b) end, QUOTIENTS)
+
+local function extremum(name, wins)
+    binary(name, function(a, b)
+        if a ~= a or wins(number(a), number(b)) then return a end
+        return b
+    end, { in_place = false })
+end
+extremum("maximum", function(a, b) return a >= b end)
+extremum("minimum", function(a, b) return a <= b end)
+
+local function comparison(name, f)
+    binary(name, f, { result = to_bool_dtype, gradient = false, in_place = false, inputs = { values.few, values.few } })
+end
+comparison("eq", function(a, b) return a == b end)
+comparison("ne", function(a, b) return a ~= b end)
+comparison("lt", function(a, b) return number(a) < number(b) end)
+comparison("le", function(a, b) return number(a) <= number(b) end)
+comparison("gt", function(a, b) return number(a) > number(b) end)
+comparison("ge", function(a, b) return number(a) >= number(b) end)
+comparison("logical_and", function(a, b) return naive.convert(a, "bool") and naive.convert(b, "bool") end)
+comparison("logical_or", function(a, b) return naive.convert(a, "bool") or naive.convert(b, "bool") end)
+comparison("logical_xor", function(a, b) return naive.convert(a, "bool") ~= naive.convert(b, "bool") end)
+
+-- ---- choosing ----------------------------------------------------------------------------------------------------------
+
+add {
+    name = "where",
+    cases = {
+        { { 3, 37 }, { 3, 37 }, { 3, 37 } }, { { 4, 1, 3 }, { 2, 1 }, { 3 } }, { { 1, 3 }, { 2, 3 }, {} }, { {}, {}, {} },
+        { { 0 }, { 1 }, {} }, { { 2, 3 }, { 2, 3 }, scalar = 2 },
+    },
+    inputs = { values.mask, values.any, values.any },
+    large = { { 257, 1 }, { 257, 531 }, { 531 } },
+    call = function(case, c, a, b) return core.where(c, a, b or case.scalar) end,
+    naive = function(case, c, a, b)
+        b = b or scalar_array(a, case.scalar)
+        local dtype = naive.promote(a.dtype, b.dtype)
+        return naive.zip(dtype, function(chosen, x, y)
+            if chosen then return naive.convert(x, dtype) end
+            return naive.convert(y, dtype)
+        end, c, a, b)
+    end,
+    gradient = true,
+    mixed = true,
+}
+
+local function masked(name, call)
+    return {
+        name = name,
+        cases = { { { 3, 37 }, { 3, 37 } }, { { 4, 2, 3 }, { 3 } }, { { 2, 3 }, {} }, { {}, {} }, { { 0, 3 }, { 3 } } },
+        inputs = { values.any, values.mask },
+        large = { { 257, 531 }, { 531 } },
+        call = call,
+        naive = function(_, x, mask)
+            return naive.zip(x.dtype, function(v, m)
+                if m then return naive.convert(1, x.dtype) end
+                return v
+            end, x, mask)
+        end,
+        gradient = name == "masked_fill",
+    }
+end
+add(masked("masked_fill", function(_, x, mask) return core.masked_fill(x, mask, 1) end))
+add(masked("masked_fill_", function(_, x, mask) return core.masked_fill_(x:clone(), mask, 1) end))
+
+add {
+    name = "clamp",
+    cases = {
+        { { 3, 37 }, low = -1, high = 2 }, { { 2, 3, 5 }, low = -1 }, { { 3, 4 }, high = 1 }, { {}, low = 0, high = 1 },
+        { { 0 }, low = 0 },
+    },
+    large = { { 257, 531 }, low = -1, high = 1 },
+    call = function(case, x) return core.clamp(x, case.low, case.high) end,
+    naive = function(case, x)
+        return keeps_whole(function(v)
+            if case.low and v < case.low then v = naive.convert(case.low, x.dtype == "bool" and "i64" or x.dtype) end
+            if case.high and v > case.high then v = naive.convert(case.high, x.dtype == "bool" and "i64" or x.dtype) end
+            return v
+        end)(case, x)
+    end,
+    gradient = true,
+    corners = { INF, -INF, 0 / 0 },
+}
+
+-- ---- writing -----------------------------------------------------------------------------------------------------------
+
+local function constant(value)
+    return function(_, x) return x:map(function() return naive.convert(value, x.dtype) end) end
+end
+add { name = "fill_", cases = SHAPES, large = LARGE, call = function(_, x) return core.fill_(x:clone(), 1) end,
+    naive = constant(1) }
+add { name = "zero_", cases = SHAPES, large = LARGE, call = function(_, x) return core.zero_(x:clone()) end,
+    naive = constant(0) }
+
+add {
+    name = "copy_",
+    cases = { { { 3, 37 }, { 3, 37 } }, { { 4, 2, 3 }, { 3 } }, { { 4, 3 }, { 4, 1 } }, { { 2, 3 }, {} }, { {}, {} },
+        { { 0 }, { 1 } } },
+    large = { { 257, 531 }, { 531 } },
+    call = function(_, x, source) return core.copy_(x:clone(), source) end,
+    naive = function(_, x, source) return naive.zip(x.dtype, function(_, v) return v end, x, source) end,
+    gradient = true,
+    others = true,
+}
+
+return entries

@@ -1,0 +1,266 @@
+--- By index tensors and masks, and t[key] with its assignments.
+
+local core = require "heed.core"
+local naive = require "spec.support.naive"
+local values = require "spec.support.values"
+
+local entries = {}
+local function add(entry) entries[#entries + 1] = entry end
+
+local function copy(list) return table.move(list, 1, #list, 1, {}) end
+
+add {
+    name = "index_select",
+    cases = { { { 3, 37 }, { 5 }, dim = 2, n = 37 }, { { 4, 5, 3 }, { 6 }, dim = 1, n = 4 },
+        { { 4, 5, 3 }, { 2 }, dim = -2, n = 5 },
+        { { 4, 3 }, { 0 }, dim = 1, n = 4 }, { { 2, 0 }, { 3 }, dim = 1, n = 2 }, { { 5 }, {}, dim = 1, n = 5 },
+        { { 4, 5, 3 }, { 2, 6 }, dim = 2, n = 5 } },
+    inputs = { values.any, values.ids "n" },
+    large = { { 257, 531 }, { 300 }, dim = 1, n = 257 },
+    call = function(case, x, ids) return core.index_select(x, case.dim, ids) end,
+    naive = function(case, x, ids)
+        -- The sizes of the index take the place of dimension dim.
+        local dim, shape = naive.dim(x, case.dim), copy(x.shape)
+        table.remove(shape, dim)
+        for d, size in ipairs(ids.shape) do table.insert(shape, dim + d - 1, size) end
+        return naive.build(shape, x.dtype, function(index)
+            local from = copy(index)
+            local at = table.move(index, dim, dim + #ids.shape - 1, 1, {})
+            for _ = 1, #ids.shape do table.remove(from, dim) end
+            table.insert(from, dim, ids:at(at))
+            return x:at(from)
+        end)
+    end,
+    gradient = true,
+    others = true,
+}
+
+add {
+    name = "gather",
+    cases = { { { 3, 37 }, { 3, 5 }, dim = 2, n = 37 }, { { 4, 5 }, { 2, 5 }, dim = 1, n = 4 },
+        { { 2, 3, 4 }, { 2, 3, 6 }, dim = -1, n = 4 },
+        { { 5 }, { 9 }, dim = 1, n = 5 }, { { 4, 5 }, { 0, 5 }, dim = 1, n = 4 } },
+    inputs = { values.any, values.ids "n" },
+    large = { { 257, 531 }, { 257, 531 }, dim = 2, n = 531 },
+    call = function(case, x, ids) return core.gather(x, case.dim, ids) end,
+    naive = function(case, x, ids)
+        local dim = naive.dim(x, case.dim)
+        return naive.build(ids.shape, x.dtype, function(index)
+            local from = copy(index)
+            from[dim] = ids:at(index)
+            return x:at(from)
+        end)
+    end,
+    gradient = true,
+    others = true,
+}
+
+add {
+    name = "one_hot",
+    cases = { { { 3, 7 }, classes = 5 }, { {}, classes = 5 }, { { 0 }, classes = 5 } },
+    inputs = { values.ids(5) },
+    dtypes = { "i64" },
+    others = { "i32", "u8" },
+    large = { { 300, 40 }, classes = 20 },
+    call = function(case, ids) return core.one_hot(ids, case.classes) end,
+    naive = function(case, ids)
+        local shape = copy(ids.shape)
+        shape[#shape + 1] = case.classes
+        return naive.build(shape, "i64", function(index)
+            local from = copy(index)
+            local class = table.remove(from)
+            return ids:at(from) == class and 1 or 0
+        end)
+    end,
+}
+
+add {
+    name = "nonzero",
+    cases = { { { 3, 37 } }, { { 5 } }, { {} }, { { 0, 2 } } },
+    inputs = { values.few },
+    large = { { 257, 531 } },
+    naive = function(_, x)
+        local rows = {}
+        naive.build(x.shape, "bool", function(index)
+            if naive.convert(x:at(index), "bool") then rows[#rows + 1] = copy(index) end
+            return false
+        end)
+        return naive.build({ #rows, #x.shape }, "i64", function(index) return rows[index[1]][index[2]] end)
+    end,
+}
+
+-- ---- t[key] ------------------------------------------------------------------------------------------------------------
+
+-- { first, step, count, gone } for each dimension of x, as the key says.
+local function places(x, key)
+    local list = {}
+    for d, size in ipairs(x.shape) do
+        local k = key[d] or {}
+        local function from_end(i) return i < 0 and i + size + 1 or i end
+        if type(k) == "number" then
+            list[d] = { from_end(k), 1, 1, true }
+        else
+            local first, last, step = from_end(k[1] or 1), from_end(k[2] or k[1] or size), k[3] or 1
+            list[d] = { first, step, last < first and 0 or (last - first) // step + 1, false }
+        end
+    end
+    return list
+end
+
+local function shape_of(list)
+    local shape = {}
+    for _, p in ipairs(list) do
+        if not p[4] then shape[#shape + 1] = p[3] end
+    end
+    return shape
+end
+
+-- From an index into the part to one into the whole.
+local function into_whole(list, index)
+    local whole, n = {}, 0
+    for d, p in ipairs(list) do
+        if p[4] then
+            whole[d] = p[1]
+        else
+            n = n + 1
+            whole[d] = p[1] + (index[n] - 1) * p[2]
+        end
+    end
+    return whole
+end
+
+-- x with value written to where `place` maps each index of `shape`.
+local function written(x, shape, place, value)
+    local result = naive.build(x.shape, x.dtype, function(index) return x:at(index) end)
+    naive.build(shape, x.dtype, function(index)
+        local position = 0
+        for d, i in ipairs(place(index)) do position = position * x.shape[d] + i - 1 end
+        result.data[position + 1] = naive.convert(value:at(index), x.dtype)
+        return false
+    end)
+    return result
+end
+
+local KEYS = {
+    { { 3, 37 }, key = { { 1, 2 }, { 4, 30, 3 } } }, { { 3, 37 }, key = { -1 } },
+        { { 4, 3, 2 }, key = { { 2, 4 }, {}, -1 } },
+    { { 4, 3 }, key = { { 2, 1 } } }, { { 4, 3 }, key = { { 3 }, { -2, -1 } } },
+}
+add {
+    name = "t[key]",
+    syntax = true,
+    cases = KEYS,
+    large = { { 257, 531 }, key = { { 2, 250, 2 }, { 3, 500 } } },
+    call = function(case, x) return x[case.key] end,
+    naive = function(case, x)
+        local list = places(x, case.key)
+        return naive.build(shape_of(list), x.dtype, function(index) return x:at(into_whole(list, index)) end)
+    end,
+    gradient = true,
+    others = true,
+}
+
+local function with_value(cases, shapes)
+    local list = {}
+    for i, case in ipairs(cases) do list[i] = { case[1], shapes[i], key = case.key } end
+    return list
+end
+
+-- Assignments write into a copy: of leaves that want gradients nobody may.
+add {
+    name = "t[key] = v",
+    syntax = true,
+    cases = with_value(KEYS, { { 2, 9 }, {}, { 3, 1 }, { 0, 3 }, { 1, 2 } }),
+    large = { { 257, 531 }, { 498 }, key = { { 2, 250, 2 }, { 3, 500 } } },
+    call = function(case, x, v)
+        local y = x:clone()
+        y[case.key] = v
+        return y
+    end,
+    naive = function(case, x, v)
+        local list = places(x, case.key)
+        return written(x, shape_of(list), function(index) return into_whole(list, index) end, v)
+    end,
+    gradient = true,
+    others = true,
+}
+
+local function chosen(mask)
+    local list = {}
+    naive.build(mask.shape, "bool", function(index)
+        if mask:at(index) then list[#list + 1] = copy(index) end
+        return false
+    end)
+    return list
+end
+
+add {
+    name = "t[mask]",
+    syntax = true,
+    cases = { { { 3, 37 }, { 3, 37 } }, { { 5 }, { 5 } }, { { 0 }, { 0 } } },
+    inputs = { values.any, values.mask },
+    large = { { 257, 531 }, { 257, 531 } },
+    call = function(_, x, mask) return x[mask] end,
+    naive = function(_, x, mask)
+        local list = chosen(mask)
+        return naive.build({ #list }, x.dtype, function(index) return x:at(list[index[1]]) end)
+    end,
+    gradient = true,
+    others = true,
+}
+add {
+    name = "t[mask] = v",
+    syntax = true,
+    cases = { { { 3, 37 }, { 3, 37 }, {} }, { { 5, 2 }, { 5, 2 }, { 1 } }, { { 0 }, { 0 }, {} } },
+    inputs = { values.any, values.mask, values.any },
+    large = { { 257, 531 }, { 257, 531 }, {} },
+    call = function(_, x, mask, v)
+        local y = x:clone()
+        y[mask] = v
+        return y
+    end,
+    naive = function(_, x, mask, v)
+        local list = chosen(mask)
+        return written(x, { #list }, function(index) return list[index[1]] end, v)
+    end,
+    gradient = true,
+    others = true,
+}
+add {
+    name = "t[ids]",
+    syntax = true,
+    cases = { { { 4, 5 }, { 7 }, n = 4 }, { { 4, 37 }, { 2, 3 }, n = 4 }, { { 4 }, { 0 }, n = 4 } },
+    inputs = { values.any, values.ids "n" },
+    large = { { 257, 531 }, { 300 }, n = 257 },
+    call = function(_, x, ids) return x[ids] end,
+    naive = function(_, x, ids)
+        local shape = copy(ids.shape)
+        for d = 2, #x.shape do shape[#shape + 1] = x.shape[d] end
+        return naive.build(shape, x.dtype, function(index)
+            return x:at { ids:at { table.unpack(index, 1, #ids.shape) }, table.unpack(index, #ids.shape + 1) }
+        end)
+    end,
+    gradient = true,
+    others = true,
+}
+add {
+    name = "t[ids] = v",
+    syntax = true,
+    cases = { { { 4, 5 }, { 3 }, { 5 }, n = 4 }, { { 4, 37 }, { 6 }, { 6, 37 }, n = 4 }, { { 4, 2 }, { 0 }, {}, n = 4 } },
+    inputs = { values.any, values.ids "n", values.any },
+    large = { { 257, 531 }, { 300 }, { 531 }, n = 257 },
+    call = function(_, x, ids, v)
+        local y = x:clone()
+        y[ids] = v
+        return y
+    end,
+    naive = function(_, x, ids, v)
+        return written(x, { ids:numel(), table.unpack(x.shape, 2) }, function(index)
+            return { ids.data[index[1]], table.unpack(index, 2) }
+        end, v)
+    end,
+    gradient = true,
+    others = true,
+}
+
+return entries

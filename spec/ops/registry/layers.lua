@@ -1,0 +1,131 @@
+--- The stock layers, each one call: parameters in, one tensor out. Dropout is off; rows.lua has it.
+
+local core = require "heed.core"
+local layer = require "spec.support.naive_layers"
+local values = require "spec.support.values"
+
+local E, F, H = 4, 6, 2
+
+local entries = {}
+local function add(entry)
+    entry.dtypes, entry.gradient, entry.tolerance = { "f32", "f64" }, true, 2e-5
+    entries[#entries + 1] = entry
+end
+
+-- Small enough that softmax is not saturated and differences stay accurate.
+local function small(random, shape, dtype)
+    return values.any(random, shape, dtype):map(function(v) return v / 4 end)
+end
+
+local ATTENTION = { { 3 * E, E }, { 3 * E }, { E, E }, { E } }
+local FEED_FORWARD = { { F, E }, { F }, { E, F }, { E } }
+local NORM = { { E }, { E } }
+
+local function shapes(...)
+    local list = {}
+    for _, part in ipairs { ... } do table.move(part, 1, #part, #list + 1, list) end
+    return list
+end
+
+local function case_of(list, named)
+    for key, value in pairs(named or {}) do list[key] = value end
+    return list
+end
+
+local function generators(count)
+    local list = {}
+    for i = 1, count do list[i] = small end
+    return list
+end
+
+-- Takes n inputs at a time off a list.
+local function taker(list)
+    local at = 0
+    return function(n)
+        at = at + n
+        return table.unpack(list, at - n + 1, at)
+    end
+end
+
+local function attention_of(take)
+    local in_w, in_b, out_w, out_b = take(4)
+    return { in_w = in_w, in_b = in_b, out_w = out_w, out_b = out_b, heads = H }
+end
+
+local function feed_forward_of(take, act)
+    local w1, b1, w2, b2 = take(4)
+    return { w1 = w1, b1 = b1, w2 = w2, b2 = b2, act = act }
+end
+
+add {
+    name = "multi_head_attention",
+    cases = {
+        case_of(shapes({ { 2, 3, E } }, ATTENTION)), case_of(shapes({ { 1, 3, E } }, ATTENTION), { causal = true }),
+        case_of(shapes({ { 2, 3, E } }, ATTENTION, { { 2, 5, E } })),
+    },
+    inputs = generators(6),
+    large = shapes({ { 40, 80, E } }, ATTENTION),
+    call = function(case, x, in_w, in_b, out_w, out_b, memory)
+        return core.multi_head_attention(in_w, in_b, out_w, out_b, H, 0, false, x, memory, nil, case.causal, nil, nil, nil, true)
+    end,
+    naive = function(case, x, ...)
+        local take = taker { ... }
+        local p = attention_of(take)
+        return layer.multi_head_attention(p, x, take(1), { causal = case.causal })
+    end,
+    detached = { false, true },
+}
+
+add {
+    name = "feed_forward",
+    cases = { case_of(shapes({ { 2, 3, E } }, FEED_FORWARD), { act = "relu" }),
+        case_of(shapes({ { 3, E } }, FEED_FORWARD), { act = "gelu" }) },
+    inputs = generators(5),
+    large = case_of(shapes({ { 40, 80, E } }, FEED_FORWARD), { act = "gelu" }),
+    call = function(case, x, w1, b1, w2, b2) return core.feed_forward(w1, b1, w2, b2, case.act, 0, false, x) end,
+    naive = function(case, x, ...) return layer.feed_forward(feed_forward_of(taker { ... }, case.act), x) end,
+}
+
+local ENCODER = shapes({ { 2, 3, E } }, ATTENTION, FEED_FORWARD, NORM, NORM)
+add {
+    name = "encoder_layer",
+    cases = {
+        case_of(shapes(ENCODER), { act = "relu" }),
+        case_of(shapes(ENCODER), { act = "gelu", norm_first = true, causal = true }),
+    },
+    inputs = generators(#ENCODER),
+    large = case_of(shapes({ { 20, 80, E } }, ATTENTION, FEED_FORWARD, NORM, NORM), { act = "gelu" }),
+    call = function(case, x, ...)
+        return core.encoder_layer(x, case.causal, nil, nil, nil, false, 0, 0, H, case.act, case.norm_first, nil, ...)
+    end,
+    naive = function(case, x, ...)
+        local take = taker { ... }
+        local p = { self = attention_of(take), ffn = feed_forward_of(take, case.act), norm_first = case.norm_first }
+        p.norm1, p.norm2 = { take(2) }, { take(2) }
+        return layer.encoder_layer(p, x, { causal = case.causal })
+    end,
+}
+
+local DECODER_PARAMS = shapes(ATTENTION, ATTENTION, FEED_FORWARD, NORM, NORM, NORM)
+local DECODER = shapes({ { 2, 3, E }, { 2, 5, E } }, DECODER_PARAMS)
+add {
+    name = "decoder_layer",
+    cases = {
+        case_of(shapes(DECODER), { act = "relu", causal = true }),
+        case_of(shapes(DECODER), { act = "gelu", norm_first = true }),
+    },
+    inputs = generators(#DECODER),
+    large = case_of(shapes({ { 20, 50, E }, { 20, 40, E } }, DECODER_PARAMS), { act = "relu" }),
+    call = function(case, x, memory, ...)
+        return core.decoder_layer(x, memory, case.causal, nil, nil, nil, nil, nil, nil, nil, false, 0, 0, H, case.act,
+            case.norm_first, nil, ...)
+    end,
+    naive = function(case, x, memory, ...)
+        local take = taker { ... }
+        local p = { self = attention_of(take), cross = attention_of(take), ffn = feed_forward_of(take, case.act) }
+        p.norm1, p.norm2, p.norm3, p.norm_first = { take(2) }, { take(2) }, { take(2) }, case.norm_first
+        return layer.decoder_layer(p, x, memory, { causal = case.causal }, {})
+    end,
+}
+
+return entries
