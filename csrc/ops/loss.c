@@ -162,6 +162,8 @@ static hd_status check(hd_ctx *cx, hd_tensor *logits, hd_tensor *targets, const 
             return hd_fail(cx, HD_EARG, "smoothing_exclude: expected classes in 1..%lld, got %lld",
                            (long long)classes, (long long)o->excluded[i]);
     if (!o->weight) return HD_OK;
+    if (hd_wants_grad(cx, 1, (hd_tensor *const[]){o->weight}))
+        return hd_fail(cx, HD_EARG, "weight: there is no gradient by it; detach it");
     hd_status status = hd_require_dtype(cx, "weight", o->weight, (hd_dtype)logits->dtype);
     return status ? status : hd_require_shape(cx, "weight", o->weight, 1, &classes);
 }
