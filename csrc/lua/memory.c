@@ -9,17 +9,26 @@
 
 #include "lua/check.h"
 
-#define FLOOR_BYTES (8ll << 20)
+#define FLOOR_BYTES (1ll << 20)
 #define FRACTION 0.2              /* of the live bytes */
 #define LATEST_BYTES (96ll << 20) /* a collection put off for its cost runs then */
 #define LATEST_FRACTION 0.3
 #define COST_SHARE 20       /* at most one part in this many of the time is spent collecting */
-#define DROP_SECONDS 0.5e-6 /* about what a tensor takes to be dropped */
+#define DROP_SECONDS 0.6e-6 /* about what a tensor takes to be dropped */
+
+static double seconds_of(clockid_t clock) {
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
 
 double hd_seconds(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+    return seconds_of(CLOCK_MONOTONIC);
+}
+
+/* Of this thread, so that a crowded machine does not make collections look dear. */
+static double work_seconds(void) {
+    return seconds_of(CLOCK_THREAD_CPUTIME_ID);
 }
 
 /* ---- the collector's clock --------------------------------------------------------------- */
@@ -35,13 +44,13 @@ void hd_clock_start(hd_lua *h) {
     h->clock.since = h->cx->account->allocated;
     h->clock.live = h->cx->account->live;
     h->clock.due = h->clock.since + share(h, FLOOR_BYTES, FRACTION);
-    h->clock.last_end = hd_seconds();
+    h->clock.last_end = work_seconds();
 }
 
 /* Dropping what is garbage has to be paid some time; what a collection costs is the marking of what is not.
  */
 static void collect(lua_State *L, hd_lua *h) {
-    double start = hd_seconds();
+    double start = work_seconds();
     h->clock.dropped = 0;
     lua_gc(L, LUA_GCCOLLECT);
     if (!h->cx) return;
@@ -53,7 +62,8 @@ void hd_clock_collect(lua_State *L, hd_lua *h, bool after_backward) {
     int64_t wait = share(h, FLOOR_BYTES, FRACTION), handed_out = h->cx->account->allocated - h->clock.since;
     if (handed_out < (after_backward ? wait / 4 : wait)) return;
     h->clock.due = h->cx->account->allocated + wait / 8; /* ask again then, if it does not run now */
-    bool too_often = hd_seconds() - h->clock.last_end < COST_SHARE * h->clock.cost;
+    double since = work_seconds() - h->clock.last_end;
+    bool too_often = since >= 0 && since < COST_SHARE * h->clock.cost;
     if (too_often && handed_out < share(h, LATEST_BYTES, LATEST_FRACTION)) return;
     if (lua_gc(L, LUA_GCISRUNNING) == 1)
         collect(L, h); /* -1 inside a finalizer, 0 when the script stopped it */
