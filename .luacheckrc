@@ -1,5 +1,5 @@
 std = "lua54"
-max_line_length = 130
+max_line_length = 140
 max_comment_line_length = false
 exclude_files = { "build*/", "lua/heed/types/" }
 files["spec/"] = { std = "+busted" }

@@ -1,8 +1,10 @@
 # ctest: C tests of the rooms below Lua (spec/c), then busted over spec/.
 find_program(BUSTED busted)
-set(test_environment
-    "LUA_PATH=${CMAKE_SOURCE_DIR}/lua/?.lua;${CMAKE_SOURCE_DIR}/lua/?/init.lua;${CMAKE_SOURCE_DIR}/?.lua;;"
-    "LUA_CPATH=${CMAKE_BINARY_DIR}/lua/?.so;;" "HEED_BUILD=${CMAKE_BINARY_DIR}")
+# Semicolons that separate paths are escaped from those that separate variables.
+string(JOIN "\\;" lua_path "${CMAKE_SOURCE_DIR}/lua/?.lua" "${CMAKE_SOURCE_DIR}/lua/?/init.lua"
+       "${CMAKE_SOURCE_DIR}/?.lua" "\\;")
+set(test_environment "LUA_PATH=${lua_path}" "LUA_CPATH=${CMAKE_BINARY_DIR}/lua/?.so\\;\\;"
+                     "HEED_BUILD=${CMAKE_BINARY_DIR}")
 if(HEED_SANITIZE)
   execute_process(COMMAND ${CMAKE_C_COMPILER} -print-file-name=libasan.so OUTPUT_VARIABLE asan
                   OUTPUT_STRIP_TRAILING_WHITESPACE)

@@ -1,3 +1,4 @@
+/* vec_real_end.h: takes back what vec_real.h defined for one element type. */
 #undef real
 #undef vr
 #undef vmask
