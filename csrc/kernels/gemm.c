@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "base/cpu.h"
 #include "kernels/gemm_tile.h"
@@ -142,11 +143,19 @@ static struct {
     char names[2][48];
 } blis;
 
+/* BLIS packs b once for all rows, we for each block of rows: ours are as large as half of the cache allows.
+ */
+static int64_t block_rows(const hd_gemm_tile *t, int64_t size, int64_t blis_rows) {
+    const long cache = sysconf(_SC_LEVEL2_CACHE_SIZE);
+    const int64_t rows = cache > 0 ? cache / 2 / (t->kc * size) / t->mr * t->mr : 0;
+    return rows > blis_rows ? rows : blis_rows;
+}
+
 static void describe(num_t type, cntx_t *cntx, hd_gemm_tile *t, char *name, size_t size) {
     t->mr = bli_cntx_get_blksz_max_dt(type, BLIS_MR, cntx);
     t->nr = bli_cntx_get_blksz_max_dt(type, BLIS_NR, cntx);
-    t->mc = bli_cntx_get_blksz_def_dt(type, BLIS_MC, cntx);
     t->kc = bli_cntx_get_blksz_def_dt(type, BLIS_KC, cntx);
+    t->mc = block_rows(t, type == BLIS_DOUBLE ? 8 : 4, bli_cntx_get_blksz_def_dt(type, BLIS_MC, cntx));
     t->foreign = (void *)get_micro_kernel(type, cntx);
     t->foreign_context = cntx;
     snprintf(name, size, "BLIS %s %dx%d", blis.arch, (int)t->mr, (int)t->nr);

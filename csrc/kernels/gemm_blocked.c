@@ -152,9 +152,11 @@ static bool may_a_stay(const blocked *d) {
     return a->col_stride == 1 && d->columns <= 512 && lines_spread(a->row_stride, size);
 }
 
+/* A narrow tile reads b so fast that it must come from a packed panel in the first-level cache. */
 static bool may_b_stay(const blocked *d) {
     const hd_matrix *b = &d->g->b;
-    return d->t->strided && b->col_stride == 1 && lines_spread(b->row_stride, hd_gemm_size(d->g));
+    const int64_t size = hd_gemm_size(d->g);
+    return d->t->strided && d->t->nr * size >= 128 && b->col_stride == 1 && lines_spread(b->row_stride, size);
 }
 
 /* Every element of c goes through the same tile whatever the cut, so that the cut may depend on the threads.

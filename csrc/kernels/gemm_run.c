@@ -29,7 +29,8 @@ static bool better_mirrored(const hd_gemm *g) {
 
 /* Packing pays when every packed element is used often enough. */
 static bool large(const hd_gemm *g, const hd_gemm_tile *t) {
-    return g->m >= 4 * t->mr && g->n >= 2 * t->nr && g->k >= 64 && g->m * g->n * g->k >= 128 * 128 * 128;
+    return g->m >= 4 * t->mr && g->n >= 2 * t->nr && g->k >= 64 &&
+           (double)g->m * (double)g->n * (double)g->k >= 128 * 128 * 128;
 }
 
 /* Both sides contiguous along k, and too few rows to pay for transposing b. */
