@@ -30,8 +30,7 @@ HEED_API int luaopen_heed(lua_State *L);
 /* The part written in C, without Lua sources: `require "heed.core"`. */
 HEED_API int luaopen_heed_core(lua_State *L);
 
-/* ---- tensors in and out -----------------------------------------------------------------------------------
- */
+/* ---- tensors in and out ------------------------------------------------------------------ */
 
 #define HEED_MAX_DIMS 8
 
@@ -57,8 +56,7 @@ HEED_API void heed_check_tensor(lua_State *L, int argument, heed_view *view);
  * wrong. */
 HEED_API void heed_wrote(lua_State *L, int index);
 
-/* ---- interrupting
- * ------------------------------------------------------------------------------------------ */
+/* ---- interrupting ------------------------------------------------------------------------ */
 
 /* Stops what heed computes in this state: the running (or else the next) operation raises "interrupted". */
 HEED_API void heed_interrupt(lua_State *L);

@@ -24,6 +24,13 @@ foreach(source ${c_tests})
   set_tests_properties(c/${name} PROPERTIES TIMEOUT 300)
 endforeach()
 
+# A host's view of libheed.
+add_executable(embed_test ${CMAKE_SOURCE_DIR}/spec/c/embed/embed_test.c)
+target_link_libraries(embed_test PRIVATE heed_flags heed_static)
+target_include_directories(embed_test PRIVATE ${LUA_INCLUDE_DIRS})
+set_target_properties(embed_test PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+add_test(NAME c/embed_test COMMAND embed_test)
+
 # What the specs of the prompt type on.
 add_executable(terminal ${CMAKE_SOURCE_DIR}/spec/support/terminal.c)
 target_link_libraries(terminal PRIVATE heed_flags)
