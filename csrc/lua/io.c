@@ -3,13 +3,23 @@
 #include "io/safetensors.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "lua/check.h"
+
+/* The string at index, which C would cut at a zero byte. */
+static const char *text_at(hd_call *c, int index, const char *argument) {
+    size_t length;
+    const char *text = lua_tolstring(c->L, index, &length);
+    if (strlen(text) != length) hd_arg_error(c, argument, "expected a string without zero bytes");
+    return text;
+}
 
 static const char *path_at(hd_call *c, int index) {
     if (!hd_given(c, index) || lua_type(c->L, index) != LUA_TSTRING)
         hd_arg_expected(c, index, "path", "a string");
-    return lua_tostring(c->L, index);
+    return text_at(c, index, "path");
 }
 
 static int nil_and_message(hd_call *c, hd_status status) {
@@ -86,7 +96,7 @@ static hd_named_tensor *named_tensors(hd_call *c, int64_t *count) {
         if (lua_rawgeti(L, -1, 1) != LUA_TSTRING)
             hd_arg_error(c, "tensors", "expected a name at position %lld, got %s", (long long)i + 1,
                          hd_value_text(c, -1, text));
-        named[i].name = lua_tostring(L, -1);
+        named[i].name = text_at(c, -1, "tensors");
         lua_rawseti(L, kept, 2 * i + 1);
         hd_handle *copy = hd_push_handle(c);
         lua_rawseti(L, kept, 2 * i + 2);
@@ -100,6 +110,10 @@ static hd_named_tensor *named_tensors(hd_call *c, int64_t *count) {
     return named;
 }
 
+static int by_key(const void *a, const void *b) {
+    return strcmp(((const hd_metadata *)a)->key, ((const hd_metadata *)b)->key);
+}
+
 static hd_metadata *metadata_pairs(hd_call *c, int64_t *count) {
     lua_State *L = c->L;
     *count = 0;
@@ -111,8 +125,10 @@ static hd_metadata *metadata_pairs(hd_call *c, int64_t *count) {
     for (lua_pushnil(L); lua_next(L, 3); lua_pop(L, 1)) {
         if (lua_type(L, -2) != LUA_TSTRING || lua_type(L, -1) != LUA_TSTRING)
             hd_arg_error(c, "metadata", "expected strings as keys and values");
-        pairs[i++] = (hd_metadata){lua_tostring(L, -2), lua_tostring(L, -1)};
+        pairs[i++] = (hd_metadata){text_at(c, -2, "metadata"), text_at(c, -1, "metadata")};
     }
+    qsort(pairs, (size_t)*count, sizeof *pairs,
+          by_key); /* the order of a table differs from process to process */
     return pairs;
 }
 

@@ -41,11 +41,10 @@ local function validate(model, batches, pad)
     return total / count
 end
 
--- How many steps a run of --minutes will have, from the speed so far.
-local function plan_steps(progress, started, minutes)
-    local spent = heed.clock() - started
-    local per_step = spent / progress.step
-    return progress.step + math.max(0, math.floor((minutes * 60 - spent) / per_step))
+-- How many steps a run of --minutes will have, from its speed so far: the learning rate falls towards that step.
+local function plan(progress, minutes)
+    local per_step = progress.seconds / progress.step
+    progress.steps = progress.step + math.max(0, math.floor((minutes * 60 - progress.seconds) / per_step))
 end
 
 local function save(path, parts)
@@ -53,10 +52,20 @@ local function save(path, parts)
     if not ok then fail(message) end
 end
 
+-- What a checkpoint of the run holds.
+local SAVED = { "config", "vocabulary", "model", "optimizer", "batches", "random", "progress" }
+
+local function saved_parts(parts)
+    local list = {}
+    for _, name in ipairs(SAVED) do list[name] = parts[name] end
+    return list
+end
+
 local function parts_of(model, bpe, config, o, batches)
-    local optimizer = heed.optim.AdamW(model:parameters(), { lr = 0, betas = { 0.9, 0.98 }, weight_decay = 0.01 })
-    return { config = config, vocabulary = bpe, model = model, optimizer = optimizer, batches = batches, random = heed.rng_state,
-        progress = { step = 0, steps = o.steps or 0, seconds = 0, best = math.huge, best_step = 0 } }
+    local weights = model:parameters()
+    local optimizer = heed.optim.AdamW(weights, { lr = 0, betas = { 0.9, 0.98 }, weight_decay = 0.01 })
+    return { config = config, vocabulary = bpe, model = model, weights = weights, optimizer = optimizer, batches = batches,
+        random = heed.rng_state, progress = { step = 0, steps = o.steps or 0, seconds = 0, best = 1e9, best_step = 0, validated = 0 } }
 end
 
 local function resume(parts, o)
@@ -68,57 +77,89 @@ local function resume(parts, o)
             fail(("%s.resume: its %s is %s, the options say %s"):format(o.save, name, tostring(found[name]), tostring(value)))
         end
     end
-    ok, message = heed.checkpoint.load(o.save .. ".resume", parts)
+    local learned = parts.vocabulary:state_dict().text
+    ok, message = heed.checkpoint.load(o.save .. ".resume", saved_parts(parts))
     if not ok then fail(message) end
+    if parts.vocabulary:state_dict().text ~= learned then
+        fail(o.save .. ".resume: its vocabulary is not the one that --train gives: it was learned from other pairs")
+    end
 end
 
-local function rate(progress, o)
+local function rate(progress, step, o)
     local peak, warmup = o.lr or 1.5e-3, o.warmup or 400
-    if progress.steps == 0 then return peak * math.min(1, progress.step / warmup) end
-    return heed.optim.schedule.cosine { lr = peak, warmup = math.min(warmup, progress.steps // 2), steps = progress.steps }(
-        progress.step)
+    if progress.steps == 0 then return peak * math.min(1, step / warmup) end
+    warmup = math.min(warmup, progress.steps // 2)
+    return heed.optim.schedule.cosine { lr = peak, warmup = warmup, steps = progress.steps }(step)
 end
 
+-- Where the streams of batches and random numbers stood after the last whole step.
+local function mark(parts)
+    parts.mark = { batches = parts.batches:state_dict(), random = heed.rng_state() }
+end
+
+local function go_back_to_mark(parts)
+    parts.batches:load_state_dict(parts.mark.batches)
+    heed.rng_state(parts.mark.random)
+    parts.mark = nil
+end
+
+-- Weights, counters and mark move together: an interrupt finds a run at the end of a step.
 local function train_step(parts, batch, pad, o)
+    local progress, optimizer = parts.progress, parts.optimizer
     local loss = loss_of(parts.model, batch, pad, o.smoothing)
-    parts.optimizer:zero_grad()
+    optimizer:zero_grad()
     loss:backward()
-    heed.optim.clip_grad_norm(parts.model:parameters(), CLIP)
-    parts.progress.step = parts.progress.step + 1
-    parts.optimizer.lr = rate(parts.progress, o)
-    parts.optimizer:step()
+    heed.optim.clip_grad_norm(parts.weights, CLIP)
+    optimizer.lr = rate(progress, progress.step + 1, o)
+    heed.uninterrupted(function()
+        optimizer:step()
+        progress.step = progress.step + 1
+        mark(parts)
+    end)
     return loss:item()
 end
 
 local function keep_the_best(parts, valid, pad, o, bar)
     local progress = parts.progress
     local loss = validate(parts.model, valid, pad)
+    progress.validated = progress.step
     if loss < progress.best then
         progress.best, progress.best_step = loss, progress.step
         if o.save then
             save(o.save, { config = parts.config, vocabulary = parts.vocabulary, model = parts.model })
         end
     end
+    if o.save then save(o.save .. ".resume", saved_parts(parts)) end
     bar:print("step %6d  %7.1f s  validation loss %.4f  perplexity %.2f%s", progress.step, progress.seconds, loss,
         math.exp(loss), progress.best_step == progress.step and "  (best)" or "")
+end
+
+-- After a step, or before the first one of a run gone on with: validation when it is time. True when the run is over.
+local function settle(parts, valid, pad, o, bar)
+    local progress = parts.progress
+    local time_is_up = o.minutes and progress.seconds > o.minutes * 60
+    local over = time_is_up or progress.steps > 0 and progress.step >= progress.steps
+    local due = over or progress.step % o.validate == 0
+    if due and progress.validated ~= progress.step then keep_the_best(parts, valid, pad, o, bar) end
+    return over
 end
 
 local function loop(parts, valid, pad, o)
     local progress = parts.progress
     local started = heed.clock() - progress.seconds
+    mark(parts)
     local total = progress.steps > 0 and progress.steps or nil
     local bar <close> = heed.progress(parts.batches:forever(), { label = "training", total = total, done = progress.step })
+    if progress.step > 0 and settle(parts, valid, pad, o, bar) then return end
     for batch in bar do
         local loss = train_step(parts, batch, pad, o)
         progress.seconds = heed.clock() - started
-        if o.minutes and progress.steps == 0 and progress.step == MEASURED_STEPS then
-            progress.steps = plan_steps(progress, started, o.minutes)
+        if o.minutes and (progress.step == MEASURED_STEPS or progress.step % o.validate == 0) then
+            plan(progress, o.minutes)
             bar.total = progress.steps
         end
         bar:update { loss = loss, tokens = predicted(batch), lr = parts.optimizer.lr }
-        local over = progress.steps > 0 and progress.step >= progress.steps or o.minutes and progress.seconds > o.minutes * 60
-        if over or progress.step % o.validate == 0 then keep_the_best(parts, valid, pad, o, bar) end
-        if over then return end
+        if settle(parts, valid, pad, o, bar) then return end
     end
 end
 
@@ -140,7 +181,8 @@ function run.train(model, bpe, config, train, valid, o)
         io.stderr:write "\ninterrupted; without --save nothing is kept\n"
         return false
     end
-    save(o.save .. ".resume", parts)
+    go_back_to_mark(parts)
+    save(o.save .. ".resume", saved_parts(parts))
     io.stderr:write(("\ninterrupted at step %d and saved; the same command with --resume goes on\n"):format(parts.progress.step))
     return false
 end

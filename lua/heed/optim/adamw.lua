@@ -78,8 +78,7 @@ local function moments_of(self, index)
     return moments
 end
 
----One step: every parameter that has a gradient moves.
-function AdamW:step()
+local function step(self)
     for i, group in ipairs(self.groups) do
         local moments, betas = moments_of(self, i), group.betas or self.betas
         core.adamw(group.params, moments.m, moments.v, group.lr or self.lr, betas[1], betas[2], group.eps or self.eps,
@@ -87,6 +86,9 @@ function AdamW:step()
     end
     self.steps = self.steps + 1
 end
+
+---One step: every parameter that has a gradient moves. An interrupt waits until all have.
+function AdamW:step() core.uninterrupted(step, self) end
 
 ---Forgets all gradients.
 function AdamW:zero_grad()
