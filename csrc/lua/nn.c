@@ -42,11 +42,27 @@ static hd_tensor *sum_of_biases(hd_call *c, hd_tensor *a, hd_tensor *b) {
     return made->t;
 }
 
+/* Row `row` of [2, sequences + 1], in a userdata that is pushed. */
+static hd_tensor *starts_at(hd_call *c, hd_tensor *starts, int64_t row) {
+    hd_handle *made = hd_push_handle(c);
+    hd_tensor *view = hd_select(c->cx, starts, 0, row);
+    made->t = view ? hd_contiguous(c->cx, view) : NULL;
+    hd_release(view);
+    if (!made->t) hd_raise(c);
+    return made->t;
+}
+
 void hd_read_masks(hd_call *c, int index, bool of_memory, hd_attention_options *o) {
     const char *mask_name = of_memory ? "memory_mask" : "mask",
                *bias_name = of_memory ? "memory_bias" : "bias";
     o->causal = hd_opt_boolean(c, index, of_memory ? "memory_causal" : "causal", false);
     o->key_lengths = hd_opt_ids(c, index + 1, of_memory ? "memory_key_lengths" : "key_lengths");
+    if (o->key_lengths && o->key_lengths->ndim == 2 && o->key_lengths->shape[0] == 2) {
+        hd_tensor *starts = o->key_lengths;
+        o->key_lengths = NULL;
+        o->query_starts = starts_at(c, starts, 0);
+        o->key_starts = starts_at(c, starts, 1);
+    }
     hd_tensor *mask = hd_opt_tensor(c, index + 2, mask_name), *bias = hd_opt_tensor(c, index + 3, bias_name);
     if (mask) mask = for_all_heads(c, mask);
     if (bias) bias = for_all_heads(c, bias);
@@ -203,6 +219,26 @@ static int cross_entropy(lua_State *L) {
     return hd_return(&c, hd_cross_entropy(c.cx, logits, targets, &o));
 }
 
+/* pack_sequences(x, lengths): the first lengths[b] elements of each x[b], one behind the other */
+static int pack_sequences(lua_State *L) {
+    hd_call c = hd_enter(L, "pack_sequences");
+    hd_tensor *lengths = hd_arg_ids(&c, 2, "lengths"), *x = hd_arg_tensor(&c, 1, "x");
+    return hd_return(&c, hd_pack_sequences(c.cx, x, lengths));
+}
+
+/* unpack_sequences(x, lengths, L): the way back, zeros after each sequence */
+static int unpack_sequences(lua_State *L) {
+    hd_call c = hd_enter(L, "unpack_sequences");
+    hd_tensor *lengths = hd_arg_ids(&c, 2, "lengths"), *x = hd_arg_tensor(&c, 1, "x");
+    return hd_return(&c, hd_unpack_sequences(c.cx, x, lengths, hd_arg_integer(&c, 3, "L")));
+}
+
+/* sequence_starts(lengths): the elements before each sequence, and of all */
+static int sequence_starts(lua_State *L) {
+    hd_call c = hd_enter(L, "sequence_starts");
+    return hd_return(&c, hd_sequence_starts(c.cx, hd_arg_ids(&c, 1, "lengths")));
+}
+
 static hd_position_layout layout_at(hd_call *c, int index) {
     const char *name =
         hd_given(c, index) && lua_type(c->L, index) == LUA_TSTRING ? lua_tostring(c->L, index) : "";
@@ -243,6 +279,9 @@ static const hd_function functions[] = {
     {"dropout", dropout, HD_MODULE},
     {"dropout_add", dropout_add, HD_MODULE},
     {"cross_entropy", cross_entropy, HD_MODULE},
+    {"pack_sequences", pack_sequences, HD_MODULE},
+    {"unpack_sequences", unpack_sequences, HD_MODULE},
+    {"sequence_starts", sequence_starts, HD_MODULE},
     {"sinusoidal_positions", sinusoidal_positions, HD_MODULE},
     {NULL, NULL, 0},
 };

@@ -14,6 +14,7 @@ local FLOATS = check.set("f32", "f64", "bf16", "f16")
 ---@class heed.Mask
 ---@field is_causal boolean
 ---@field lengths heed.Tensor|nil i64 [B]
+---@field sequences table|nil of a packed batch: { queries, keys: their lengths [B]; starts: of both, [2, B + 1] }
 ---@operator band(heed.Mask): heed.Mask
 ---@operator bor(heed.Mask): heed.Mask
 ---@operator bnot: heed.Mask
@@ -47,6 +48,30 @@ local function up_to(lengths)
     end
 end
 
+-- The sequence that each of `total` packed elements is of, and its distance from the end of it (0 is the last).
+local function places(lengths, total)
+    local sequence, from_end = {}, {}
+    for s, length in ipairs(lengths:totable()) do
+        for i = 1, length do
+            sequence[#sequence + 1], from_end[#from_end + 1] = s, length - i
+        end
+    end
+    if #sequence ~= total then
+        errors.raise("mask.packed: expected lengths that add up to %d, got %d", total, #sequence)
+    end
+    return core.tensor(sequence, { dtype = "i64" }), core.tensor(from_end, { dtype = "i64" })
+end
+
+local function packed_dense(sequences, is_causal)
+    return function(L, S)
+        if L == 0 or S == 0 then return core.zeros({ L, S }, { dtype = "bool" }) end
+        local q_sequence, q_left = places(sequences.queries, L)
+        local k_sequence, k_left = places(sequences.keys, S)
+        local same = core.eq(q_sequence:view(L, 1), k_sequence:view(1, S))
+        return is_causal and core.logical_and(same, k_left:view(1, S):ge(q_left:view(L, 1))) or same
+    end
+end
+
 -- [L, S] is for all, [B, L, S] for all heads, [B, H, L, S] literal.
 local function four_dimensions(t)
     if t:dim() == 2 then return t:unsqueeze(1):unsqueeze(1) end
@@ -76,7 +101,11 @@ local function disjunction(a, b) return core.logical_or(a, b) end
 -- Everything boolean in it, structural parts included, as one bool tensor of 4 dimensions; nil: all is seen.
 local function booleans(self, L, S, B, H)
     local parts = { table.unpack(self.seen) }
-    if self.is_causal then table.insert(parts, 1, { dense = causal_dense }) end
+    if self.sequences then
+        table.insert(parts, 1, { dense = packed_dense(self.sequences, self.is_causal) })
+    elseif self.is_causal then
+        table.insert(parts, 1, { dense = causal_dense })
+    end
     if self.lengths then parts[#parts + 1] = { dense = up_to(self.lengths) } end
     return all_of(parts, conjunction, L, S, B, H)
 end
@@ -105,6 +134,22 @@ function mask.padding(lengths)
         errors.raise("mask.padding: lengths: expected one number a row, [B], got %s", tostring(lengths.shape))
     end
     return new { lengths = lengths }
+end
+
+---For batches packed by heed.pack_sequences into one row: a query sees the keys of its own sequence only, and causal() counts
+---within it. Other masks see the row as one sequence.
+---@param query_lengths integer[]|heed.Tensor [B]
+---@param key_lengths? integer[]|heed.Tensor [B]; default: the queries'
+---@return heed.Mask
+function mask.packed(query_lengths, key_lengths)
+    local queries = ids_of("mask.packed", "query_lengths", query_lengths)
+    local keys = key_lengths and ids_of("mask.packed", "key_lengths", key_lengths) or queries
+    if queries:dim() ~= 1 or keys:dim() ~= 1 or queries:size(1) ~= keys:size(1) then
+        errors.raise("mask.packed: expected one number a sequence for queries and keys, got %s and %s", tostring(queries.shape),
+            tostring(keys.shape))
+    end
+    local starts = core.stack({ core.sequence_starts(queries), core.sequence_starts(keys) }, 1)
+    return new { sequences = { queries = queries, keys = keys, starts = starts } }
 end
 
 ---A query sees the keys from p - left to p + right.
@@ -254,9 +299,13 @@ local function operand(value) return assert(mask.of("mask", value), "mask: expec
 function Mask.__band(a, b)
     a, b = operand(a), operand(b)
     local seen = joined(a.seen, b.seen)
-    local lengths = a.lengths or b.lengths
+    local lengths, sequences = a.lengths or b.lengths, a.sequences or b.sequences
+    if sequences and (lengths or a.sequences and b.sequences) then
+        errors.raise("mask: packed(...) says all about lengths: it takes no padding(...) and no other packed(...) beside it")
+    end
     if a.lengths and b.lengths then seen[#seen + 1] = { name = "padding", dense = up_to(b.lengths) } end
-    return new { is_causal = a.is_causal or b.is_causal, lengths = lengths, seen = seen, biases = joined(a.biases, b.biases) }
+    return new { is_causal = a.is_causal or b.is_causal, lengths = lengths, sequences = sequences, seen = seen,
+        biases = joined(a.biases, b.biases) }
 end
 
 local function refuse_bias(self, operator)
@@ -347,6 +396,7 @@ function Mask:__tostring()
     local names = {}
     if self.is_causal then names[1] = "causal()" end
     if self.lengths then names[#names + 1] = "padding" .. tostring(self.lengths.shape) end
+    if self.sequences then names[#names + 1] = ("packed(%d sequences)"):format(self.sequences.queries:size(1)) end
     for _, part in ipairs(self.seen) do names[#names + 1] = part.name end
     for _, part in ipairs(self.biases) do names[#names + 1] = part.name end
     return table.concat(names, " & ")
@@ -358,7 +408,7 @@ end
 local Settled = {}
 
 local function parts_for(self, query, key, heads)
-    local causal, lengths = self.is_causal, self.lengths
+    local causal, lengths = self.is_causal, self.sequences and self.sequences.starts or self.lengths
     if #self.seen == 0 and #self.biases == 0 then return causal, lengths, nil, nil end
     local B, L, S = query:dim() > 2 and query:size(1) or 1, query:size(-2), key:size(-2)
     local H = heads or query:dim() == 4 and query:size(2) or 1
@@ -375,7 +425,7 @@ end
 ---@param key heed.Tensor [..., S, E or D]
 ---@param heads? integer for masks that differ by head; default: the query's own, when it has 4 dimensions
 ---@return boolean causal
----@return heed.Tensor|nil key_lengths i64 [B]
+---@return heed.Tensor|nil key_lengths i64 [B]; of a packed batch the starts, [2, B + 1]
 ---@return heed.Tensor|nil mask bool
 ---@return heed.Tensor|nil bias
 function mask.split(where, value, query, key, heads)

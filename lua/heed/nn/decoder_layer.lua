@@ -66,8 +66,9 @@ local function composed(self, x, memory, own, across)
     return self.norm3(residual(self, x, feed_forward(x)))
 end
 
--- Are all parts the stock ones, so that C can run the whole?
-local function is_stock(self)
+---Are all parts the stock ones, so that C can run the whole?
+---@return boolean
+function DecoderLayer:is_stock()
     local own, across, norm1, norm2, norm3 = self.self_attn, self.multihead_attn, self.norm1, self.norm2, self.norm3
     return FeedForward.knows(self.activation)
         and own.is_stock and own:is_stock() and across.is_stock and across:is_stock()
@@ -84,7 +85,7 @@ end
 ---@return heed.Tensor of the shape of x
 function DecoderLayer:forward(x, memory, options)
     local mask, memory_mask = options and options.mask, options and options.memory_mask
-    if capture.is_open() or not is_stock(self) then
+    if capture.is_open() or not self:is_stock() then
         return composed(self, x, memory, mask and { mask = mask }, memory_mask and { mask = memory_mask })
     end
     local own, across = self.self_attn, self.multihead_attn

@@ -58,8 +58,9 @@ local function composed(self, x, options)
     return self.norm2(residual(self, x, feed_forward(x)))
 end
 
--- Are all parts the stock ones, so that C can run the whole?
-local function is_stock(self)
+---Are all parts the stock ones, so that C can run the whole?
+---@return boolean
+function EncoderLayer:is_stock()
     local norm1, norm2 = self.norm1, self.norm2
     return FeedForward.knows(self.activation) and self.self_attn.is_stock and self.self_attn:is_stock()
         and self.self_attn.training == self.training
@@ -72,7 +73,7 @@ end
 ---@return heed.Tensor of the shape of x
 function EncoderLayer:forward(x, options)
     local mask = options and options.mask
-    if capture.is_open() or not is_stock(self) then return composed(self, x, mask and { mask = mask }) end
+    if capture.is_open() or not self:is_stock() then return composed(self, x, mask and { mask = mask }) end
     local attention = self.self_attn
     local causal, lengths, seen, bias = masks.split(WHERE, mask, x, x, attention.num_heads)
     local out_proj, linear1, linear2, norm1, norm2 = attention.out_proj, self.linear1, self.linear2, self.norm1, self.norm2

@@ -1,10 +1,14 @@
+local capture = require "heed.capture"
 local check = require "heed.check"
 local core = require "heed.core"
 local Decoder = require "heed.nn.decoder"
+local DecoderLayer = require "heed.nn.decoder_layer"
 local Embedding = require "heed.nn.embedding"
 local Encoder = require "heed.nn.encoder"
+local EncoderLayer = require "heed.nn.encoder_layer"
 local errors = require "heed.errors"
 local initial = require "heed.nn.initial"
+local LayerNorm = require("heed.nn.norm").LayerNorm
 local Linear = require "heed.nn.linear"
 local masks = require "heed.mask"
 local module = require "heed.nn.module"
@@ -68,8 +72,10 @@ function Transformer:init(options)
     draw_initial_values(self, d_model)
 end
 
-local function embed(self, embedding, tokens)
+-- Of a packed batch ([N, E]) when lengths are given.
+local function embed(self, embedding, tokens, lengths)
     local x = self.positions(embedding(tokens))
+    if lengths then x = core.pack_sequences(x, lengths) end
     if self.training and self.dropout > 0 then x = core.dropout(x, self.dropout) end
     return x
 end
@@ -92,6 +98,36 @@ local function without_padding(x, lengths)
     return core.masked_fill(x, past:unsqueeze(-1), 0)
 end
 
+-- ---- batches without their padding --------------------------------------------------------------------------------
+
+local function all_stock(stack, kind, layer_kind)
+    if stack.forward ~= kind.forward then return false end
+    for _, layer in ipairs(stack.layers) do
+        if layer.forward ~= layer_kind.forward or not layer:is_stock() then return false end
+    end
+    return not stack.norm or stack.norm.forward == LayerNorm.forward
+end
+
+-- Sequences of different lengths are computed one behind the other, without what pads them: all stock layers are indifferent
+-- to it. A user's own may not be, and whoever collects weights wants them by batch.
+local function may_pack(self)
+    return not capture.is_open() and all_stock(self.encoder, Encoder, EncoderLayer)
+        and all_stock(self.decoder, Decoder, DecoderLayer) and self.output.forward == Linear.forward
+end
+
+local function full_length(tokens) return core.full({ tokens:size(1) }, tokens:size(2), { dtype = "i64" }) end
+
+local function encode_packed(self, src, lengths)
+    return self.encoder(embed(self, self.src_embedding, src, lengths), { mask = masks.packed(lengths) })
+end
+
+local function decode_packed(self, tgt, memory, tgt_lengths, src_lengths)
+    return self.decoder(embed(self, self.tgt_embedding, tgt, tgt_lengths), memory,
+        { mask = masks.causal() & masks.packed(tgt_lengths), memory_mask = masks.packed(tgt_lengths, src_lengths) })
+end
+
+-- ---- from tokens to logits -----------------------------------------------------------------------------------------
+
 local ENCODE = check.set("src_lengths")
 local DECODE = check.set("src_lengths", "tgt_lengths")
 
@@ -102,6 +138,9 @@ function Transformer:encode(src, options)
     options = check.options("Transformer:encode", options, ENCODE)
     src = ids(src, "src")
     local lengths = lengths_of(options.src_lengths, "src_lengths")
+    if lengths and may_pack(self) then
+        return core.unpack_sequences(encode_packed(self, src, lengths), lengths, src:size(2))
+    end
     local memory = self.encoder(embed(self, self.src_embedding, src), lengths and { mask = masks.padding(lengths) })
     return without_padding(memory, lengths)
 end
@@ -115,6 +154,11 @@ function Transformer:decode(tgt, memory, options)
     tgt = ids(tgt, "tgt")
     local src_lengths = lengths_of(options.src_lengths, "src_lengths")
     local tgt_lengths = lengths_of(options.tgt_lengths, "tgt_lengths")
+    if tgt_lengths and may_pack(self) then
+        src_lengths = src_lengths or full_length(memory)
+        local hidden = decode_packed(self, tgt, core.pack_sequences(memory, src_lengths), tgt_lengths, src_lengths)
+        return core.unpack_sequences(hidden, tgt_lengths, tgt:size(2))
+    end
     local mask = masks.causal()
     if tgt_lengths then mask = mask & masks.padding(tgt_lengths) end
     local hidden = self.decoder(embed(self, self.tgt_embedding, tgt), memory,
@@ -128,10 +172,18 @@ end
 ---@return heed.Tensor logits [B, L, V]; zeros at the target's padding
 function Transformer:forward(src, tgt, options)
     options = check.options(WHERE, options, DECODE)
-    local lengths = { src_lengths = lengths_of(options.src_lengths, "src_lengths"),
-        tgt_lengths = lengths_of(options.tgt_lengths, "tgt_lengths") }
-    local memory = self:encode(src, { src_lengths = lengths.src_lengths })
-    return without_padding(self.output(self:decode(tgt, memory, lengths)), lengths.tgt_lengths)
+    src, tgt = ids(src, "src"), ids(tgt, "tgt")
+    local src_lengths = lengths_of(options.src_lengths, "src_lengths")
+    local tgt_lengths = lengths_of(options.tgt_lengths, "tgt_lengths")
+    if (src_lengths or tgt_lengths) and may_pack(self) then
+        src_lengths, tgt_lengths = src_lengths or full_length(src), tgt_lengths or full_length(tgt)
+        local memory = encode_packed(self, src, src_lengths)
+        local logits = self.output(decode_packed(self, tgt, memory, tgt_lengths, src_lengths))
+        return core.unpack_sequences(logits, tgt_lengths, tgt:size(2))
+    end
+    local memory = self:encode(src, { src_lengths = src_lengths })
+    local hidden = self:decode(tgt, memory, { src_lengths = src_lengths, tgt_lengths = tgt_lengths })
+    return without_padding(self.output(hidden), tgt_lengths)
 end
 
 return Transformer

@@ -670,6 +670,24 @@ function core.dropout_add(residual, x, p) end
 ---@return heed.Tensor
 function core.cross_entropy(logits, targets, ignore_index, label_smoothing, weight, reduction, smoothing_exclude) end
 
+---A batch without its padding: the first lengths[b] elements of each x[b], one behind the other. Any dtype.
+---@param x heed.Tensor [B, L, ...]
+---@param lengths heed.Ids [B], 0..L
+---@return heed.Tensor [N, ...], N the sum of lengths
+function core.pack_sequences(x, lengths) end
+
+---The way back from pack_sequences, with zeros after each sequence.
+---@param x heed.Tensor [N, ...]
+---@param lengths heed.Ids [B]
+---@param L integer
+---@return heed.Tensor [B, L, ...]
+function core.unpack_sequences(x, lengths, L) end
+
+---How many elements stand before each packed sequence, and all of them.
+---@param lengths heed.Ids [B]
+---@return heed.Tensor i64 [B + 1]
+function core.sequence_starts(lengths) end
+
 ---Sines and cosines of positions (Vaswani et al. 2017, section 3.5).
 ---@param max_len integer
 ---@param d_model integer

@@ -171,6 +171,81 @@ add {
     gradient = true,
 }
 
+-- ---- packed sequences ------------------------------------------------------------------------------------------------
+
+-- Where element n of a packed batch stands: its entry and its place there.
+local function place_of(lengths, n)
+    for b, length in ipairs(lengths.data) do
+        if n <= length then return b, n end
+        n = n - length
+    end
+end
+
+local function total_of(lengths)
+    local total = 0
+    for _, length in ipairs(lengths.data) do total = total + length end
+    return total
+end
+
+local function lengths_up_to(most)
+    return function(random, shape) return naive.build(shape, "i64", function() return random(0, most) end) end
+end
+
+local ANY = { "f32", "f64", "i64", "bool" }
+
+add {
+    name = "pack_sequences",
+    dtypes = ANY,
+    others = true,
+    cases = { { { 3, 4, 5 }, { 3 } }, { { 2, 4 }, { 2 } }, { { 0, 4, 2 }, { 0 } } },
+    inputs = { values.any, lengths_up_to(4) },
+    large = { { 60, 40, 50 }, { 60 } },
+    naive = function(_, x, lengths)
+        local shape = table.move(x.shape, 2, #x.shape, 1, {})
+        shape[1] = total_of(lengths)
+        return naive.build(shape, x.dtype, function(index)
+            local b, i = place_of(lengths, index[1])
+            return x:get(b, i, table.unpack(index, 2))
+        end)
+    end,
+    gradient = true,
+}
+add {
+    name = "unpack_sequences",
+    dtypes = ANY,
+    others = true,
+    cases = { { { 6, 5 }, { 3 } }, { { 6 }, { 3 } }, { { 6, 2, 3 }, { 3 } } },
+    inputs = { values.any, function(_, shape)
+        local lengths = { 2, 0, 4 }
+        return naive.build(shape, "i64", function(index) return lengths[index[1]] end)
+    end },
+    call = function(_, x, lengths) return core.unpack_sequences(x, lengths, 5) end,
+    naive = function(_, x, lengths)
+        local shape = table.move(x.shape, 2, #x.shape, 3, { #lengths.data, 5 })
+        local before = { 0, lengths.data[1], lengths.data[1] + lengths.data[2] }
+        return naive.build(shape, x.dtype, function(index)
+            local b, i = index[1], index[2]
+            if i > lengths.data[b] then return naive.convert(0, x.dtype) end
+            return x:get(before[b] + i, table.unpack(index, 3))
+        end)
+    end,
+    gradient = true,
+}
+add {
+    name = "sequence_starts",
+    dtypes = { "i64" },
+    others = { "i32", "u8" },
+    cases = { { { 3 } }, { { 0 } } },
+    inputs = { lengths_up_to(4) },
+    naive = function(_, lengths)
+        local sum = 0
+        return naive.build({ #lengths.data + 1 }, "i64", function(index)
+            sum = sum + (lengths.data[index[1] - 1] or 0)
+            return sum
+        end)
+    end,
+}
+
 -- ---- attention -----------------------------------------------------------------------------------------------------------
 
 add {
