@@ -51,8 +51,11 @@ hd_status hd_replace_begin(hd_ctx *cx, hd_replace *r, const char *path) {
         memcpy(resolved, path, length + 1);
     }
     struct stat st;
-    if (!stat(resolved, &st) && !S_ISREG(st.st_mode))
+    bool exists = !stat(resolved, &st);
+    if (exists && !S_ISREG(st.st_mode))
         return hd_fail(cx, HD_EIO, "%s: expected a regular file to write to, it is something else", resolved);
+    if (!exists && !lstat(resolved, &st))
+        return hd_fail(cx, HD_EIO, "%s: a symbolic link that leads to no file", resolved);
     size_t size = strlen(resolved) + sizeof ".XXXXXX.tmp";
     r->target = hd_alloc(cx, size);
     r->temporary = r->target ? hd_alloc(cx, size) : NULL;

@@ -22,13 +22,32 @@ typedef struct reader {
     cJSON *json;
 } reader;
 
-/* Where the data of one tensor lies, to find overlaps and holes. */
-typedef struct span {
-    int64_t begin, end;
+/* What the header says of one tensor; name and json belong to the reader's JSON. */
+typedef struct record {
     const char *name;
-} span;
+    const cJSON *json;
+    hd_dtype dtype;
+    int ndim;
+    int64_t shape[HD_MAX_DIMS];
+    int64_t begin, end; /* bytes of the data */
+} record;
+
+/* The values of JSON that are taken in: 10^5 tensors have about 10^6. A value costs many times its text. */
+#define MAX_VALUES (1 << 22)
 
 #define bad(r, format, ...) hd_fail((r)->cx, HD_EIO, "%s: " format, (r)->path, ##__VA_ARGS__)
+#define bad_tensor(r, t, format, ...)                                                                        \
+    bad(r, "tensor \"%s\": " format, printable((char[NAME_TEXT]){0}, (t)->name), ##__VA_ARGS__)
+
+/* A stranger's text as a message may show it: cut, and without control characters. */
+#define NAME_TEXT 84
+static const char *printable(char text[NAME_TEXT], const char *name) {
+    size_t length = 0;
+    for (; name[length] && length < NAME_TEXT - 4; length++)
+        text[length] = (unsigned char)name[length] < ' ' || name[length] == 127 ? '?' : name[length];
+    strcpy(text + length, name[length] ? "..." : "");
+    return text;
+}
 
 static hd_status read_at(reader *r, void *into, int64_t count, int64_t offset) {
     char *at = into;
@@ -75,8 +94,28 @@ static hd_status read_header(reader *r) {
     return read_at(r, r->header, r->header_size, 8);
 }
 
-static hd_status parse_header(reader *r) {
+/* One look at the text before anything is made of it: how many values it holds, and that no string holds a
+ * zero character (\u0000), at which C would cut it. */
+static hd_status scan_header(reader *r) {
     if (memchr(r->header, 0, (size_t)r->header_size)) return bad(r, "header: holds a zero byte");
+    int64_t values = 0;
+    bool in_string = false;
+    for (const char *at = r->header; *at; at++) {
+        if (*at == '"') {
+            in_string = !in_string;
+        } else if (in_string && *at == '\\') {
+            if (!strncmp(++at, "u0000", 5)) return bad(r, "header: a text holds a zero character");
+            if (!*at) break;
+        } else if (!in_string && (*at == ',' || *at == '[' || *at == '{') && ++values > MAX_VALUES) {
+            return bad(r, "header: more than %d values", MAX_VALUES);
+        }
+    }
+    return HD_OK;
+}
+
+static hd_status parse_header(reader *r) {
+    hd_status status = scan_header(r);
+    if (status) return status;
     const char *end;
     r->json = cJSON_ParseWithLengthOpts(r->header, (size_t)r->header_size + 1, &end, 0);
     if (!r->json) return bad(r, "header: not JSON near byte %lld", (long long)(end ? end - r->header : 0));
@@ -96,91 +135,71 @@ static bool whole(const cJSON *item, int64_t *value) {
 }
 
 /* The member of that name; a second one of the same name is hostile. */
-static hd_status member(reader *r, const cJSON *entry, const char *key, const cJSON **found) {
+static hd_status member(reader *r, const record *t, const char *key, const cJSON **found) {
     *found = NULL;
-    for (const cJSON *item = entry->child; item; item = item->next) {
+    for (const cJSON *item = t->json->child; item; item = item->next) {
         if (strcmp(item->string, key)) continue;
-        if (*found) return bad(r, "tensor \"%.80s\": %s is given twice", entry->string, key);
+        if (*found) return bad_tensor(r, t, "%s is given twice", key);
         *found = item;
     }
-    return *found ? HD_OK : bad(r, "tensor \"%.80s\": %s is missing", entry->string, key);
+    return *found ? HD_OK : bad_tensor(r, t, "%s is missing", key);
 }
 
-static hd_status read_dtype(reader *r, const cJSON *entry, hd_dtype *dtype) {
+static hd_status read_dtype(reader *r, record *t) {
     const cJSON *item;
-    hd_status status = member(r, entry, "dtype", &item);
+    hd_status status = member(r, t, "dtype", &item);
     if (status) return status;
-    if (!cJSON_IsString(item)) return bad(r, "tensor \"%.80s\": dtype is not a string", entry->string);
+    if (!cJSON_IsString(item)) return bad_tensor(r, t, "dtype is not a string");
     for (size_t i = 0; i < HD_SAFETENSORS_DTYPES; i++)
         if (!strcmp(item->valuestring, hd_safetensors_dtypes[i].name)) {
-            *dtype = hd_safetensors_dtypes[i].dtype;
+            t->dtype = hd_safetensors_dtypes[i].dtype;
             return HD_OK;
         }
-    return bad(r,
-               "tensor \"%.80s\": dtype: expected F32, F64, I64, I32, U8, BOOL, BF16 or F16, got \"%.20s\"",
-               entry->string, item->valuestring);
+    return bad_tensor(r, t, "dtype: expected F32, F64, I64, I32, U8, BOOL, BF16 or F16, got \"%.20s\"",
+                      printable((char[NAME_TEXT]){0}, item->valuestring));
 }
 
-static hd_status read_shape(reader *r, const cJSON *entry, int *ndim, int64_t *shape) {
+static hd_status read_shape(reader *r, record *t) {
     const cJSON *item;
-    hd_status status = member(r, entry, "shape", &item);
+    hd_status status = member(r, t, "shape", &item);
     if (status) return status;
-    if (!cJSON_IsArray(item)) return bad(r, "tensor \"%.80s\": shape is not a list", entry->string);
-    *ndim = 0;
+    if (!cJSON_IsArray(item)) return bad_tensor(r, t, "shape is not a list");
     for (const cJSON *size = item->child; size; size = size->next) {
-        if (*ndim == HD_MAX_DIMS)
-            return bad(r, "tensor \"%.80s\": shape: more than %d dimensions", entry->string, HD_MAX_DIMS);
-        if (!whole(size, &shape[(*ndim)++]))
-            return bad(r, "tensor \"%.80s\": shape: size %d is not a whole number", entry->string, *ndim);
+        if (t->ndim == HD_MAX_DIMS) return bad_tensor(r, t, "shape: more than %d dimensions", HD_MAX_DIMS);
+        if (!whole(size, &t->shape[t->ndim++]))
+            return bad_tensor(r, t, "shape: size %d is not a whole number", t->ndim);
     }
     return HD_OK;
 }
 
-static hd_status read_offsets(reader *r, const cJSON *entry, span *at) {
+static hd_status read_offsets(reader *r, record *t) {
     const cJSON *item;
-    hd_status status = member(r, entry, "data_offsets", &item);
+    hd_status status = member(r, t, "data_offsets", &item);
     if (status) return status;
     const cJSON *first = cJSON_IsArray(item) ? item->child : NULL;
     const cJSON *second = first ? first->next : NULL;
-    if (!second || second->next || !whole(first, &at->begin) || !whole(second, &at->end))
-        return bad(r, "tensor \"%.80s\": data_offsets: expected two whole numbers", entry->string);
-    if (at->begin > at->end || at->end > r->data_size)
-        return bad(r,
-                   "tensor \"%.80s\": data_offsets %lld to %lld are not inside the file's %lld bytes of data",
-                   entry->string, (long long)at->begin, (long long)at->end, (long long)r->data_size);
-    at->name = entry->string;
+    if (!second || second->next || !whole(first, &t->begin) || !whole(second, &t->end))
+        return bad_tensor(r, t, "data_offsets: expected two whole numbers");
+    if (t->begin > t->end || t->end > r->data_size)
+        return bad_tensor(r, t, "data_offsets %lld to %lld are not inside the file's %lld bytes of data",
+                          (long long)t->begin, (long long)t->end, (long long)r->data_size);
     return HD_OK;
 }
 
-/* Stored truth values are 0 and 1, whatever the file says. */
-static void normalise_bool(hd_tensor *t) {
-    if (t->dtype != HD_BOOL) return;
-    uint8_t *b = hd_data(t);
-    for (int64_t i = 0, n = hd_numel(t); i < n; i++) b[i] = b[i] != 0;
-}
-
-static hd_status read_tensor(reader *r, const cJSON *entry, span *at, hd_tensor **out) {
-    hd_dtype dtype;
-    int ndim;
-    int64_t shape[HD_MAX_DIMS], numel;
+/* t is zeroed but for its name and json. */
+static hd_status read_record(reader *r, record *t) {
+    int64_t numel;
     char text[HD_SHAPE_TEXT];
-    if (!cJSON_IsObject(entry)) return bad(r, "tensor \"%.80s\": expected a JSON object", entry->string);
+    if (!cJSON_IsObject(t->json)) return bad_tensor(r, t, "expected a JSON object");
     hd_status status;
-    if ((status = read_dtype(r, entry, &dtype)) || (status = read_shape(r, entry, &ndim, shape)) ||
-        (status = read_offsets(r, entry, at)))
+    if ((status = read_dtype(r, t)) || (status = read_shape(r, t)) || (status = read_offsets(r, t)))
         return status;
-    if (hd_check_shape(r->cx, dtype, ndim, shape, &numel))
-        return bad(r, "tensor \"%.80s\": shape %s is too large", entry->string,
-                   hd_shape_text(ndim, shape, text));
-    if (numel * (int64_t)hd_dtype_size(dtype) != at->end - at->begin)
-        return bad(r, "tensor \"%.80s\": %s %s needs %lld bytes, its data_offsets give %lld", entry->string,
-                   hd_dtype_name(dtype), hd_shape_text(ndim, shape, text),
-                   (long long)(numel * (int64_t)hd_dtype_size(dtype)), (long long)(at->end - at->begin));
-    *out = hd_tensor_new(r->cx, dtype, ndim, shape);
-    if (!*out) return r->cx->error.status;
-    status = read_at(r, hd_data(*out), at->end - at->begin, r->data_start + at->begin);
-    if (!status) normalise_bool(*out);
-    return status;
+    if (hd_check_shape(r->cx, t->dtype, t->ndim, t->shape, &numel))
+        return bad_tensor(r, t, "shape %s is too large", hd_shape_text(t->ndim, t->shape, text));
+    int64_t needed = numel * (int64_t)hd_dtype_size(t->dtype), given = t->end - t->begin;
+    if (needed == given) return HD_OK;
+    return bad_tensor(r, t, "%s %s needs %lld bytes, its data_offsets give %lld", hd_dtype_name(t->dtype),
+                      hd_shape_text(t->ndim, t->shape, text), (long long)needed, (long long)given);
 }
 
 static char *copy_text(hd_ctx *cx, const char *text) {
@@ -197,7 +216,9 @@ static hd_status read_metadata(reader *r, const cJSON *entry, hd_safetensors *fi
     file->metadata = hd_alloc_zeroed(r->cx, (size_t)count * sizeof *file->metadata);
     if (!file->metadata) return r->cx->error.status;
     for (const cJSON *item = entry->child; item; item = item->next) {
-        if (!cJSON_IsString(item)) return bad(r, "__metadata__: \"%.80s\" is not a string", item->string);
+        if (!cJSON_IsString(item))
+            return bad(r, "__metadata__: \"%s\" is not a string",
+                       printable((char[NAME_TEXT]){0}, item->string));
         hd_metadata *m = &file->metadata[file->metadata_count++];
         m->key = copy_text(r->cx, item->string);
         m->value = m->key ? copy_text(r->cx, item->valuestring) : NULL;
@@ -206,60 +227,101 @@ static hd_status read_metadata(reader *r, const cJSON *entry, hd_safetensors *fi
     return HD_OK;
 }
 
+/* ---- all tensors together */
+
 static int by_begin(const void *a, const void *b) {
-    const span *x = a, *y = b;
+    const record *x = *(const record *const *)a, *y = *(const record *const *)b;
     if (x->begin != y->begin) return x->begin < y->begin ? -1 : 1;
     return (x->end > y->end) - (x->end < y->end);
 }
 
 static int by_name(const void *a, const void *b) {
-    return strcmp(((const span *)a)->name, ((const span *)b)->name);
+    return strcmp((*(const record *const *)a)->name, (*(const record *const *)b)->name);
 }
 
-static hd_status check_spans(reader *r, span *spans, int64_t count) {
-    qsort(spans, (size_t)count, sizeof *spans, by_name);
+/* Every byte of the data belongs to one tensor: so no file makes us allocate more than it holds. */
+static hd_status check_records(reader *r, const record **sorted, int64_t count) {
+    qsort(sorted, (size_t)count, sizeof *sorted, by_name);
     for (int64_t i = 1; i < count; i++)
-        if (!strcmp(spans[i - 1].name, spans[i].name))
-            return bad(r, "tensor \"%.80s\" is given twice", spans[i].name);
-    qsort(spans, (size_t)count, sizeof *spans, by_begin);
+        if (!strcmp(sorted[i - 1]->name, sorted[i]->name)) return bad_tensor(r, sorted[i], "is given twice");
+    qsort(sorted, (size_t)count, sizeof *sorted, by_begin);
     int64_t end = 0;
-    for (int64_t i = 0; i < count; end = spans[i++].end) {
-        if (spans[i].begin < end)
-            return bad(r, "tensor \"%.80s\" overlaps \"%.80s\"", spans[i].name, spans[i - 1].name);
-        if (spans[i].begin > end)
+    for (int64_t i = 0; i < count; end = sorted[i++]->end) {
+        if (sorted[i]->begin < end)
+            return bad_tensor(r, sorted[i], "overlaps \"%s\"",
+                              printable((char[NAME_TEXT]){0}, sorted[i - 1]->name));
+        if (sorted[i]->begin > end)
             return bad(r, "bytes %lld to %lld of the data belong to no tensor", (long long)end,
-                       (long long)spans[i].begin);
+                       (long long)sorted[i]->begin);
     }
     if (end == r->data_size) return HD_OK;
     return bad(r, "%lld bytes after the last tensor belong to nothing", (long long)(r->data_size - end));
 }
 
-static hd_status read_entries(reader *r, hd_safetensors *file, span *spans) {
+/* Fills records from the header; *count of them. Metadata goes into the file. */
+static hd_status read_records(reader *r, hd_safetensors *file, record *records, int64_t *count) {
     for (const cJSON *entry = r->json->child; entry; entry = entry->next) {
         hd_status status;
-        if (!strcmp(entry->string, "__metadata__")) {
-            status = read_metadata(r, entry, file);
+        if (strcmp(entry->string, "__metadata__")) {
+            record *t = &records[(*count)++];
+            t->name = entry->string;
+            t->json = entry;
+            status = read_record(r, t);
         } else {
-            hd_named_tensor *t = &file->tensors[file->count];
-            status = read_tensor(r, entry, &spans[file->count], &t->tensor);
-            file->count++;
-            if (!status && !(t->name = copy_text(r->cx, entry->string))) status = r->cx->error.status;
+            status = read_metadata(r, entry, file);
         }
         if (status) return status;
     }
-    return check_spans(r, spans, file->count);
+    return HD_OK;
+}
+
+static hd_status check_order(reader *r, const record *records, int64_t count) {
+    const record **sorted = hd_alloc(r->cx, (size_t)count * sizeof *sorted);
+    if (!sorted) return r->cx->error.status;
+    for (int64_t i = 0; i < count; i++) sorted[i] = &records[i];
+    hd_status status = check_records(r, sorted, count);
+    hd_free(r->cx->account, sorted);
+    return status;
+}
+
+/* Stored truth values are 0 and 1, whatever the file says. */
+static void normalise_bool(hd_tensor *t) {
+    if (t->dtype != HD_BOOL) return;
+    uint8_t *b = hd_data(t);
+    for (int64_t i = 0, n = hd_numel(t); i < n; i++) b[i] = b[i] != 0;
+}
+
+static hd_status read_tensors(reader *r, hd_safetensors *file, const record *records, int64_t count) {
+    for (int64_t i = 0; i < count; i++) {
+        const record *t = &records[i];
+        hd_named_tensor *named = &file->tensors[file->count++];
+        named->tensor = hd_tensor_new(r->cx, t->dtype, t->ndim, t->shape);
+        named->name = named->tensor ? copy_text(r->cx, t->name) : NULL;
+        if (!named->name) return r->cx->error.status;
+        hd_status status = read_at(r, hd_data(named->tensor), t->end - t->begin, r->data_start + t->begin);
+        if (status) return status;
+        normalise_bool(named->tensor);
+    }
+    return HD_OK;
+}
+
+static hd_status read_entries(reader *r, hd_safetensors *file) {
+    int64_t entries = 0, count = 0;
+    for (const cJSON *entry = r->json->child; entry; entry = entry->next) entries++;
+    file->tensors = hd_alloc_zeroed(r->cx, (size_t)entries * sizeof *file->tensors);
+    record *records = file->tensors ? hd_alloc_zeroed(r->cx, (size_t)entries * sizeof *records) : NULL;
+    if (!records) return r->cx->error.status;
+    hd_status status;
+    if (!(status = read_records(r, file, records, &count)) && !(status = check_order(r, records, count)))
+        status = read_tensors(r, file, records, count);
+    hd_free(r->cx->account, records);
+    return status;
 }
 
 static hd_status read_file(reader *r, hd_safetensors *file) {
     hd_status status;
     if ((status = open_file(r)) || (status = read_header(r)) || (status = parse_header(r))) return status;
-    int64_t entries = 0;
-    for (const cJSON *entry = r->json->child; entry; entry = entry->next) entries++;
-    file->tensors = hd_alloc_zeroed(r->cx, (size_t)entries * sizeof *file->tensors);
-    span *spans = file->tensors ? hd_alloc_zeroed(r->cx, (size_t)entries * sizeof *spans) : NULL;
-    status = spans ? read_entries(r, file, spans) : r->cx->error.status;
-    hd_free(r->cx->account, spans);
-    return status;
+    return read_entries(r, file);
 }
 
 hd_safetensors *hd_safetensors_load(hd_ctx *cx, const char *path) {

@@ -102,6 +102,10 @@ hd_status hd_safetensors_save(hd_ctx *cx, const char *path, int64_t count, const
     char *header = header_text(count, tensors, metadata_count, metadata);
     if (!header)
         return hd_fail(cx, HD_ENOMEM, "%s: no memory for a header of %lld tensors", path, (long long)count);
+    if (strlen(header) + 8 > HD_SAFETENSORS_MAX_HEADER) {
+        cJSON_free(header);
+        return hd_fail(cx, HD_EARG, "names and metadata: more than %d MB", HD_SAFETENSORS_MAX_HEADER >> 20);
+    }
     hd_replace file;
     status = hd_replace_begin(cx, &file, path);
     if (!status) {

@@ -1,0 +1,11 @@
+# fuzz-safetensors: a campaign of its own, not part of the tests. spec/fuzz says how it is used.
+file(GLOB fuzz_sources ${CMAKE_SOURCE_DIR}/csrc/base/*.c ${CMAKE_SOURCE_DIR}/csrc/tensor/*.c ${CMAKE_SOURCE_DIR}/csrc/io/*.c)
+add_executable(fuzz-safetensors EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/spec/fuzz/safetensors_fuzz.c ${fuzz_sources})
+target_link_libraries(fuzz-safetensors PRIVATE heed_flags ${heed_compute_libraries})
+set(fuzz_sanitizers address,undefined)
+if(CMAKE_C_COMPILER_ID MATCHES "Clang")
+  set(fuzz_sanitizers fuzzer,address,undefined)
+  target_compile_definitions(fuzz-safetensors PRIVATE HD_LIBFUZZER)
+endif()
+target_compile_options(fuzz-safetensors PRIVATE -g -O1 -fsanitize=${fuzz_sanitizers})
+target_link_options(fuzz-safetensors PRIVATE -fsanitize=${fuzz_sanitizers})

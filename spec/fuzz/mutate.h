@@ -1,0 +1,99 @@
+/* mutate.h: seeded damage to the bytes of a safetensors file, for tests that must come out the same every
+ * time. */
+#ifndef HD_MUTATE_H
+#define HD_MUTATE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+static uint32_t mutate_random(uint64_t *state, uint32_t below) {
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(*state >> 33) % below;
+}
+
+static size_t mutate_remove(uint8_t *bytes, size_t size, size_t at, size_t count) {
+    if (count > size - at) count = size - at;
+    memmove(bytes + at, bytes + at + count, size - at - count);
+    return size - count;
+}
+
+static size_t mutate_insert(uint8_t *bytes, size_t size, size_t capacity, size_t at, const void *what,
+                            size_t count) {
+    if (count > capacity - size) return size;
+    memmove(bytes + at + count, bytes + at, size - at);
+    memcpy(bytes + at, what, count);
+    return size + count;
+}
+
+/* What breaks readers of headers. */
+static const char *const mutate_pieces[] = {
+    "0",
+    "-1",
+    "9007199254740993",
+    "18446744073709551615",
+    "1e400",
+    "0.5",
+    "[",
+    "]",
+    "{",
+    "}",
+    ",",
+    ":",
+    "\"",
+    "\\u0000",
+    "\\ud800",
+    "null",
+    "true",
+    "[[[[[[[[",
+    "F32",
+    "BOOL",
+    "F8_E4M3",
+    "__metadata__",
+    "dtype",
+    "shape",
+    "data_offsets",
+    "\xff",
+    "\n",
+};
+
+/* One change; the new size. */
+static size_t mutate_once(uint64_t *state, uint8_t *bytes, size_t size, size_t capacity) {
+    if (size == 0) return mutate_insert(bytes, size, capacity, 0, "{", 1);
+    size_t at = mutate_random(state, (uint32_t)size);
+    const char *piece = mutate_pieces[mutate_random(state, sizeof mutate_pieces / sizeof *mutate_pieces)];
+    uint8_t copy[64];
+    size_t count = 1 + mutate_random(state, sizeof copy - 1);
+    switch (mutate_random(state, 6)) {
+    case 0: bytes[at] ^= (uint8_t)(1u << mutate_random(state, 8)); return size;
+    case 1: bytes[at] = (uint8_t)mutate_random(state, 256); return size;
+    case 2: return mutate_remove(bytes, size, at, count);
+    case 3: return mutate_insert(bytes, size, capacity, at, piece, strlen(piece));
+    case 4: {
+        size_t length = strlen(piece) < size - at ? strlen(piece) : size - at;
+        memcpy(bytes + at, piece, length);
+        return size;
+    }
+    default:
+        if (count > size - at) count = size - at;
+        memcpy(copy, bytes + at, count);
+        return mutate_insert(bytes, size, capacity, mutate_random(state, (uint32_t)size + 1), copy, count);
+    }
+}
+
+/* The header's length as it is now, so that damage reaches what lies behind that check. */
+static void mutate_mend(uint8_t *bytes, size_t size, size_t data_size) {
+    if (size < 8 + data_size) return;
+    uint64_t header = size - 8 - data_size;
+    for (int i = 0; i < 8; i++) bytes[i] = (uint8_t)(header >> (8 * i));
+}
+
+/* A few changes, and mostly the right length again. */
+static size_t mutate(uint64_t *state, uint8_t *bytes, size_t size, size_t capacity, size_t data_size) {
+    for (uint32_t changes = 1 + mutate_random(state, 4); changes > 0; changes--)
+        size = mutate_once(state, bytes, size, capacity);
+    if (mutate_random(state, 4)) mutate_mend(bytes, size, data_size);
+    return size;
+}
+
+#endif
