@@ -155,11 +155,12 @@ static void test_edges(hd_ctx *cx) {
 
 static void test_beta_zero_reads_nothing(hd_ctx *cx) {
     static const int64_t shapes[][3] = {{7, 9, 5}, {1, 40, 300}, {150, 160, 170}, {40, 1, 33}, {5, 5, 0}};
+    static const int kinds[] = {ROWS, COLUMNS, GAPS_EVERYWHERE};
     for (int s = 0; s < 5; s++)
         for (int dtype = HD_F32; dtype <= HD_F64; dtype++)
-            for (int c = 0; c < 2; c++) {
+            for (int c = 0; c < 3; c++) {
                 product p = new_product((hd_dtype)dtype, shapes[s][0], shapes[s][1], shapes[s][2], 1, ROWS,
-                                        COLUMNS, c == 0 ? ROWS : COLUMNS);
+                                        COLUMNS, kinds[c]);
                 for (int64_t i = 0; i < p.c.count; i++) set((hd_dtype)dtype, p.c.bytes, i, NAN);
                 check_product(cx, &p);
                 free_product(&p);
