@@ -29,23 +29,31 @@ function Translator:init(o)
     end
 end
 
+-- tokens [B, L] -> [B, L, E]; with lengths, the sequences one behind the other without what pads them, [N, E]
+function Translator:embed(embedding, tokens, lengths)
+    local x = self.positions(embedding(tokens))
+    return self.dropout(lengths and heed.pack_sequences(x, lengths) or x)
+end
+
 -- src [B, S] tokens -> memory [B, S, E]
 function Translator:encode(src, padding)
-    return self.encoder(self.dropout(self.positions(self.src_embedding(src))), { mask = padding })
+    return self.encoder(self:embed(self.src_embedding, src), { mask = padding })
 end
 
 -- tgt [B, L] tokens -> hidden [B, L, E]
 function Translator:decode(tgt, memory, padding)
-    return self.decoder(self.dropout(self.positions(self.tgt_embedding(tgt))), memory,
-        { mask = heed.mask.causal(), memory_mask = padding })
+    return self.decoder(self:embed(self.tgt_embedding, tgt), memory, { mask = heed.mask.causal(), memory_mask = padding })
 end
 
 -- The output layer is the target embedding, turned round: hidden [..., E] -> logits [..., V]
 function Translator:logits(hidden) return heed.linear(hidden, self.tgt_embedding.weight) end
 
-function Translator:forward(src, src_lengths, tgt)
-    local padding = heed.mask.padding(src_lengths)
-    return self:logits(self:decode(tgt, self:encode(src, padding), padding))
+-- src [B, S], tgt [B, L] tokens -> logits of the tokens that are no padding, one sequence behind the other: [N, V]
+function Translator:forward(src, src_lengths, tgt, tgt_lengths)
+    local packed = heed.mask.packed
+    local memory = self.encoder(self:embed(self.src_embedding, src, src_lengths), { mask = packed(src_lengths) })
+    return self:logits(self.decoder(self:embed(self.tgt_embedding, tgt, tgt_lengths), memory,
+        { mask = heed.mask.causal() & packed(tgt_lengths), memory_mask = packed(tgt_lengths, src_lengths) }))
 end
 
 -- ---- the two jobs ------------------------------------------------------------------------------------------------

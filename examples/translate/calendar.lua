@@ -21,7 +21,7 @@ local function encode(pairs_of_text, source, target)
     end
     local batch = {}
     batch.src, batch.src_lengths = heed.data.pad(src, { value = source.pad })
-    batch.tgt = heed.data.pad(tgt, { value = target.pad })
+    batch.tgt, batch.tgt_lengths = heed.data.pad(tgt, { value = target.pad })
     return batch
 end
 
@@ -31,8 +31,9 @@ local function train(model, draw, source, target, o)
     local bar = heed.progress(o.steps, { label = "training" })
     for step in bar do
         local batch = encode(draw(BATCH), source, target)
-        local input, labels = batch.tgt[{ {}, { 1, -2 } }], batch.tgt[{ {}, { 2, -1 } }]
-        local loss = heed.loss.cross_entropy(model(batch.src, batch.src_lengths, input), labels, { ignore_index = target.pad })
+        local input, lengths = batch.tgt[{ {}, { 1, -2 } }], batch.tgt_lengths - 1
+        local labels = heed.pack_sequences(batch.tgt[{ {}, { 2, -1 } }], lengths)
+        local loss = heed.loss.cross_entropy(model(batch.src, batch.src_lengths, input, lengths), labels)
         optimizer:zero_grad()
         loss:backward()
         heed.optim.clip_grad_norm(model:parameters(), 1)
@@ -78,7 +79,7 @@ local function show_attention(model, pair, layers, source, target)
     local capture <close> = heed.capture(model)
     do
         local _ <close> = heed.no_grad()
-        model(batch.src, batch.src_lengths, batch.tgt[{ {}, { 1, -2 } }])
+        model:decode(batch.tgt[{ {}, { 1, -2 } }], model:encode(batch.src))
     end
     local weights = capture[("decoder.layers.%d.multihead_attn"):format(layers)]:mean(2):select(1, 1)
     local read, written = {}, {}

@@ -19,23 +19,24 @@ function run.count(model)
     return total
 end
 
-local function loss_of(model, batch, pad, smoothing)
-    local input, labels = batch.tgt[{ {}, { 1, -2 } }], batch.tgt[{ {}, { 2, -1 } }]
-    local logits = model(batch.src, batch.src_lengths, input)
-    return heed.loss.cross_entropy(logits, labels, { ignore_index = pad, label_smoothing = smoothing })
+local function loss_of(model, batch, smoothing)
+    local input, lengths = batch.tgt[{ {}, { 1, -2 } }], batch.tgt_lengths - 1
+    local labels = heed.pack_sequences(batch.tgt[{ {}, { 2, -1 } }], lengths)
+    local logits = model(batch.src, batch.src_lengths, input, lengths)
+    return heed.loss.cross_entropy(logits, labels, { label_smoothing = smoothing })
 end
 
 -- Targets without their bos are what is predicted.
 local function predicted(batch) return batch.tgt_lengths:sum():item() - batch.size end
 
-local function validate(model, batches, pad)
+local function validate(model, batches)
     local _ <close> = heed.no_grad()
     model:eval()
     local total, count = 0, 0
     for batch in batches do
         local _ <close> = heed.scope()
         local tokens = predicted(batch)
-        total, count = total + loss_of(model, batch, pad, 0):item() * tokens, count + tokens
+        total, count = total + loss_of(model, batch, 0):item() * tokens, count + tokens
     end
     model:train()
     return total / count
@@ -104,9 +105,9 @@ local function go_back_to_mark(parts)
 end
 
 -- Weights, counters and mark move together: an interrupt finds a run at the end of a step.
-local function train_step(parts, batch, pad, o)
+local function train_step(parts, batch, o)
     local progress, optimizer = parts.progress, parts.optimizer
-    local loss = loss_of(parts.model, batch, pad, o.smoothing)
+    local loss = loss_of(parts.model, batch, o.smoothing)
     optimizer:zero_grad()
     loss:backward()
     heed.optim.clip_grad_norm(parts.weights, CLIP)
@@ -119,9 +120,9 @@ local function train_step(parts, batch, pad, o)
     return loss:item()
 end
 
-local function keep_the_best(parts, valid, pad, o, bar)
+local function keep_the_best(parts, valid, o, bar)
     local progress = parts.progress
-    local loss = validate(parts.model, valid, pad)
+    local loss = validate(parts.model, valid)
     progress.validated = progress.step
     if loss < progress.best then
         progress.best, progress.best_step = loss, progress.step
@@ -135,31 +136,31 @@ local function keep_the_best(parts, valid, pad, o, bar)
 end
 
 -- After a step, or before the first one of a run gone on with: validation when it is time. True when the run is over.
-local function settle(parts, valid, pad, o, bar)
+local function settle(parts, valid, o, bar)
     local progress = parts.progress
     local time_is_up = o.minutes and progress.seconds > o.minutes * 60
     local over = time_is_up or progress.steps > 0 and progress.step >= progress.steps
     local due = over or progress.step % o.validate == 0
-    if due and progress.validated ~= progress.step then keep_the_best(parts, valid, pad, o, bar) end
+    if due and progress.validated ~= progress.step then keep_the_best(parts, valid, o, bar) end
     return over
 end
 
-local function loop(parts, valid, pad, o)
+local function loop(parts, valid, o)
     local progress = parts.progress
     local started = heed.clock() - progress.seconds
     mark(parts)
     local total = progress.steps > 0 and progress.steps or nil
     local bar <close> = heed.progress(parts.batches:forever(), { label = "training", total = total, done = progress.step })
-    if progress.step > 0 and settle(parts, valid, pad, o, bar) then return end
+    if progress.step > 0 and settle(parts, valid, o, bar) then return end
     for batch in bar do
-        local loss = train_step(parts, batch, pad, o)
+        local loss = train_step(parts, batch, o)
         progress.seconds = heed.clock() - started
         if o.minutes and (progress.step == MEASURED_STEPS or progress.step % o.validate == 0) then
             plan(progress, o.minutes)
             bar.total = progress.steps
         end
         bar:update { loss = loss, tokens = predicted(batch), lr = parts.optimizer.lr }
-        if settle(parts, valid, pad, o, bar) then return end
+        if settle(parts, valid, o, bar) then return end
     end
 end
 
@@ -174,7 +175,7 @@ function run.train(model, bpe, config, train, valid, o)
     if o.resume then resume(parts, o) end
     local ok, message = xpcall(loop, function(e)
         return tostring(e):find "interrupted" and "interrupted" or debug.traceback(e, 2)
-    end, parts, valid_batches, pad, o)
+    end, parts, valid_batches, o)
     if ok then return true end
     if message ~= "interrupted" then error(message, 0) end
     if not o.save then
