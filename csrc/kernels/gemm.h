@@ -1,6 +1,7 @@
-/* gemm.h: matrix products. C = alpha · op(A) · op(B) + beta · C by BLIS, one-threaded per tile from our
- * own loops; tiles are cut by the shape alone, so the bits do not depend on the number of threads.
- * gemm.c is the only file of the project that includes blis.h.
+/* gemm.h: matrix products. C = alpha · A · B + beta · C by our own loops, packing and threads around a
+ * micro-kernel: the one that BLIS has for the processor, or ours where that is faster. Every element of C is
+ * summed in an order that the shape alone decides, so the bits do not depend on the number of threads. gemm.c
+ * is the only file of the project that includes blis.h.
  *
  * Row and column strides are free (a transpose is a swap of strides, nothing is copied for it).
  * beta = 0 never reads C. NaN and infinities propagate (0 · NaN is NaN). k = 0 gives beta · C.
@@ -27,7 +28,8 @@ typedef struct hd_gemm {
     hd_matrix c; /* m x n; must not overlap a or b, nor one batch another */
 } hd_gemm;
 
-/* HD_ENOMEM when BLIS' buffers could not be had (BLIS would abort), HD_ECANCEL between tiles. */
+/* HD_ENOMEM when the packing buffers could not be had, HD_ECANCEL between tasks; C is then partly written.
+ * Calls hd_gemm_init when nobody has. */
 hd_status hd_gemm_run(hd_ctx *cx, const hd_gemm *g);
 
 /* The same by three loops, for the specs. */
@@ -37,7 +39,8 @@ void hd_gemm_naive(const hd_gemm *g);
  * for. */
 hd_status hd_gemm_init(hd_ctx *cx);
 void hd_gemm_done(hd_ctx *cx);
-/* "zen3", "skx", "own 14x32 in skx"...: what heed.info() shows; blis_version is the loaded library's. */
+/* "BLIS zen3 6x16", or "avx512 14x32" for ours: what heed.info() shows; blis_version is the loaded library's.
+ */
 const char *hd_gemm_kernel_name(const hd_ctx *cx);
 const char *hd_gemm_blis_version(void);
 

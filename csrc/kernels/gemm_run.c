@@ -41,7 +41,8 @@ static bool few_rows(const hd_gemm *g) {
 
 hd_status hd_gemm_run(hd_ctx *cx, const hd_gemm *g) {
     if (g->m <= 0 || g->n <= 0 || g->batch <= 0) return HD_OK;
-    if (hd_gemm_init(cx) != HD_OK) return HD_EARG;
+    const hd_status ready = hd_gemm_init(cx);
+    if (ready != HD_OK) return ready;
     const bool wide = g->dtype == HD_F64;
     const hd_gemm_tile *direct = wide ? &cx->gemm->direct.f64 : &cx->gemm->direct.f32;
     const hd_gemm flipped = mirrored(g);
