@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "io/safetensors.h"
-#include "mutate.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
@@ -38,6 +37,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
 }
 
 #ifndef HD_LIBFUZZER
+#include "mutate.h"
+
 #define HEADER                                                                                               \
     "{\"__metadata__\":{\"format\":\"pt\"},\"a\":{\"dtype\":\"F32\",\"shape\":[2,3],\"data_offsets\":[0,24]" \
     "},"                                                                                                     \
