@@ -62,9 +62,9 @@ local function check(entry, case)
         local ok, result = pcall(run, entry, case, inputs)
         core.fail_allocation(0)
         drop_gradients(inputs)
-        if core.memory().live ~= live then collectgarbage() end -- moments of an optimiser belong to no scope
+        if core.memory().live > live then collectgarbage() end -- moments of an optimiser belong to no scope
         local now = core.memory().live
-        assert(now == live, ("%s: allocation %d failed and %d bytes were lost"):format(entry.name, n, now - live))
+        assert(now <= live, ("%s: allocation %d failed and %d bytes were lost"):format(entry.name, n, now - live))
         if ok then
             assert(result == wanted, entry.name .. ": the result is another after failures")
             return failures
