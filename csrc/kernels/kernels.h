@@ -15,28 +15,80 @@
 #include "tensor/dtype.h"
 
 typedef enum hd_unary {
-    HD_NEG, HD_ABS, HD_SIGN, HD_SQUARE, HD_SQRT, HD_RSQRT, HD_EXP, HD_LOG, HD_SIN, HD_COS, HD_TANH, HD_SIGMOID,
-    HD_ERF, HD_RELU, HD_GELU /* exact, by erf */, HD_SILU, HD_FLOOR, HD_ROUND /* half to even */,
-    HD_LOGICAL_NOT /* to bool */, HD_ISNAN, HD_ISFINITE /* to bool */, HD_UNARY_COUNT
+    HD_NEG,
+    HD_ABS,
+    HD_SIGN,
+    HD_SQUARE,
+    HD_SQRT,
+    HD_RSQRT,
+    HD_EXP,
+    HD_LOG,
+    HD_SIN,
+    HD_COS,
+    HD_TANH,
+    HD_SIGMOID,
+    HD_ERF,
+    HD_RELU,
+    HD_GELU /* exact, by erf */,
+    HD_SILU,
+    HD_FLOOR,
+    HD_ROUND /* half to even */,
+    HD_LOGICAL_NOT /* to bool */,
+    HD_ISNAN,
+    HD_ISFINITE /* to bool */,
+    HD_UNARY_COUNT
 } hd_unary;
 
 typedef enum hd_binary {
-    HD_ADD, HD_SUB, HD_MUL, HD_DIV, HD_POW, HD_MOD /* floored */, HD_FLOORDIV, HD_MAXIMUM, HD_MINIMUM,
-    HD_EQ, HD_NE, HD_LT, HD_LE, HD_GT, HD_GE /* these give bool */, HD_AND, HD_OR, HD_XOR, HD_BINARY_COUNT
+    HD_ADD,
+    HD_SUB,
+    HD_MUL,
+    HD_DIV,
+    HD_POW,
+    HD_MOD /* floored */,
+    HD_FLOORDIV,
+    HD_MAXIMUM,
+    HD_MINIMUM,
+    HD_EQ,
+    HD_NE,
+    HD_LT,
+    HD_LE,
+    HD_GT,
+    HD_GE /* these give bool */,
+    HD_AND,
+    HD_OR,
+    HD_XOR,
+    HD_BINARY_COUNT
 } hd_binary;
 
-typedef enum hd_reduction { HD_SUM, HD_PROD, HD_MAX, HD_MIN, HD_ANY, HD_ALL, HD_REDUCTION_COUNT } hd_reduction;
+typedef enum hd_reduction {
+    HD_SUM,
+    HD_PROD,
+    HD_MAX,
+    HD_MIN,
+    HD_ANY,
+    HD_ALL,
+    HD_REDUCTION_COUNT
+} hd_reduction;
 
 /* What may follow a linear map in one pass (bias_act). */
-typedef enum hd_activation { HD_ACT_NONE = -1, HD_ACT_RELU, HD_ACT_GELU, HD_ACT_SILU, HD_ACT_COUNT } hd_activation;
+typedef enum hd_activation {
+    HD_ACT_NONE = -1,
+    HD_ACT_RELU,
+    HD_ACT_GELU,
+    HD_ACT_SILU,
+    HD_ACT_COUNT
+} hd_activation;
 
 typedef void (*hd_unary_fn)(int64_t n, const void *x, int64_t sx, void *y, int64_t sy);
-typedef void (*hd_binary_fn)(int64_t n, const void *a, int64_t sa, const void *b, int64_t sb, void *y, int64_t sy);
+typedef void (*hd_binary_fn)(int64_t n, const void *a, int64_t sa, const void *b, int64_t sb, void *y,
+                             int64_t sy);
 /* dx = g * f'(...): s is what the operation saved, its input or its output as the op's comment in
  * isa/unary.c says (HD_EXP HD_SQRT HD_RSQRT HD_TANH HD_SIGMOID save the output, the others the input). */
-typedef void (*hd_unary_grad_fn)(int64_t n, const void *g, int64_t sg, const void *s, int64_t ss, void *dx, int64_t sdx);
-/* One value from n elements: *out = x[0] op x[1] ... in a fixed order that depends on n alone. Sums of f32 are
- * blocked or wider so that 10^7 ones give 10^7. Max and min propagate NaN. bool and i64 sums give i64. */
+typedef void (*hd_unary_grad_fn)(int64_t n, const void *g, int64_t sg, const void *s, int64_t ss, void *dx,
+                                 int64_t sdx);
+/* One value from n elements: *out = x[0] op x[1] ... in a fixed order that depends on n alone. Sums of f32
+ * are blocked or wider so that 10^7 ones give 10^7. Max and min propagate NaN. bool and i64 sums give i64. */
 typedef void (*hd_reduce_row_fn)(int64_t n, const void *x, int64_t sx, void *out);
 /* out[j] = out[j] op x[j] for n columns: reducing an outer dimension row by row. */
 typedef void (*hd_reduce_cols_fn)(int64_t n, const void *x, void *out);
@@ -49,71 +101,83 @@ typedef struct hd_kernels {
     hd_unary_fn unary[HD_UNARY_COUNT][HD_DTYPE_COUNT];
     hd_unary_grad_fn unary_grad[HD_UNARY_COUNT][HD_DTYPE_COUNT];
     hd_binary_fn binary[HD_BINARY_COUNT][HD_DTYPE_COUNT]; /* by the dtype of a and b */
-    void (*where[HD_DTYPE_COUNT])(int64_t n, const uint8_t *c, int64_t sc, const void *a, int64_t sa, const void *b,
-                                  int64_t sb, void *y, int64_t sy);
+    void (*where[HD_DTYPE_COUNT])(int64_t n, const uint8_t *c, int64_t sc, const void *a, int64_t sa,
+                                  const void *b, int64_t sb, void *y, int64_t sy);
     hd_unary_fn cast[HD_DTYPE_COUNT][HD_DTYPE_COUNT]; /* [from][to]; the same dtype copies */
     /* y += alpha * x; y = x * scale + shift in one pass (i64: the numbers are truncated to integers) */
     void (*axpy[HD_DTYPE_COUNT])(int64_t n, double alpha, const void *x, int64_t sx, void *y, int64_t sy);
-    void (*affine[HD_DTYPE_COUNT])(int64_t n, double scale, double shift, const void *x, int64_t sx, void *y, int64_t sy);
+    void (*affine[HD_DTYPE_COUNT])(int64_t n, double scale, double shift, const void *x, int64_t sx, void *y,
+                                   int64_t sy);
     /* y += x, contiguous */
     void (*accumulate[HD_DTYPE_COUNT])(int64_t n, const void *x, void *y);
 
     /* reductions */
     hd_reduce_row_fn reduce_row[HD_REDUCTION_COUNT][HD_DTYPE_COUNT];
     hd_reduce_cols_fn reduce_cols[HD_REDUCTION_COUNT][HD_DTYPE_COUNT];
-    int64_t (*argmax_row[HD_DTYPE_COUNT])(int64_t n, const void *x, int64_t sx); /* first of the largest, from 0; NaN wins */
+    int64_t (*argmax_row[HD_DTYPE_COUNT])(int64_t n, const void *x,
+                                          int64_t sx); /* first of the largest, from 0; NaN wins */
     int64_t (*argmin_row[HD_DTYPE_COUNT])(int64_t n, const void *x, int64_t sx);
-    /* out[j] += sum over rows of x[row][j] (the gradient of a bias), in a fixed order; rows may be any number */
-    void (*column_sums[HD_DTYPE_COUNT])(int64_t rows, int64_t n, const void *x, int64_t row_stride, void *out);
+    /* out[j] += sum over rows of x[row][j] (the gradient of a bias), in a fixed order; rows may be any number
+     */
+    void (*column_sums[HD_DTYPE_COUNT])(int64_t rows, int64_t n, const void *x, int64_t row_stride,
+                                        void *out);
     double (*sum_squares[HD_DTYPE_COUNT])(int64_t n, const void *x); /* f64 accumulation, contiguous */
 
     /* rows of n contiguous elements */
-    void (*softmax_row[HD_DTYPE_COUNT])(int64_t n, const void *x, void *y);          /* all -inf: zeros */
-    /* y (g - sum g y). Where y is exactly 0 (hidden), g is not looked at: it may be NaN. Serves masked_softmax_row too:
-     * the gradient with respect to the biased, scaled scores. */
+    void (*softmax_row[HD_DTYPE_COUNT])(int64_t n, const void *x, void *y); /* all -inf: zeros */
+    /* y (g - sum g y). Where y is exactly 0 (hidden), g is not looked at: it may be NaN. Serves
+     * masked_softmax_row too: the gradient with respect to the biased, scaled scores. */
     void (*softmax_row_grad[HD_DTYPE_COUNT])(int64_t n, const void *y, const void *g, void *dx);
     /* The same through dropout: g is the gradient of w = dropout(y). dx == g is fine. */
-    void (*dropped_softmax_row_grad[HD_DTYPE_COUNT])(int64_t n, const void *y, const void *w, const void *g, void *dx);
-    /* Attention's weights: p = softmax(scale * x + bias) over the visible ones. Hidden is what see (NULL: all may be seen)
-     * has 0 for and what bias (NULL: none) has -inf for: p is exactly 0 there whatever x holds. Nothing visible: zeros.
-     * Returns the logsumexp of the visible scores, -inf when there is none. p == x is fine. */
+    void (*dropped_softmax_row_grad[HD_DTYPE_COUNT])(int64_t n, const void *y, const void *w, const void *g,
+                                                     void *dx);
+    /* Attention's weights: p = softmax(scale * x + bias) over the visible ones. Hidden is what see (NULL: all
+     * may be seen) has 0 for and what bias (NULL: none) has -inf for: p is exactly 0 there whatever x holds.
+     * Nothing visible: zeros. Returns the logsumexp of the visible scores, -inf when there is none. p == x is
+     * fine. */
     double (*masked_softmax_row[HD_DTYPE_COUNT])(int64_t n, const void *x, double scale, const uint8_t *see,
                                                  const void *bias, void *p);
     void (*log_softmax_row[HD_DTYPE_COUNT])(int64_t n, const void *x, void *y);
     void (*log_softmax_row_grad[HD_DTYPE_COUNT])(int64_t n, const void *y, const void *g, void *dx);
     double (*logsumexp_row[HD_DTYPE_COUNT])(int64_t n, const void *x);
-    /* y = (x - mean) * rstd * w + b; w, b may be NULL; mean and rstd are of the element type, one each a row */
-    void (*layer_norm_row[HD_DTYPE_COUNT])(int64_t n, const void *x, const void *w, const void *b, double eps, void *y,
-                                           void *mean, void *rstd);
+    /* y = (x - mean) * rstd * w + b; w, b may be NULL; mean and rstd are of the element type, one each a row
+     */
+    void (*layer_norm_row[HD_DTYPE_COUNT])(int64_t n, const void *x, const void *w, const void *b, double eps,
+                                           void *y, void *mean, void *rstd);
     /* dx of one row; adds into dw, db (NULL: not wanted) */
-    void (*layer_norm_row_grad[HD_DTYPE_COUNT])(int64_t n, const void *g, const void *x, const void *w, const void *mean,
-                                                const void *rstd, void *dx, void *dw, void *db);
-    /* loss of one row of logits against target (0-based). Smoothing eps without `excluded` (NULL): eps / n to every class
-     * and 1 - eps more to the target, as PyTorch does; with it: 1 - eps to the target, eps shared by the other classes j
-     * with excluded[j] == 0. A class with no share adds nothing, even where its log is -inf.
-     * grad (NULL: not wanted) = softmax - smoothed target; grad == logits is fine. All logits -inf: loss inf, grad 0. */
-    double (*cross_entropy_row[HD_DTYPE_COUNT])(int64_t n, const void *logits, int64_t target, double smoothing,
-                                                const uint8_t *excluded, void *grad);
+    void (*layer_norm_row_grad[HD_DTYPE_COUNT])(int64_t n, const void *g, const void *x, const void *w,
+                                                const void *mean, const void *rstd, void *dx, void *dw,
+                                                void *db);
+    /* loss of one row of logits against target (0-based). Smoothing eps without `excluded` (NULL): eps / n to
+     * every class and 1 - eps more to the target, as PyTorch does; with it: 1 - eps to the target, eps shared
+     * by the other classes j with excluded[j] == 0. A class with no share adds nothing, even where its log is
+     * -inf. grad (NULL: not wanted) = softmax - smoothed target; grad == logits is fine. All logits -inf:
+     * loss inf, grad 0. */
+    double (*cross_entropy_row[HD_DTYPE_COUNT])(int64_t n, const void *logits, int64_t target,
+                                                double smoothing, const uint8_t *excluded, void *grad);
 
     /* random: element i of the range is element first + i of the draw */
     void (*uniform[HD_DTYPE_COUNT])(hd_draw draw, int64_t first, int64_t n, double low, double high, void *y);
     void (*normal[HD_DTYPE_COUNT])(hd_draw draw, int64_t first, int64_t n, double mean, double std, void *y);
     /* y = x / (1-p) where kept, else 0; p = 1 gives zeros. x == y is fine. */
     void (*dropout[HD_DTYPE_COUNT])(hd_draw draw, int64_t first, int64_t n, double p, const void *x, void *y);
-    /* y = residual + dropout(x + bias), n contiguous elements; residual, bias may be NULL, p = 0 draws nothing. Its
-     * gradient with respect to x is `dropout` of the same draw. */
-    void (*dropout_add[HD_DTYPE_COUNT])(hd_draw draw, int64_t first, int64_t n, double p, const void *x, const void *bias,
-                                        const void *residual, void *y);
-    /* y = dropout(act(x + bias)); dx = dropout(g) * act'(x + bias). bias may be NULL, p = 0 draws nothing. In place is
-     * fine (y == x, dx == g or x). */
-    void (*bias_act[HD_ACT_COUNT][HD_DTYPE_COUNT])(hd_draw draw, int64_t first, int64_t n, double p, const void *x,
-                                                   const void *bias, void *y);
-    void (*bias_act_grad[HD_ACT_COUNT][HD_DTYPE_COUNT])(hd_draw draw, int64_t first, int64_t n, double p, const void *g,
-                                                        const void *x, const void *bias, void *dx);
+    /* y = residual + dropout(x + bias), n contiguous elements; residual, bias may be NULL, p = 0 draws
+     * nothing. Its gradient with respect to x is `dropout` of the same draw. */
+    void (*dropout_add[HD_DTYPE_COUNT])(hd_draw draw, int64_t first, int64_t n, double p, const void *x,
+                                        const void *bias, const void *residual, void *y);
+    /* y = dropout(act(x + bias)); dx = dropout(g) * act'(x + bias). bias may be NULL, p = 0 draws nothing. In
+     * place is fine (y == x, dx == g or x). */
+    void (*bias_act[HD_ACT_COUNT][HD_DTYPE_COUNT])(hd_draw draw, int64_t first, int64_t n, double p,
+                                                   const void *x, const void *bias, void *y);
+    void (*bias_act_grad[HD_ACT_COUNT][HD_DTYPE_COUNT])(hd_draw draw, int64_t first, int64_t n, double p,
+                                                        const void *g, const void *x, const void *bias,
+                                                        void *dx);
 
-    /* One pass of AdamW (Loshchilov & Hutter 2019) over n elements; scale multiplies the gradient (clipping). */
-    void (*adamw[HD_DTYPE_COUNT])(int64_t n, void *w, const void *g, void *m, void *v, double lr, double beta1,
-                                  double beta2, double eps, double weight_decay, double bias1, double bias2, double scale);
+    /* One pass of AdamW (Loshchilov & Hutter 2019) over n elements; scale multiplies the gradient (clipping).
+     */
+    void (*adamw[HD_DTYPE_COUNT])(int64_t n, void *w, const void *g, void *m, void *v, double lr,
+                                  double beta1, double beta2, double eps, double weight_decay, double bias1,
+                                  double bias2, double scale);
 } hd_kernels;
 
 /* Sets cx->kernels to the table of the best (or HEED_ISA's) instruction set. */

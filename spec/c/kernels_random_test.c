@@ -89,6 +89,12 @@ static void check_dropout(void) {
         k->dropout[t](seeded, 0, MAX, p, &in_a, &in_a);
         for (int64_t i = 0; i < MAX; i++) CHECK(near(t, get(t, &in_a, i), kept(i, p) ? 2 * scale : 0, 1e-6));
     }
+    /* the word at the threshold itself is kept */
+    double edge = hd_draw_u32(seeded, 17) * 0x1p-32;
+    float ones[40];
+    for (int i = 0; i < 40; i++) ones[i] = 1;
+    k->dropout[HD_F32](seeded, 0, 40, edge, ones, ones);
+    CHECK(ones[17] > 1);
     int64_t count = 0;
     for (int64_t i = 0; i < 10000; i++) count += kept(i, 0.1);
     CHECK(count > 8850 && count < 9150);

@@ -292,6 +292,12 @@ static void check_half(void) {
     CHECK(half[5] == 0 && (half[6] & 0x7fff) > 0x7c00 && half[7] == 0x2e66);
     k->cast[HD_F32][HD_BF16](8, x, 1, half, 1);
     CHECK(half[0] == 0x3f80 && half[1] == 0xc000 && (half[6] & 0x7fff) > 0x7f80 && half[7] == 0x3dcd);
+    float ties[] = {1 + 0x1p-11f, 1 + 0x3p-11f, 1 + 0x1.01p-11f,
+                    0x1.8p-24f,   1 + 0x1p-8f,  1 + 0x3p-8f}; /* to even */
+    k->cast[HD_F32][HD_F16](4, ties, 1, half, 1);
+    CHECK(half[0] == 0x3c00 && half[1] == 0x3c02 && half[2] == 0x3c01 && half[3] == 2);
+    k->cast[HD_F32][HD_BF16](2, ties + 4, 1, half, 1);
+    CHECK(half[0] == 0x3f80 && half[1] == 0x3f82);
     for (int h = 0; h < 0x10000; h++) { /* there and back */
         uint16_t in = (uint16_t)h, back = 0;
         float wide;

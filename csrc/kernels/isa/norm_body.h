@@ -55,7 +55,6 @@ static void NAME(layer_norm_grad)(int64_t n, const void *pg, const void *px, con
         int64_t count = n - i < LANES ? n - i : LANES;
         vr go = V(load_n)(g + i, count), z = (V(load_n)(x + i, count) - mean) * rstd;
         vr h = w ? go * V(load_n)(w + i, count) : go;
-        if (count < LANES) z = V(select)(V(first)(count), z, V(set)(0));
         sum_h += h;
         sum_hz += h * z;
         if (dw) V(store_n)(dw + i, V(load_n)(dw + i, count) + go * z, count);
