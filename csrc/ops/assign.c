@@ -29,6 +29,7 @@ static hd_status new_node(hd_ctx *cx, const hd_node_class *class, hd_tensor *x, 
     hd_tensor *inputs[] = {x, v};
     *node = NULL;
     if (!hd_dtype_is_float((hd_dtype)x->dtype) || !hd_wants_grad(cx, 2, inputs)) return HD_OK;
+    if (hd_check_whole(cx, class->name, x)) return cx->error.status;
     *node = hd_node_new(cx, class, 2, inputs, 1);
     return *node ? HD_OK : cx->error.status;
 }

@@ -370,7 +370,7 @@ hd_status hd_binary_(hd_ctx *cx, hd_binary op, hd_tensor *t, hd_tensor *b) {
         return cx->error.status;
     if (!hd_dtype_is_float((hd_dtype)t->dtype) || !hd_wants_grad(cx, 2, inputs))
         return write_result(cx, op, &p, t, b);
-    hd_tensor *former = hd_former(cx, t);
+    hd_tensor *former = hd_check_whole(cx, tensor_classes[op].name, t) ? NULL : hd_former(cx, t);
     if (!former) return cx->error.status;
     hd_tensor *y = hd_binary_op(cx, op, former, b == t ? former : b);
     hd_release(former);

@@ -60,6 +60,15 @@ hd_status hd_check_broadcasts_to(hd_ctx *cx, const char *argument, const hd_tens
 
 /* ---- recorded writes ------------------------------------------------------------------------- */
 
+hd_status hd_check_whole(hd_ctx *cx, const char *operation, const hd_tensor *t) {
+    size_t bytes = (size_t)hd_numel(t) * hd_dtype_size((hd_dtype)t->dtype);
+    if (t->requires_grad || bytes == t->storage->bytes) return HD_OK;
+    return hd_fail(cx, HD_EARG,
+                   "%s: the tensor is a part of another one, which would not learn of the gradient; "
+                   "write to the whole by index assignment, or clone the part",
+                   operation);
+}
+
 hd_tensor *hd_former(hd_ctx *cx, hd_tensor *t) {
     hd_tensor *former = hd_tensor_like(cx, t);
     if (!former) return NULL;
@@ -164,6 +173,7 @@ hd_status hd_copy_(hd_ctx *cx, hd_tensor *t, hd_tensor *source) {
     hd_tensor *inputs[] = {t, hd_dtype_is_float((hd_dtype)t->dtype) ? source : NULL};
     hd_node *node = NULL;
     if (hd_wants_grad(cx, 2, inputs)) {
+        if (hd_check_whole(cx, "copy_", t)) return cx->error.status;
         node = hd_node_new(cx, &copy_class, 2, inputs, 1);
         if (!node) return cx->error.status;
     }

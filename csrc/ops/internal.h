@@ -30,8 +30,8 @@ hd_tensor *hd_zero_for_input(hd_ctx *cx, const hd_node *node, int i);
  * reduce.c */
 hd_tensor *hd_grad_to_input(hd_ctx *cx, const hd_node *node, int i, hd_tensor *g);
 
-/* ---- chains: each consumes its first tensor and passes a NULL on, so that backward formulas read in one go
- */
+/* ---- chains (chain.c) ------------------------------------------------------------------------ */
+/* Each consumes its first tensor and passes a NULL on, so that backward formulas read in one go. */
 hd_tensor *hd_chain_unary(hd_ctx *cx, hd_unary op, hd_tensor *x);
 hd_tensor *hd_chain_binary(hd_ctx *cx, hd_binary op, hd_tensor *a, hd_tensor *b);
 hd_tensor *hd_chain_scalar(hd_ctx *cx, hd_binary op, hd_tensor *a, double b);
@@ -55,9 +55,12 @@ hd_tensor *hd_dense(hd_ctx *cx, hd_tensor *x, hd_dtype dtype);
 /* x as dtype, any layout, detached when converted. (cast.c) */
 hd_tensor *hd_as_dtype(hd_ctx *cx, hd_tensor *x, hd_dtype dtype);
 
-/* ---- writing in place on recorded tensors (inplace.c)
- * --------------------------------------------------------------- The functional way: `former` stands for t
- * before the write, an operation on it makes y, then y's content and place in the graph become t's. */
+/* ---- writing in place on recorded tensors (inplace.c) ---------------------------------------- */
+/* A tensor without a gradient is about to get one: it must not be a part of some other that would not know.
+ */
+hd_status hd_check_whole(hd_ctx *cx, const char *operation, const hd_tensor *t);
+/* The functional way: `former` stands for t before the write, an operation on it makes y, then y's content
+ * and place in the graph become t's. */
 hd_tensor *hd_former(hd_ctx *cx, hd_tensor *t);
 /* Consumes y (NULL: passes the failure on): copies it into t and rebases t on y's node. */
 hd_status hd_become(hd_ctx *cx, hd_tensor *t, hd_tensor *y);

@@ -46,7 +46,7 @@ hd_tensor *hd_cast(hd_ctx *cx, hd_tensor *x, hd_dtype dtype); /* the same dtype:
 hd_tensor *hd_tril(hd_ctx *cx, hd_tensor *x, int64_t diagonal);
 hd_tensor *hd_triu(hd_ctx *cx, hd_tensor *x, int64_t diagonal);
 hd_tensor *hd_round_decimals(hd_ctx *cx, hd_tensor *x, int decimals);
-/* in place: t = t op b. Recorded as hd_check_inplace allows; the dtype never changes. */
+/* in place (inplace.c too): t = t op b. Recorded as hd_check_inplace allows; the dtype never changes. */
 hd_status hd_unary_(hd_ctx *cx, hd_unary op, hd_tensor *t);
 hd_status hd_binary_(hd_ctx *cx, hd_binary op, hd_tensor *t, hd_tensor *b);
 hd_status hd_binary_scalar_(hd_ctx *cx, hd_binary op, hd_tensor *t, hd_scalar b);
@@ -70,7 +70,7 @@ hd_tensor *hd_clone(hd_ctx *cx, hd_tensor *x);
 hd_tensor *hd_cat(hd_ctx *cx, int count, hd_tensor *const *parts, int dim);
 hd_tensor *hd_stack(hd_ctx *cx, int count, hd_tensor *const *parts, int dim);
 
-/* ---- index.c: index tensors are i64, values from 1, checked; the message names position, value and range ---- */
+/* ---- index.c, assign.c: index tensors are i64, values from 1, checked; the message names position, value and range ---- */
 hd_tensor *hd_index_select(hd_ctx *cx, hd_tensor *x, int dim, hd_tensor *index);
 hd_tensor *hd_gather(hd_ctx *cx, hd_tensor *x, int dim, hd_tensor *index);
 hd_tensor *hd_masked_select(hd_ctx *cx, hd_tensor *x, hd_tensor *mask); /* 1-d */
@@ -80,7 +80,7 @@ hd_status hd_assign_(hd_ctx *cx, hd_tensor *x, hd_tensor *region, hd_tensor *v);
 hd_status hd_assign_mask_(hd_ctx *cx, hd_tensor *x, hd_tensor *mask, hd_tensor *v);
 hd_status hd_assign_index_(hd_ctx *cx, hd_tensor *x, hd_tensor *index, hd_tensor *v); /* rows of dimension 0 */
 
-/* ---- reduce.c ----------------------------------------------------------------------------------------------- */
+/* ---- reduce.c, extremes.c, scan.c ---------------------------------------------------------------------------- */
 hd_tensor *hd_reduce(hd_ctx *cx, hd_reduction op, hd_tensor *x, uint32_t dims, bool keepdim);
 hd_tensor *hd_mean(hd_ctx *cx, hd_tensor *x, uint32_t dims, bool keepdim);
 hd_tensor *hd_var(hd_ctx *cx, hd_tensor *x, uint32_t dims, bool keepdim, int correction);

@@ -15,6 +15,7 @@
 #define ROW_TASK 32768     /* elements of short rows in one task */
 #define COLUMN_BLOCK 2048  /* columns in one task */
 #define COLUMN_TASK 131072 /* elements of columns in one task */
+#define SUM_ROWS 16        /* rows whose columns are added strip by strip: as many streams of memory */
 #define SHORT_ROW 8        /* rows up to this length are reduced side by side */
 
 hd_dtype hd_reduced_dtype(hd_reduction op, hd_dtype t) {
@@ -145,7 +146,9 @@ static void reduce_column_block(void *arg, int64_t task, int worker) {
     else
         memcpy(y, x, (size_t)n * l->x_size);
     if (l->sums) {
-        l->sums(rows, n, x, l->columns, y);
+        size_t step = (size_t)(SUM_ROWS * l->columns) * l->x_size;
+        for (int64_t r = 0; r < rows; r += SUM_ROWS, x += step)
+            l->sums(rows - r < SUM_ROWS ? rows - r : SUM_ROWS, n, x, l->columns, y);
         return;
     }
     for (int64_t r = has_neutral ? 0 : 1; r < rows; r++) l->f(n, x + (size_t)(r * l->columns) * l->x_size, y);

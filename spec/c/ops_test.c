@@ -570,8 +570,14 @@ static void test_assignment(void) {
     hd_release(a);
     hd_release(to);
     hd_release(from);
-    hd_tensor *leaf = parameter(HD_F32, SHAPE(3));
-    hd_tensor *part = hd_narrow(cx, leaf, 0, 0, 1, 1);
+    hd_tensor *whole = random_tensor(HD_F32, SHAPE(3)), *leaf = parameter(HD_F32, SHAPE(3));
+    hd_tensor *part = hd_narrow(cx, whole, 0, 0, 1, 1), *first = hd_narrow(cx, leaf, 0, 0, 1, 1);
+    CHECK(hd_binary_(cx, HD_ADD, part, first) == HD_EARG && strstr(cx->error.message, "part of another"));
+    CHECK(!hd_assign_(cx, whole, part, first) && whole->requires_grad);
+    hd_release(whole);
+    hd_release(part);
+    hd_release(first);
+    part = hd_narrow(cx, leaf, 0, 0, 1, 1);
     CHECK(hd_assign_(cx, leaf, part, leaf) == HD_EARG);
     hd_release(part);
     hd_release(leaf);
