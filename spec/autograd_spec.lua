@@ -30,6 +30,16 @@ describe("grad and value_and_grad", function()
         assert.are.same({ { 1.0, 1.0 }, { 0.0, 0.0, 0.0 } }, { dx:totable(), dy:totable() })
     end)
 
+    it("refuse gradients of gradients instead of giving zeros", function()
+        local function cubes(x) return (x * x * x):sum() end
+        local twice = heed.grad(function(x) return heed.grad(cubes)(x):sum() end)
+        assert.error_matches(function() twice(heed.tensor { 1.0, 2.0 }) end, "gradients of gradients are not supported")
+        local through_value = heed.grad(function(x) return (heed.value_and_grad(cubes)(x)) end)
+        assert.error_matches(function() through_value(heed.tensor { 1.0 }) end, "gradients of gradients")
+        local beside = heed.grad(function(x) return (x * heed.grad(cubes)(heed.tensor { 2.0 })):sum() end)
+        assert.are.equal(12, beside(heed.tensor { 1.0 }):item())
+    end)
+
     it("teach on misuse", function()
         assert.error_matches(function() heed.grad(5) end, "fn: expected a function")
         assert.error_matches(function() heed.grad(function(x) return x end)(heed.ones(2)) end, "one element")

@@ -55,6 +55,26 @@ local function gradients(leaves, value)
     return found
 end
 
+-- How many functions are run for their gradients now, one inside the other.
+local depth = 0
+local leave = setmetatable({}, { __close = function() depth = depth - 1 end })
+
+local once = core.func(function(_, result) return result end, function()
+    errors.raise "gradients of gradients are not supported: this one was taken inside a function that is itself differentiated"
+end)
+
+-- What was taken inside another function whose gradients are wanted: going back through it is an error, not a silent zero.
+local function guard(results, args, leaves)
+    local sources = {}
+    for _, list in ipairs { args, leaves } do
+        for _, item in ipairs(list) do
+            if is_float(item) and item.requires_grad then sources[#sources + 1] = item end
+        end
+    end
+    if #sources == 0 then return end
+    for i, result in ipairs(results) do results[i] = once(result, table.unpack(sources)) end
+end
+
 ---A function that returns fn's value and the gradients of it.
 ---@param fn fun(...): heed.Tensor gives one element
 ---@param options? { wrt?: integer|integer[]|heed.Tensor[] } by which arguments (numbers), or by which leaves; default: by every
@@ -65,9 +85,17 @@ function autograd.value_and_grad(fn, options)
     check.type(where, "fn", fn, "function")
     options = check.options(where, options, { wrt = true })
     return function(...)
-        local leaves, given = with_leaves(where, options.wrt, table.pack(...))
-        local value = scalar(where, fn(table.unpack(given, 1, select("#", ...))))
-        return value:detach(), table.unpack(gradients(leaves, value))
+        local args = table.pack(...)
+        local leaves, given = with_leaves(where, options.wrt, args)
+        local value
+        do
+            depth = depth + 1
+            local _ <close> = leave
+            value = scalar(where, fn(table.unpack(given, 1, args.n)))
+        end
+        local results = { value:detach(), table.unpack(gradients(leaves, value)) }
+        if depth > 0 then guard(results, args, leaves) end
+        return table.unpack(results)
     end
 end
 
