@@ -64,13 +64,13 @@ local once = core.func(function(_, result) return result end, function()
 end)
 
 -- What was taken inside another function whose gradients are wanted: going back through it is an error, not a silent zero.
-local function guard(results, args, leaves)
+local function guard(results, args, wrt)
     local sources = {}
-    for _, list in ipairs { args, leaves } do
-        for _, item in ipairs(list) do
-            if is_float(item) and item.requires_grad then sources[#sources + 1] = item end
-        end
+    local function add(item)
+        if is_float(item) and item.requires_grad then sources[#sources + 1] = item end
     end
+    for i = 1, args.n do add(args[i]) end
+    for _, item in ipairs(type(wrt) == "table" and wrt or {}) do add(item) end
     if #sources == 0 then return end
     for i, result in ipairs(results) do results[i] = once(result, table.unpack(sources)) end
 end
@@ -94,7 +94,7 @@ function autograd.value_and_grad(fn, options)
             value = scalar(where, fn(table.unpack(given, 1, args.n)))
         end
         local results = { value:detach(), table.unpack(gradients(leaves, value)) }
-        if depth > 0 then guard(results, args, leaves) end
+        if depth > 0 then guard(results, args, options.wrt) end
         return table.unpack(results)
     end
 end
