@@ -15,6 +15,6 @@ describe("the code in the documentation", function()
     end
 
     it("is there in README", function()
-        assert.is_true(blocks.run "README.md" >= 5)
+        assert.is_true(blocks.run "README.md" >= 7)
     end)
 end)

@@ -1,18 +1,18 @@
---- The fenced blocks of a Markdown file, to be run.
+--- The fenced blocks of a Markdown file, run as one program.
 local blocks = {}
 
 --- @param path string
---- @return { language: string, text: string, line: integer }[]
+--- @return { language: string, text: string, first: integer, last: integer }[] first and last: the lines of the fences
 function blocks.read(path)
     local list, current, number = {}, nil, 0
     for line in io.lines(path) do
         number = number + 1
         local language = line:match "^%s*```%s*(%S*)"
         if language and current then
+            current.text, current.last = table.concat(current, "\n") .. "\n", number
             list[#list + 1], current = current, nil
-            list[#list].text = table.concat(list[#list], "\n") .. "\n"
         elseif language then
-            current = { language = language, line = number }
+            current = { language = language, first = number }
         elseif current then
             current[#current + 1] = line
         end
@@ -21,30 +21,42 @@ function blocks.read(path)
     return list
 end
 
---- Runs the `lua` blocks of a file one after another in one environment. A block of language `output` right after one is
---- what it must print.
+-- All `lua` blocks at the lines where they stand in the file; after each, a call in the line of its closing fence.
+local function program(list)
+    local lines, count = {}, 0
+    for i, block in ipairs(list) do
+        if block.language == "lua" then
+            count = count + 1
+            for j = #lines + 1, block.first do lines[j] = "" end
+            table.move(block, 1, #block, block.first + 1, lines)
+            lines[block.last] = ("block_ends(%d)"):format(i)
+        end
+    end
+    return table.concat(lines, "\n"), count
+end
+
+--- Runs the `lua` blocks of a file as one program: what one block makes, local or not, the next ones see. A block of language
+--- `output` right after one is what it must print.
 --- @param path string
 --- @return integer count of blocks run
 function blocks.run(path)
-    local printed
-    local env = setmetatable({
-        print = function(...)
-            local texts = table.pack(...)
-            for i = 1, texts.n do texts[i] = tostring(texts[i]) end
-            printed[#printed + 1] = table.concat(texts, "\t")
-        end,
-    }, { __index = _G })
-    local count = 0
-    for _, block in ipairs(blocks.read(path)) do
-        if block.language == "lua" then
-            printed, count = {}, count + 1
-            local source = ("\n"):rep(block.line) .. block.text
-            assert(load(source, "@" .. path, "t", env))()
-        elseif block.language == "output" then
-            local got = table.concat(printed, "\n") .. "\n"
-            assert(got == block.text, ("%s:%d: expected\n%sgot\n%s"):format(path, block.line, block.text, got))
+    local list = blocks.read(path)
+    local source, count = program(list)
+    local printed = {}
+    local env = setmetatable({}, { __index = _G })
+    function env.print(...)
+        local texts = table.pack(...)
+        for i = 1, texts.n do texts[i] = tostring(texts[i]) end
+        printed[#printed + 1] = table.concat(texts, "\t") .. "\n"
+    end
+    function env.block_ends(i)
+        local wanted, got = list[i + 1], table.concat(printed)
+        printed = {}
+        if wanted and wanted.language == "output" and wanted.text ~= got then
+            error(("%s:%d: expected\n%sgot\n%s"):format(path, wanted.first, wanted.text, got), 0)
         end
     end
+    assert(load(source, "@" .. path, "t", env))()
     return count
 end
 
