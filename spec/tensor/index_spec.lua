@@ -1,116 +1,116 @@
 local heed = require "heed.core"
 
 describe("indexing", function()
-  local t
-  before_each(function() t = heed.tensor({ { 1, 2, 3 }, { 4, 5, 6 } }) end)
+    local t
+    before_each(function() t = heed.tensor({ { 1, 2, 3 }, { 4, 5, 6 } }) end)
 
-  it("by a number gives a view, or a number from a vector", function()
-    assert.same({ 4, 5, 6 }, t[2]:totable())
-    assert.same({ 4, 5, 6 }, t[-1]:totable())
-    assert.equal(6, t[2][3])
-    assert.equal(1, t[-2][-3])
-    local row = t[1]
-    row[1] = 10
-    assert.equal(10, t[1][1])
-    assert.is_true(heed.tensor({ true })[1])
-    assert.equal("integer", math.type(heed.ids({ 3 })[1]))
-    assert.equal(6, t[2.0][3.0])
-  end)
+    it("by a number gives a view, or a number from a vector", function()
+        assert.same({ 4, 5, 6 }, t[2]:totable())
+        assert.same({ 4, 5, 6 }, t[-1]:totable())
+        assert.equal(6, t[2][3])
+        assert.equal(1, t[-2][-3])
+        local row = t[1]
+        row[1] = 10
+        assert.equal(10, t[1][1])
+        assert.is_true(heed.tensor({ true })[1])
+        assert.equal("integer", math.type(heed.ids({ 3 })[1]))
+        assert.equal(6, t[2.0][3.0])
+    end)
 
-  it("ends ipairs with nil one past the end", function()
-    local seen = {}
-    for i, row in ipairs(t) do seen[i] = row:totable() end
-    assert.same({ { 1, 2, 3 }, { 4, 5, 6 } }, seen)
-    assert.is_nil(t[3])
-    assert.is_nil(t[1][4])
-  end)
+    it("ends ipairs with nil one past the end", function()
+        local seen = {}
+        for i, row in ipairs(t) do seen[i] = row:totable() end
+        assert.same({ { 1, 2, 3 }, { 4, 5, 6 } }, seen)
+        assert.is_nil(t[3])
+        assert.is_nil(t[1][4])
+    end)
 
-  it("raises for everything else outside", function()
-    assert.error_matches(function() return t[0] end, "heed.index: key: expected 1..2 %(or %-2..%-1%) in dimension 1 of %[2, 3%], got 0")
-    assert.error_matches(function() return t[4] end, "got 4")
-    assert.error_matches(function() return t[-3] end, "got %-3")
-    assert.error_matches(function() return t[1.5] end, "expected an integer or a slice for dimension 1, got 1.5")
-    assert.error_matches(function() return t["1"] end, "a tensor has no field or method '1'")
-    assert.error_matches(function() return t[{ 1, "x" }] end, 'expected an integer or a slice for dimension 2, got string "x"')
-    assert.error_matches(function() return t[{ 1, 1, 1 }] end, "expected at most 2 entries for a tensor of shape %[2, 3%], got 3")
-    assert.error_matches(function() return t[true] end, "key: expected an index, a table of indices and slices")
-    assert.error_matches(function() return heed.tensor(1)[1] end, "without dimensions")
-    assert.error_matches(function() return t.colour end, "no field or method 'colour'")
-  end)
+    it("raises for everything else outside", function()
+        assert.error_matches(function() return t[0] end, "heed.index: key: expected 1..2 %(or %-2..%-1%) in dimension 1 of %[2, 3%], got 0")
+        assert.error_matches(function() return t[4] end, "got 4")
+        assert.error_matches(function() return t[-3] end, "got %-3")
+        assert.error_matches(function() return t[1.5] end, "expected an integer or a slice for dimension 1, got 1.5")
+        assert.error_matches(function() return t["1"] end, "a tensor has no field or method '1'")
+        assert.error_matches(function() return t[{ 1, "x" }] end, 'expected an integer or a slice for dimension 2, got string "x"')
+        assert.error_matches(function() return t[{ 1, 1, 1 }] end, "expected at most 2 entries for a tensor of shape %[2, 3%], got 3")
+        assert.error_matches(function() return t[true] end, "key: expected an index, a table of indices and slices")
+        assert.error_matches(function() return heed.tensor(1)[1] end, "without dimensions")
+        assert.error_matches(function() return t.colour end, "no field or method 'colour'")
+    end)
 
-  it("by a list names an element or slices", function()
-    assert.equal(3, t[{ 1, 3 }])
-    assert.same({ { 2, 3 }, { 5, 6 } }, t[{ {}, { 2, 3 } }]:totable())
-    assert.same({ 3, 6 }, t[{ {}, -1 }]:totable())
-    assert.same({ { 4, 6 } }, t[{ { 2 }, { 1, 3, 2 } }]:totable())
-    assert.same({ 4, 5, 6 }, t[{ 2 }]:totable())
-    assert.same({ { 2, 3 }, { 5, 6 } }, t[{ {}, { -2, -1 } }]:totable())
-    assert.equal("[2, 0]", tostring(t[{ {}, { 1, 0 } }].shape))
-    assert.same(t:totable(), t[{}]:totable())
-  end)
+    it("by a list names an element or slices", function()
+        assert.equal(3, t[{ 1, 3 }])
+        assert.same({ { 2, 3 }, { 5, 6 } }, t[{ {}, { 2, 3 } }]:totable())
+        assert.same({ 3, 6 }, t[{ {}, -1 }]:totable())
+        assert.same({ { 4, 6 } }, t[{ { 2 }, { 1, 3, 2 } }]:totable())
+        assert.same({ 4, 5, 6 }, t[{ 2 }]:totable())
+        assert.same({ { 2, 3 }, { 5, 6 } }, t[{ {}, { -2, -1 } }]:totable())
+        assert.equal("[2, 0]", tostring(t[{ {}, { 1, 0 } }].shape))
+        assert.same(t:totable(), t[{}]:totable())
+    end)
 
-  it("refuses slices outside", function()
-    assert.error_matches(function() return t[{ { 1, 3 } }] end, "expected a slice within 1..2 of dimension 1, got {1, 3}")
-    assert.error_matches(function() return t[{ { 0, 1 } }] end, "expected a slice within 1..2")
-    assert.error_matches(function() return t[{ {}, { 1, 3, 0 } }] end, "expected a step of 1 or more in dimension 2, got 0")
-    assert.error_matches(function() return t[{ { 1, 2, 1, 1 } }] end, "got 4 values")
-    assert.error_matches(function() return t[{ { 1, 1.5 } }] end, "expected an integer as the last of a slice of dimension 1, got 1.5")
-  end)
+    it("refuses slices outside", function()
+        assert.error_matches(function() return t[{ { 1, 3 } }] end, "expected a slice within 1..2 of dimension 1, got {1, 3}")
+        assert.error_matches(function() return t[{ { 0, 1 } }] end, "expected a slice within 1..2")
+        assert.error_matches(function() return t[{ {}, { 1, 3, 0 } }] end, "expected a step of 1 or more in dimension 2, got 0")
+        assert.error_matches(function() return t[{ { 1, 2, 1, 1 } }] end, "got 4 values")
+        assert.error_matches(function() return t[{ { 1, 1.5 } }] end, "expected an integer as the last of a slice of dimension 1, got 1.5")
+    end)
 
-  it("by a bool tensor selects", function()
-    assert.same({ 4, 5, 6 }, t[t:gt(3)]:totable())
-    assert.equal("[0]", tostring(t[t:gt(9)].shape))
-    assert.same({ { 4, 5, 6 } }, t[heed.tensor({ false, true })]:totable())
-    assert.equal("[0, 3]", tostring(t[heed.tensor({ false, false })].shape))
-    assert.error_matches(function() return t[heed.tensor({ true, true, true })] end,
-      "key: expected a mask of the first sizes of %[2, 3%], got %[3%]")
-  end)
+    it("by a bool tensor selects", function()
+        assert.same({ 4, 5, 6 }, t[t:gt(3)]:totable())
+        assert.equal("[0]", tostring(t[t:gt(9)].shape))
+        assert.same({ { 4, 5, 6 } }, t[heed.tensor({ false, true })]:totable())
+        assert.equal("[0, 3]", tostring(t[heed.tensor({ false, false })].shape))
+        assert.error_matches(function() return t[heed.tensor({ true, true, true })] end,
+            "key: expected a mask of the first sizes of %[2, 3%], got %[3%]")
+    end)
 
-  it("by an index tensor selects rows, in its shape", function()
-    assert.same({ { 4, 5, 6 }, { 1, 2, 3 }, { 4, 5, 6 } }, t[heed.ids({ 2, 1, 2 })]:totable())
-    assert.same({ { { 4, 5, 6 } }, { { 1, 2, 3 } } }, t[heed.ids({ { 2 }, { 1 } })]:totable())
-    assert.error_matches(function() return t[heed.tensor({ 1, 2 })] end, "expected integers %(dtype = \"i64\"")
-    assert.error_matches(function() return t[heed.ids({ 3 })] end, "expected values in 1..2, got 3 at position 1")
-    assert.error_matches(function() return t[heed.ids({ 0 })] end, "got 0 at position 1")
-  end)
+    it("by an index tensor selects rows, in its shape", function()
+        assert.same({ { 4, 5, 6 }, { 1, 2, 3 }, { 4, 5, 6 } }, t[heed.ids({ 2, 1, 2 })]:totable())
+        assert.same({ { { 4, 5, 6 } }, { { 1, 2, 3 } } }, t[heed.ids({ { 2 }, { 1 } })]:totable())
+        assert.error_matches(function() return t[heed.tensor({ 1, 2 })] end, "expected integers %(dtype = \"i64\"")
+        assert.error_matches(function() return t[heed.ids({ 3 })] end, "expected values in 1..2, got 3 at position 1")
+        assert.error_matches(function() return t[heed.ids({ 0 })] end, "got 0 at position 1")
+    end)
 
-  it("assigns numbers, tensors and tables", function()
-    t[1] = 0
-    t[2] = heed.tensor({ 7, 8, 9 })
-    assert.same({ { 0, 0, 0 }, { 7, 8, 9 } }, t:totable())
-    t[{ 1, 2 }] = 5
-    t[{ {}, 3 }] = { 1, 2 }
-    assert.same({ { 0, 5, 1 }, { 7, 8, 2 } }, t:totable())
-    t[t:eq(5)] = -5
-    assert.equal(-5, t[1][2])
-    t[heed.tensor({ true, false })] = 3
-    assert.same({ 3, 3, 3 }, t[1]:totable())
-    t[heed.ids({ 2 })] = 1
-    assert.same({ 1, 1, 1 }, t[2]:totable())
-    local b = heed.zeros(2, { dtype = "bool" })
-    b[1] = true
-    assert.same({ true, false }, b:totable())
-  end)
+    it("assigns numbers, tensors and tables", function()
+        t[1] = 0
+        t[2] = heed.tensor({ 7, 8, 9 })
+        assert.same({ { 0, 0, 0 }, { 7, 8, 9 } }, t:totable())
+        t[{ 1, 2 }] = 5
+        t[{ {}, 3 }] = { 1, 2 }
+        assert.same({ { 0, 5, 1 }, { 7, 8, 2 } }, t:totable())
+        t[t:eq(5)] = -5
+        assert.equal(-5, t[1][2])
+        t[heed.tensor({ true, false })] = 3
+        assert.same({ 3, 3, 3 }, t[1]:totable())
+        t[heed.ids({ 2 })] = 1
+        assert.same({ 1, 1, 1 }, t[2]:totable())
+        local b = heed.zeros(2, { dtype = "bool" })
+        b[1] = true
+        assert.same({ true, false }, b:totable())
+    end)
 
-  it("copies correctly between overlapping regions", function()
-    local a = heed.range(1, 9):view(3, 3) - 1
-    a[{ {}, { 2, 3 } }] = a[{ {}, { 1, 2 } }]
-    assert.same({ { 0, 0, 1 }, { 3, 3, 4 }, { 6, 6, 7 } }, a:totable())
-  end)
+    it("copies correctly between overlapping regions", function()
+        local a = heed.range(1, 9):view(3, 3) - 1
+        a[{ {}, { 2, 3 } }] = a[{ {}, { 1, 2 } }]
+        assert.same({ { 0, 0, 1 }, { 3, 3, 4 }, { 6, 6, 7 } }, a:totable())
+    end)
 
-  it("refuses assignments that cannot be", function()
-    assert.error_matches(function() t[3] = 1 end, "expected 1..2")
-    assert.error_matches(function() t[1] = "x" end, 'value: expected a number, a tensor or a table of numbers, got string "x"')
-    assert.has_error(function() t[1] = { 1, 2 } end)
-    assert.error_matches(function() heed.ids({ 1 })[1] = 1.5 end, "1.5 cannot be held as i64")
-    assert.error_matches(function() t.name = 1 end, "no field 'name' that can be set")
-  end)
+    it("refuses assignments that cannot be", function()
+        assert.error_matches(function() t[3] = 1 end, "expected 1..2")
+        assert.error_matches(function() t[1] = "x" end, 'value: expected a number, a tensor or a table of numbers, got string "x"')
+        assert.has_error(function() t[1] = { 1, 2 } end)
+        assert.error_matches(function() heed.ids({ 1 })[1] = 1.5 end, "1.5 cannot be held as i64")
+        assert.error_matches(function() t.name = 1 end, "no field 'name' that can be set")
+    end)
 
-  it("is recorded", function()
-    local x = heed.tensor({ { 1, 2 }, { 3, 4 } }, { requires_grad = true })
-    local y = x * 1
-    y[1] = heed.tensor({ 5, 5 });
-    (y[2]:sum() + y[{ {}, 1 }]:sum() + y[y:gt(3)]:sum()):backward()
-    assert.same({ { 0, 0 }, { 2, 2 } }, x.grad:totable())
-  end)
+    it("is recorded", function()
+        local x = heed.tensor({ { 1, 2 }, { 3, 4 } }, { requires_grad = true })
+        local y = x * 1
+        y[1] = heed.tensor({ 5, 5 });
+        (y[2]:sum() + y[{ {}, 1 }]:sum() + y[y:gt(3)]:sum()):backward()
+        assert.same({ { 0, 0 }, { 2, 2 } }, x.grad:totable())
+    end)
 end)
