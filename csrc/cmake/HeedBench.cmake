@@ -1,0 +1,14 @@
+# bench: the table of docs/performance.md, heed and PyTorch in turn. Takes some ten minutes on a machine that does nothing else.
+add_executable(bench-limits EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/spec/bench/c/limits.c)
+target_compile_options(bench-limits PRIVATE -O3)
+target_link_libraries(bench-limits PRIVATE heed_flags Threads::Threads)
+set_target_properties(bench-limits PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bench)
+
+set(HEED_BENCH_PYTHON "" CACHE FILEPATH "A Python that has torch 2.13, for the target bench (else $HEED_BENCH_PYTHON)")
+set(bench_python)
+if(HEED_BENCH_PYTHON)
+  set(bench_python --python ${HEED_BENCH_PYTHON})
+endif()
+add_custom_target(bench COMMAND heed spec/bench/table.lua --limits $<TARGET_FILE:bench-limits> ${bench_python}
+                                --output ${CMAKE_BINARY_DIR}/bench
+                  DEPENDS bench-limits WORKING_DIRECTORY ${CMAKE_SOURCE_DIR} USES_TERMINAL VERBATIM)
