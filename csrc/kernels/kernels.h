@@ -31,6 +31,7 @@ typedef enum hd_unary {
     HD_RELU,
     HD_GELU /* exact, by erf */,
     HD_SILU,
+    HD_SOFTPLUS,
     HD_FLOOR,
     HD_ROUND /* half to even */,
     HD_LOGICAL_NOT /* to bool */,

@@ -9,13 +9,27 @@ typedef struct unary_entry {
 } unary_entry;
 
 static const unary_entry unaries[] = {
-    {"neg", "neg_", HD_NEG},          {"abs", "abs_", HD_ABS},         {"sign", "sign_", HD_SIGN},
-    {"square", "square_", HD_SQUARE}, {"sqrt", "sqrt_", HD_SQRT},      {"rsqrt", "rsqrt_", HD_RSQRT},
-    {"exp", "exp_", HD_EXP},          {"log", "log_", HD_LOG},         {"sin", "sin_", HD_SIN},
-    {"cos", "cos_", HD_COS},          {"tanh", "tanh_", HD_TANH},      {"sigmoid", "sigmoid_", HD_SIGMOID},
-    {"erf", "erf_", HD_ERF},          {"relu", "relu_", HD_RELU},      {"gelu", "gelu_", HD_GELU},
-    {"silu", "silu_", HD_SILU},       {"floor", "floor_", HD_FLOOR},   {"logical_not", NULL, HD_LOGICAL_NOT},
-    {"isnan", NULL, HD_ISNAN},        {"isfinite", NULL, HD_ISFINITE},
+    {"neg", "neg_", HD_NEG},
+    {"abs", "abs_", HD_ABS},
+    {"sign", "sign_", HD_SIGN},
+    {"square", "square_", HD_SQUARE},
+    {"sqrt", "sqrt_", HD_SQRT},
+    {"rsqrt", "rsqrt_", HD_RSQRT},
+    {"exp", "exp_", HD_EXP},
+    {"log", "log_", HD_LOG},
+    {"sin", "sin_", HD_SIN},
+    {"cos", "cos_", HD_COS},
+    {"tanh", "tanh_", HD_TANH},
+    {"sigmoid", "sigmoid_", HD_SIGMOID},
+    {"erf", "erf_", HD_ERF},
+    {"relu", "relu_", HD_RELU},
+    {"gelu", "gelu_", HD_GELU},
+    {"silu", "silu_", HD_SILU},
+    {"floor", "floor_", HD_FLOOR},
+    {"logical_not", NULL, HD_LOGICAL_NOT},
+    {"softplus", "softplus_", HD_SOFTPLUS},
+    {"isnan", NULL, HD_ISNAN},
+    {"isfinite", NULL, HD_ISFINITE},
 };
 
 static int unary(lua_State *L) {

@@ -16,27 +16,17 @@ static hd_status unary_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *gra
 #define CLASS(name)                                                                                          \
     { name, unary_backward, NULL }
 static const hd_node_class classes[HD_UNARY_COUNT] = {
-    [HD_NEG] = CLASS("neg"),
-    [HD_ABS] = CLASS("abs"),
-    [HD_SIGN] = CLASS("sign"),
-    [HD_SQUARE] = CLASS("square"),
-    [HD_SQRT] = CLASS("sqrt"),
-    [HD_RSQRT] = CLASS("rsqrt"),
-    [HD_EXP] = CLASS("exp"),
-    [HD_LOG] = CLASS("log"),
-    [HD_SIN] = CLASS("sin"),
-    [HD_COS] = CLASS("cos"),
-    [HD_TANH] = CLASS("tanh"),
-    [HD_SIGMOID] = CLASS("sigmoid"),
-    [HD_ERF] = CLASS("erf"),
-    [HD_RELU] = CLASS("relu"),
-    [HD_GELU] = CLASS("gelu"),
-    [HD_SILU] = CLASS("silu"),
-    [HD_FLOOR] = CLASS("floor"),
-    [HD_ROUND] = CLASS("round"),
-    [HD_LOGICAL_NOT] = CLASS("logical_not"),
-    [HD_ISNAN] = CLASS("isnan"),
-    [HD_ISFINITE] = CLASS("isfinite"),
+    [HD_NEG] = CLASS("neg"),           [HD_ABS] = CLASS("abs"),
+    [HD_SIGN] = CLASS("sign"),         [HD_SQUARE] = CLASS("square"),
+    [HD_SQRT] = CLASS("sqrt"),         [HD_RSQRT] = CLASS("rsqrt"),
+    [HD_EXP] = CLASS("exp"),           [HD_LOG] = CLASS("log"),
+    [HD_SIN] = CLASS("sin"),           [HD_COS] = CLASS("cos"),
+    [HD_TANH] = CLASS("tanh"),         [HD_SIGMOID] = CLASS("sigmoid"),
+    [HD_ERF] = CLASS("erf"),           [HD_RELU] = CLASS("relu"),
+    [HD_GELU] = CLASS("gelu"),         [HD_SILU] = CLASS("silu"),
+    [HD_SOFTPLUS] = CLASS("softplus"), [HD_FLOOR] = CLASS("floor"),
+    [HD_ROUND] = CLASS("round"),       [HD_LOGICAL_NOT] = CLASS("logical_not"),
+    [HD_ISNAN] = CLASS("isnan"),       [HD_ISFINITE] = CLASS("isfinite"),
 };
 
 static bool gives_bool(hd_unary op) {
@@ -67,6 +57,7 @@ static int64_t grain_of(hd_unary op) {
     case HD_SIGMOID:
     case HD_ERF:
     case HD_GELU:
+    case HD_SOFTPLUS:
     case HD_SILU: return HD_GRAIN_HEAVY;
     default: return HD_GRAIN_LIGHT;
     }

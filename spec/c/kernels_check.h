@@ -148,6 +148,9 @@ SHARED double gelu(double x) {
 SHARED double silu(double x) {
     return x == -INFINITY ? 0 : x * sigmoid(x);
 }
+SHARED double softplus(double x) {
+    return fmax(x, 0) + log1p(exp(-fabs(x)));
+}
 SHARED double is_zero(double x) {
     return x == 0;
 }
@@ -174,6 +177,7 @@ SHARED double (*const unary_of[HD_UNARY_COUNT])(double) = {[HD_NEG] = negative,
                                                            [HD_RELU] = relu,
                                                            [HD_GELU] = gelu,
                                                            [HD_SILU] = silu,
+                                                           [HD_SOFTPLUS] = softplus,
                                                            [HD_FLOOR] = floor,
                                                            [HD_ROUND] = rint,
                                                            [HD_LOGICAL_NOT] = is_zero,
@@ -198,6 +202,7 @@ SHARED double slope(int op, double x) {
     case HD_RELU: return x > 0;
     case HD_GELU: return phi(x) + x * exp(-x * x / 2) / sqrt(2 * M_PI);
     case HD_SILU: return sigmoid(x) + x * sigmoid(x) * sigmoid(-x);
+    case HD_SOFTPLUS: return sigmoid(x);
     default: return 0;
     }
 }

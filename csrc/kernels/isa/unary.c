@@ -28,6 +28,7 @@ VECTOR_MAP(sigmoid_f32, vf_sigmoid)
 VECTOR_MAP(erf_f32, vf_erf)
 VECTOR_MAP(gelu_f32, vf_gelu)
 VECTOR_MAP(silu_f32, vf_silu)
+VECTOR_MAP(softplus_f32, vf_softplus)
 
 SCALAR_MAP(sqrt_f64, double, double, sqrt(x))
 SCALAR_MAP(rsqrt_f64, double, double, 1.0 / sqrt(x))
@@ -39,6 +40,7 @@ SCALAR_MAP(sigmoid_f64, double, double, hd_sigmoid(x))
 SCALAR_MAP(erf_f64, double, double, erf(x))
 SCALAR_MAP(gelu_f64, double, double, hd_gelu(x))
 SCALAR_MAP(silu_f64, double, double, hd_silu(x))
+SCALAR_MAP(softplus_f64, double, double, fmax(x, 0) + log1p(exp(-fabs(x))))
 
 /* Wraps: the negative of INT64_MIN is itself. */
 #define NEGATED(x) (int64_t)(0 - (uint64_t)(x))
@@ -111,6 +113,7 @@ void HD_ISA(hd_fill_unary)(hd_kernels *k) {
     SET(HD_RELU, relu)
     SET(HD_GELU, gelu)
     SET(HD_SILU, silu)
+    SET(HD_SOFTPLUS, softplus)
     SET(HD_FLOOR, floor)
     SET(HD_ROUND, round)
     fill_tests(k);

@@ -31,12 +31,17 @@ HD_INLINE vf vf_gelu_grad(vf g, vf x) {
 HD_INLINE vf vf_silu_grad(vf g, vf x) {
     return g * vf_silu_slope(x);
 }
+HD_INLINE vf vf_softplus_grad(vf g, vf x) {
+    return g * vf_sigmoid(x);
+}
 VECTOR_MAP2(erf_f32, vf_erf_grad)
 VECTOR_MAP2(gelu_f32, vf_gelu_grad)
 VECTOR_MAP2(silu_f32, vf_silu_grad)
+VECTOR_MAP2(softplus_f32, vf_softplus_grad)
 SCALAR_MAP2(erf_f64, double, double, a * 1.12837916709551257390 * exp(-b * b))
 SCALAR_MAP2(gelu_f64, double, double, a *hd_gelu_slope(b))
 SCALAR_MAP2(silu_f64, double, double, a *hd_silu_slope(b))
+SCALAR_MAP2(softplus_f64, double, double, a *hd_sigmoid(b))
 
 /* sign, floor and round are flat */
 FLOATS(flat, ((void)a, (void)b, 0.0f), ((void)a, (void)b, 0.0))
@@ -62,6 +67,7 @@ void HD_ISA(hd_fill_unary_grad)(hd_kernels *k) {
     SET(HD_RELU, relu)
     SET(HD_GELU, gelu)
     SET(HD_SILU, silu)
+    SET(HD_SOFTPLUS, softplus)
     SET(HD_FLOOR, flat)
     SET(HD_ROUND, flat)
 }

@@ -403,6 +403,7 @@ core.sigmoid, core.erf, core.relu, core.gelu, core.silu, core.floor = core.neg, 
 Tensor.neg, Tensor.abs, Tensor.sign, Tensor.square, Tensor.sqrt, Tensor.rsqrt = core.neg, core.neg, core.neg, core.neg, core.neg, core.neg
 Tensor.exp, Tensor.log, Tensor.sin, Tensor.cos, Tensor.tanh = core.neg, core.neg, core.neg, core.neg, core.neg
 Tensor.sigmoid, Tensor.erf, Tensor.relu, Tensor.gelu, Tensor.silu, Tensor.floor = core.neg, core.neg, core.neg, core.neg, core.neg, core.neg
+core.softplus, Tensor.softplus = core.neg, core.neg
 
 ---In place.
 ---@param t heed.Tensor
@@ -414,6 +415,7 @@ core.sigmoid_, core.erf_, core.relu_, core.gelu_, core.silu_, core.floor_ = core
 Tensor.neg_, Tensor.abs_, Tensor.sign_, Tensor.square_, Tensor.sqrt_, Tensor.rsqrt_ = core.neg_, core.neg_, core.neg_, core.neg_, core.neg_, core.neg_
 Tensor.exp_, Tensor.log_, Tensor.sin_, Tensor.cos_, Tensor.tanh_ = core.neg_, core.neg_, core.neg_, core.neg_, core.neg_
 Tensor.sigmoid_, Tensor.erf_, Tensor.relu_, Tensor.gelu_, Tensor.silu_, Tensor.floor_ = core.neg_, core.neg_, core.neg_, core.neg_, core.neg_, core.neg_
+core.softplus_, Tensor.softplus_ = core.neg_, core.neg_
 
 ---@param t heed.Tensor
 ---@return heed.Tensor bool

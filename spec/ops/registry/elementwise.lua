@@ -102,6 +102,7 @@ unary("erf", to_float(layer.erf))
 unary("gelu", to_float(function(v) return 0.5 * v * (1 + layer.erf(v / math.sqrt(2))) end),
     { corners = { 0.0, 0 / 0, INF, 100.0, -100.0, 1e-30 } })
 unary("silu", to_float(function(v) return v * sigmoid(v) end), { corners = { 0.0, 0 / 0, INF, 100.0, -80.0, 1e-30 } })
+unary("softplus", to_float(function(v) return math.max(v, 0.0) + math.log(1 + math.exp(-math.abs(v))) end))
 unary("logical_not", to_bool(function(v) return not naive.convert(v, "bool") end), { gradient = false, in_place = false })
 unary("isnan", to_bool(function(v) return v ~= v end), { gradient = false, in_place = false })
 unary("isfinite", to_bool(function(v) return type(v) == "boolean" or (v == v and math.abs(v) ~= INF) end),
