@@ -289,6 +289,61 @@ static void test_choosing(void) {
     hd_release(x);
 }
 
+/* ---- large walks ----------------------------------------------------------------------------- */
+
+/* A new tensor whose dimensions lie in memory in another order. */
+static hd_tensor *laid_out(hd_dtype dtype, const int64_t shape[3], const int order[3]) {
+    int64_t stride[3], step = 1;
+    for (int i = 2; i >= 0; i--) {
+        stride[order[i]] = step;
+        step *= shape[order[i]];
+    }
+    hd_tensor *memory = random_tensor(dtype, SHAPE(step));
+    hd_tensor *t = hd_tensor_view(cx, memory, 3, shape, stride, 0);
+    CHECK(t != NULL);
+    hd_release(memory);
+    return t;
+}
+
+/* Enough elements for several tasks, in every pair of orders, with rows and tiles that do not come out even.
+ */
+static void test_large(void) {
+    const int orders[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+    const int64_t shapes[3][3] = {{65, 9, 133}, {201, 77, 3}, {1, 300, 211}};
+    const hd_dtype dtypes[] = {HD_F32, HD_F64};
+    for (int n = 0; n < 3 * 36; n++) {
+        const int64_t *shape = shapes[n / 36];
+        hd_dtype dtype = dtypes[n % 2];
+        hd_tensor *a = laid_out(dtype, shape, orders[n % 6]), *b = laid_out(dtype, shape, orders[n / 6 % 6]);
+        hd_tensor *row = random_tensor(dtype, SHAPE(shape[1], 1));
+        hd_tensor *less = hd_binary_op(cx, HD_LT, a, b), *sum = hd_binary_op(cx, HD_ADD, a, row);
+        hd_tensor *chosen = hd_where(cx, less, b, sum), *dense = hd_clone(cx, a);
+        CHECK(!hd_binary_(cx, HD_SUB, a, b));
+        for (int64_t i = 0; i < hd_numel(a); i += 101) {
+            double x = get(dense, i), y = get(b, i), z = get(row, i / shape[2] % shape[1]);
+            CHECK(is_near(get(a, i), x - y, 1e-6) && get(less, i) == (x < y));
+            CHECK(is_near(get(sum, i), x + z, 1e-6) && get(chosen, i) == (x < y ? y : get(sum, i)));
+        }
+        hd_tensor *all[] = {a, b, row, less, sum, chosen, dense};
+        release_inputs(7, all);
+    }
+}
+
+static void test_large_clamp(void) {
+    hd_tensor *x = parameter(HD_F64, SHAPE(40000));
+    hd_scalar low = hd_scalar_f(-0.25), high = hd_scalar_f(0.5);
+    hd_tensor *y = hd_clamp(cx, x, &low, &high), *g = random_tensor(HD_F64, SHAPE(40000));
+    CHECK(!hd_backward_run(cx, y, g, false));
+    for (int64_t i = 0; i < 40000; i++) {
+        double v = get(x, i);
+        CHECK(get(y, i) == fmin(fmax(v, -0.25), 0.5));
+        CHECK(get(x->grad, i) == (v >= -0.25 && v <= 0.5 ? get(g, i) : 0));
+    }
+    clear_grad(x);
+    hd_tensor *all[] = {x, y, g};
+    release_inputs(3, all);
+}
+
 int main(void) {
     cx = new_context(2);
     cx->grad_enabled = true;
@@ -298,6 +353,8 @@ int main(void) {
     test_numbers();
     test_binary_corners();
     test_choosing();
+    test_large();
+    test_large_clamp();
     CHECK(cx->account->live == 0);
     free_context(cx);
     return checks_done();
