@@ -238,17 +238,16 @@ static const hd_node_class attention_class = {"attention", attention_backward, N
 /* ---- forward --------------------------------------------------------------------------------------- */
 
 static hd_tensor *with_contiguous_features(hd_ctx *cx, hd_tensor *t) {
-    return t->stride[3] == 1 || t->shape[3] <= 1 ? hd_tensor_alias(cx, t) : hd_packed(cx, t);
+    int last = t->ndim - 1;
+    return t->stride[last] == 1 || t->shape[last] <= 1 ? hd_tensor_alias(cx, t) : hd_packed(cx, t);
 }
 
-static attention_params params_of(hd_ctx *cx, const hd_tensor *q, const hd_attention_options *o,
-                                  packing packing) {
-    attention_params p = {
-        .scale = o->scale, .softcap = o->softcap, .dropout = o->dropout, .causal = o->causal};
-    if (p.scale == 0) p.scale = 1 / sqrt((double)q->shape[3]);
-    if (p.dropout > 0) p.draw = hd_rng_take(&cx->rng);
-    p.packing = packing;
-    return p;
+static attention_params params_of(const hd_tensor *q, const hd_attention_options *o, packing packing) {
+    return (attention_params){.scale = o->scale != 0 ? o->scale : 1 / sqrt((double)q->shape[3]),
+                              .softcap = o->softcap,
+                              .dropout = o->dropout,
+                              .causal = o->causal,
+                              .packing = packing};
 }
 
 static attention_call call_of(const hd_attention_options *o) {
@@ -265,61 +264,72 @@ static hd_tensor *record(hd_ctx *cx, hd_tensor *out, hd_tensor *const inputs[INP
     return hd_record(cx, &attention_class, out, INPUTS, inputs, SAVED, saved, &c->params, sizeof c->params);
 }
 
-/* out is what the task writes; weights made here. */
-static hd_status compute(hd_ctx *cx, hd_attention_task *a, bool want_weights, hd_tensor **weights) {
+/* out as memory laid out [B, L, H, Dv]: [B, L, E] or, when q, k and v are separate, a view [B, H, L, Dv] of
+ * it. */
+static hd_tensor *out_new(hd_ctx *cx, hd_attention_task *a, packing packing) {
+    hd_heads *parts[1] = {&a->out};
+    if (packing != SEPARATE) return packed_new(cx, a, a->L, 1, parts);
+    hd_tensor *out = heads_new(cx, a, a->H, a->L, a->Dv);
+    if (out) a->out = heads_of(out);
+    return out;
+}
+
+/* *weights stays NULL when none are wanted. */
+static hd_status compute(hd_ctx *cx, hd_attention_task *a, const attention_call *c, bool want_weights,
+                         hd_tensor **out, hd_tensor **weights) {
     const int64_t scores[4] = {a->B, a->H, a->L, a->S};
-    *weights = NULL;
+    if (!(*out = out_new(cx, a, c->params.packing))) return cx->error.status;
     if (want_weights) {
         if (!(*weights = hd_tensor_new(cx, a->dtype, 4, scores))) return cx->error.status;
         a->weights = hd_data(*weights);
     }
-    hd_status status = hd_attention_forward(cx, a);
-    if (status) hd_release(*weights);
-    return status;
+    return hd_attention_forward(cx, a);
 }
 
-static hd_status deliver(hd_tensor *out, hd_tensor *made, bool want_weights, hd_tensor **result,
-                         hd_tensor **weights, hd_ctx *cx) {
-    if (!out) {
-        hd_release(made);
-        return cx->error.status;
+static hd_status check_call(hd_ctx *cx, const attention_call *c, const hd_attention_options *o) {
+    if (!c->q || !c->k || !c->v) return cx->error.status; /* there was no memory for a view */
+    hd_status status = check_heads(cx, c->q, c->k, c->v);
+    return status ? status : check_options(cx, c->q, c->k, o);
+}
+
+/* Takes over q, k and v of the call. */
+static hd_status attend(hd_ctx *cx, attention_call *c, packing packing, hd_tensor *const inputs[INPUTS],
+                        const hd_attention_options *o, hd_tensor **out, hd_tensor **weights) {
+    hd_attention_task a;
+    hd_tensor *y = NULL, *made = NULL;
+    hd_status status = check_call(cx, c, o);
+    if (!status) {
+        c->params = params_of(c->q, o, packing);
+        status = task_of(cx, c, &a);
     }
-    *result = out;
-    if (want_weights) *weights = made;
-    return HD_OK;
+    if (!status && c->params.dropout > 0) a.draw = c->params.draw = hd_rng_take(&cx->rng);
+    if (!status) status = compute(cx, &a, c, o->want_weights, &y, &made);
+    if (!status) {
+        *out = record(cx, y, inputs, c);
+        y = NULL;
+        status = *out ? HD_OK : cx->error.status;
+    }
+    if (!status && o->want_weights) *weights = hd_retain(made);
+    hd_release(y);
+    hd_release(made);
+    hd_release(c->q);
+    hd_release(c->k);
+    hd_release(c->v);
+    return status;
 }
 
 hd_status hd_attention(hd_ctx *cx, hd_tensor *q, hd_tensor *k, hd_tensor *v, const hd_attention_options *o,
                        hd_tensor **out, hd_tensor **weights) {
-    if (check_heads(cx, q, k, v) || check_options(cx, q, k, o)) return cx->error.status;
+    if (check_heads(cx, q, k, v)) return cx->error.status;
     attention_call c = call_of(o);
-    hd_attention_task a;
-    hd_tensor *y = NULL, *made = NULL, *inputs[INPUTS] = {q, k, v, o->bias};
-    hd_status status = HD_OK;
+    hd_tensor *inputs[INPUTS] = {q, k, v, o->bias};
     c.q = with_contiguous_features(cx, q);
     c.k = with_contiguous_features(cx, k);
     c.v = with_contiguous_features(cx, v);
-    if (!c.q || !c.k || !c.v) status = cx->error.status;
-    if (!status) {
-        c.params = params_of(cx, q, o, SEPARATE);
-        status = task_of(cx, &c, &a);
-    }
-    if (!status && !(y = heads_new(cx, &a, a.H, a.L, a.Dv))) status = cx->error.status;
-    if (!status) {
-        a.out = heads_of(y);
-        status = compute(cx, &a, o->want_weights, &made);
-    }
-    if (!status) {
-        y = record(cx, y, inputs, &c);
-        status = deliver(y, made, o->want_weights, out, weights, cx);
-        y = NULL;
-    }
-    hd_release(y);
-    hd_release(c.q);
-    hd_release(c.k);
-    hd_release(c.v);
-    return status;
+    return attend(cx, &c, SEPARATE, inputs, o, out, weights);
 }
+
+/* ---- packed projections ---------------------------------------------------------------------------- */
 
 /* Part `part` of the features of x [B, rows, parts E] as heads [B, H, rows, D]. */
 static hd_tensor *part_as_heads(hd_ctx *cx, const hd_tensor *x, int num_heads, int64_t parts, int64_t part) {
@@ -346,36 +356,16 @@ hd_status hd_attention_packed(hd_ctx *cx, hd_tensor *q, hd_tensor *packed, int n
                               const hd_attention_options *o, hd_tensor **out, hd_tensor **weights) {
     if (check_packed(cx, q, packed, num_heads)) return cx->error.status;
     attention_call c = call_of(o);
-    hd_attention_task a;
-    hd_heads *parts[1] = {&a.out};
-    hd_tensor *y = NULL, *made = NULL, *inputs[INPUTS] = {q ? q : packed, q ? packed : NULL, NULL, o->bias};
-    hd_tensor *own = packed->stride[2] == 1 ? hd_tensor_alias(cx, packed) : hd_packed(cx, packed);
-    hd_tensor *own_q = !q ? NULL : q->stride[2] == 1 ? hd_tensor_alias(cx, q) : hd_packed(cx, q);
-    hd_status status = own && (own_q || !q) ? HD_OK : cx->error.status;
-    if (!status) {
+    hd_tensor *inputs[INPUTS] = {q ? q : packed, q ? packed : NULL, NULL, o->bias};
+    hd_tensor *own = with_contiguous_features(cx, packed);
+    hd_tensor *own_q = q ? with_contiguous_features(cx, q) : NULL;
+    int64_t parts = q ? 2 : 3;
+    if (own && (own_q || !q)) {
         c.q = q ? part_as_heads(cx, own_q, num_heads, 1, 0) : part_as_heads(cx, own, num_heads, 3, 0);
-        c.k = part_as_heads(cx, own, num_heads, q ? 2 : 3, q ? 0 : 1);
-        c.v = part_as_heads(cx, own, num_heads, q ? 2 : 3, q ? 1 : 2);
-        status = !c.q || !c.k || !c.v                                               ? cx->error.status
-                 : check_heads(cx, c.q, c.k, c.v) || check_options(cx, c.q, c.k, o) ? cx->error.status
-                                                                                    : HD_OK;
+        c.k = part_as_heads(cx, own, num_heads, parts, parts - 2);
+        c.v = part_as_heads(cx, own, num_heads, parts, parts - 1);
     }
-    if (!status) {
-        c.params = params_of(cx, c.q, o, q ? PACKED_KV : PACKED_QKV);
-        status = task_of(cx, &c, &a);
-    }
-    if (!status && !(y = packed_new(cx, &a, a.L, 1, parts))) status = cx->error.status;
-    if (!status) status = compute(cx, &a, o->want_weights, &made);
-    if (!status) {
-        y = record(cx, y, inputs, &c);
-        status = deliver(y, made, o->want_weights, out, weights, cx);
-        y = NULL;
-    }
-    hd_release(y);
     hd_release(own);
     hd_release(own_q);
-    hd_release(c.q);
-    hd_release(c.k);
-    hd_release(c.v);
-    return status;
+    return attend(cx, &c, q ? PACKED_KV : PACKED_QKV, inputs, o, out, weights);
 }
