@@ -312,6 +312,13 @@ local function check_in_place(entry, case, dtype)
     end
 end
 
+-- Elements that share a place in memory have no value of their own to be written.
+local function check_expanded_in_place(entry)
+    local x = core.ones(1, { dtype = dtypes_of(entry)[1] }):expand(3)
+    local ok, message = pcall(core[entry.in_place], x, #entry.cases[1] > 1 and 2 or nil)
+    assert(not ok and message:find "expanded", tostring(message))
+end
+
 local function check_in_place_gradient(entry, case)
     if case.first or (case[2] and #case[2] > #case[1]) then return end
     local arrays = contents(entry, case, "f64")
@@ -475,6 +482,7 @@ for _, entry in ipairs(registry.operations) do
                     for _, case in ipairs(entry.cases) do check_in_place(entry, case, dtype) end
                 end
                 for _, case in ipairs(entry.gradient and entry.cases or {}) do check_in_place_gradient(entry, case) end
+                check_expanded_in_place(entry)
             end)
         end
 

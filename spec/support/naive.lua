@@ -165,10 +165,8 @@ function naive.matmul(a, b)
     local n, rows, inner, columns = #shape, a.shape[#a.shape - 1], a.shape[#a.shape], b.shape[#b.shape]
     shape[n + 1], shape[n + 2] = rows, columns
     local dtype = naive.promote(a.dtype, b.dtype)
-    if dtype == "bool" then
-        dtype = "i64"
-        a, b = a:to(dtype), b:to(dtype)
-    end
+    if dtype == "bool" then dtype = "i64" end
+    a, b = a:to(dtype), b:to(dtype)
     local result = naive.build(shape, dtype, function(index)
         local left, right = { table.unpack(index) }, { table.unpack(index) }
         local sum = naive.convert(0, dtype)

@@ -20,6 +20,7 @@ add {
     large = { { 150, 200 }, { 200, 170 } },
     naive = function(_, a, b) return naive.matmul(a, b) end,
     gradient = true,
+    mixed = true,
 }
 
 local LINEAR = {

@@ -229,6 +229,7 @@ add {
     large = { { 257, 300 }, { 257, 231 }, dim = 2 },
     call = function(case, ...) return core.cat({ ... }, case.dim) end,
     naive = function(case, ...) return joined(case.dim, { ... }) end,
+    mixed = true,
 }
 add {
     name = "stack",
@@ -247,6 +248,7 @@ add {
         end
         return joined(dim, arrays)
     end,
+    mixed = true,
 }
 
 -- ---- copies ------------------------------------------------------------------------------------------------------------
