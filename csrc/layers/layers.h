@@ -1,24 +1,31 @@
-/* layers.h: the stock layers, one function each over ops, given its parameters and options. No Lua: a C host can run
- * a trained model with these. Parameters are borrowed; results are new references, NULL with the error in cx.
- * Letters: B batch, L queries, S keys, E d_model, F d_ff, H heads. `training` switches dropout on.
+/* layers.h: the stock layers, one function each over ops, given its parameters and options. No Lua: a C host
+ * can run a trained model with these. Parameters are borrowed; results are new references, NULL with the
+ * error in cx. Letters: B batch, L queries, S keys, E d_model, F d_ff, H heads. `training` switches dropout
+ * on.
  */
 #ifndef HD_LAYERS_H
 #define HD_LAYERS_H
 
 #include "ops/ops.h"
 
-typedef struct hd_norm_params { hd_tensor *weight, *bias; double eps; } hd_norm_params;
+typedef struct hd_norm_params {
+    hd_tensor *weight, *bias;
+    double eps;
+} hd_norm_params;
 
-/* multi_head_attention.c. in_proj_weight [3E, E], in_proj_bias [3E] or NULL, out_proj_weight [E, E], bias [E] or NULL. */
+/* multi_head_attention.c. in_proj_weight [3E, E], in_proj_bias [3E] or NULL, out_proj_weight [E, E], bias [E]
+ * or NULL. */
 typedef struct hd_mha_params {
     hd_tensor *in_proj_weight, *in_proj_bias, *out_proj_weight, *out_proj_bias;
     int num_heads;
     double dropout; /* of the weights, in training */
 } hd_mha_params;
-/* query [B,L,E] or [L,E]; key, value [B,S,E] (NULL: key = query, value = key). Self-attention makes q, k, v in one product.
- * options: masks and want_weights as in hd_attention (scale 0, dropout is overwritten from params). */
-hd_status hd_multi_head_attention(hd_ctx *cx, const hd_mha_params *p, hd_tensor *query, hd_tensor *key, hd_tensor *value,
-                                  const hd_attention_options *options, bool training, hd_tensor **out, hd_tensor **weights);
+/* query [B,L,E] or [L,E]; key, value [B,S,E] (NULL: key = query, value = key). Self-attention makes q, k, v
+ * in one product. options: masks and want_weights as in hd_attention (scale 0, dropout is overwritten from
+ * params). */
+hd_status hd_multi_head_attention(hd_ctx *cx, const hd_mha_params *p, hd_tensor *query, hd_tensor *key,
+                                  hd_tensor *value, const hd_attention_options *options, bool training,
+                                  hd_tensor **out, hd_tensor **weights);
 
 /* feed_forward.c: linear2(dropout(act(linear1 x))). */
 typedef struct hd_ffn_params {
@@ -36,8 +43,8 @@ typedef struct hd_encoder_layer_params {
     bool norm_first;
     double dropout;
 } hd_encoder_layer_params;
-hd_tensor *hd_encoder_layer(hd_ctx *cx, const hd_encoder_layer_params *p, hd_tensor *x, const hd_attention_options *mask,
-                            bool training);
+hd_tensor *hd_encoder_layer(hd_ctx *cx, const hd_encoder_layer_params *p, hd_tensor *x,
+                            const hd_attention_options *mask, bool training);
 
 typedef struct hd_decoder_layer_params {
     hd_mha_params self_attn, multihead_attn;
@@ -47,7 +54,8 @@ typedef struct hd_decoder_layer_params {
     double dropout;
 } hd_decoder_layer_params;
 hd_tensor *hd_decoder_layer(hd_ctx *cx, const hd_decoder_layer_params *p, hd_tensor *x, hd_tensor *memory,
-                            const hd_attention_options *mask, const hd_attention_options *memory_mask, bool training);
+                            const hd_attention_options *mask, const hd_attention_options *memory_mask,
+                            bool training);
 
 /* positions.c: the table of sinusoidal positions [max_len, E] (Vaswani et al. 2017, section 3.5). */
 typedef enum hd_position_layout { HD_POSITIONS_INTERLEAVED, HD_POSITIONS_HALVES } hd_position_layout;
