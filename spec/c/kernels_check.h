@@ -161,28 +161,13 @@ SHARED double is_finite(double x) {
     return fabs(x) < INFINITY;
 }
 
-SHARED double (*const unary_of[HD_UNARY_COUNT])(double) = {[HD_NEG] = negative,
-                                                           [HD_ABS] = fabs,
-                                                           [HD_SIGN] = sign,
-                                                           [HD_SQUARE] = square,
-                                                           [HD_SQRT] = sqrt,
-                                                           [HD_RSQRT] = rsqrt,
-                                                           [HD_EXP] = exp,
-                                                           [HD_LOG] = log,
-                                                           [HD_SIN] = sin,
-                                                           [HD_COS] = cos,
-                                                           [HD_TANH] = tanh,
-                                                           [HD_SIGMOID] = sigmoid,
-                                                           [HD_ERF] = erf,
-                                                           [HD_RELU] = relu,
-                                                           [HD_GELU] = gelu,
-                                                           [HD_SILU] = silu,
-                                                           [HD_SOFTPLUS] = softplus,
-                                                           [HD_FLOOR] = floor,
-                                                           [HD_ROUND] = rint,
-                                                           [HD_LOGICAL_NOT] = is_zero,
-                                                           [HD_ISNAN] = is_nan,
-                                                           [HD_ISFINITE] = is_finite};
+SHARED double (*const unary_of[HD_UNARY_COUNT])(double) = {
+    [HD_NEG] = negative,      [HD_ABS] = fabs,          [HD_SIGN] = sign,  [HD_SQUARE] = square,
+    [HD_SQRT] = sqrt,         [HD_RSQRT] = rsqrt,       [HD_EXP] = exp,    [HD_LOG] = log,
+    [HD_SIN] = sin,           [HD_COS] = cos,           [HD_TANH] = tanh,  [HD_SIGMOID] = sigmoid,
+    [HD_ERF] = erf,           [HD_RELU] = relu,         [HD_GELU] = gelu,  [HD_SILU] = silu,
+    [HD_SOFTPLUS] = softplus, [HD_FLOOR] = floor,       [HD_ROUND] = rint, [HD_LOGICAL_NOT] = is_zero,
+    [HD_ISNAN] = is_nan,      [HD_ISFINITE] = is_finite};
 
 /* f' by what was saved: see isa/unary_grad.c */
 SHARED double slope(int op, double x) {
