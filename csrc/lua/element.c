@@ -74,17 +74,19 @@ void hd_store_element(hd_call *c, int index, const char *argument, hd_dtype dtyp
 }
 
 const char *hd_number_text(hd_dtype dtype, double value, char buffer[HD_NUMBER_TEXT]) {
-    if (isnan(value)) return strcpy(buffer, "nan");
-    if (isinf(value)) return strcpy(buffer, value > 0 ? "inf" : "-inf");
-    if (!hd_dtype_is_float(dtype)) {
-        snprintf(buffer, HD_NUMBER_TEXT, "%.0f", value);
-        return buffer;
+    char text[HD_NUMBER_TEXT] = "nan";
+    if (isinf(value)) {
+        snprintf(text, sizeof text, value > 0 ? "inf" : "-inf");
+    } else if (!isnan(value) && !hd_dtype_is_float(dtype)) {
+        snprintf(text, sizeof text, "%.0f", value);
+    } else if (!isnan(value)) {
+        for (int digits = 6; digits <= 17; digits++) {
+            snprintf(text, sizeof text, "%.*g", digits, value);
+            double back = strtod(text, NULL);
+            if (back == value || (dtype != HD_F64 && (float)back == (float)value)) break;
+        }
+        if (!strpbrk(text, ".e")) strcat(text, ".0");
     }
-    for (int digits = 6; digits <= 17; digits++) {
-        snprintf(buffer, HD_NUMBER_TEXT, "%.*g", digits, value);
-        double back = strtod(buffer, NULL);
-        if (back == value || (dtype != HD_F64 && (float)back == (float)value)) break;
-    }
-    if (!strpbrk(buffer, ".en")) strcat(buffer, ".0");
+    memcpy(buffer, text, sizeof text);
     return buffer;
 }

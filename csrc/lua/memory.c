@@ -69,6 +69,32 @@ void hd_clock_collect(lua_State *L, hd_lua *h, bool after_backward) {
         collect(L, h); /* -1 inside a finalizer, 0 when the script stopped it */
 }
 
+/* ---- dropping ---------------------------------------------------------------------------- */
+
+static void move_to(hd_handle **list, hd_handle *handle) {
+    hd_handle_unscope(handle);
+    handle->scope_next = *list;
+    if (*list) (*list)->scope_link = &handle->scope_next;
+    *list = handle;
+    handle->scope_link = list;
+}
+
+/* A finalizer runs in the middle of somebody's operation, which may hold what is to be dropped: it waits. */
+void hd_drop(lua_State *L, hd_lua *h, hd_handle *handle) {
+    if (lua_gc(L, LUA_GCISRUNNING) != -1) {
+        hd_handle_drop(handle);
+        return;
+    }
+    move_to(&h->doomed, handle);
+    h->clock.due = INT64_MIN;
+}
+
+void hd_drop_doomed(hd_lua *h) {
+    if (!h->doomed) return;
+    while (h->doomed) hd_handle_drop(h->doomed);
+    h->clock.due = h->clock.since + share(h, FLOOR_BYTES, FRACTION);
+}
+
 /* ---- scopes ------------------------------------------------------------------------------ */
 
 struct hd_scope {
@@ -83,12 +109,10 @@ static hd_scope *innermost(hd_scope *first, const lua_State *L) {
 }
 
 static void adopt(hd_scope *s, hd_handle *handle) {
-    hd_handle_unscope(handle);
-    if (!s) return;
-    handle->scope_next = s->handles;
-    if (s->handles) s->handles->scope_link = &handle->scope_next;
-    s->handles = handle;
-    handle->scope_link = &s->handles;
+    if (s)
+        move_to(&s->handles, handle);
+    else
+        hd_handle_unscope(handle);
 }
 
 void hd_scope_adopt(hd_lua *h, lua_State *L, hd_handle *handle) {
@@ -132,7 +156,7 @@ static int scope_close(lua_State *L) {
     hd_call c = {.L = L, .h = lua_touserdata(L, lua_upvalueindex(1)), .name = "scope", .top = 1};
     hd_scope *s = check_scope(&c);
     unlink_scope(s);
-    while (s->handles) hd_handle_drop(s->handles);
+    while (s->handles) hd_drop(L, c.h, s->handles);
     return 0;
 }
 

@@ -46,6 +46,7 @@ static void begin_slowly(hd_call *c) {
         hd_fail(c->cx, HD_ECANCEL, "interrupted");
         hd_raise(c);
     }
+    if (!in_finalizer) hd_drop_doomed(c->h);
     hd_clock_collect(c->L, c->h, false);
 }
 

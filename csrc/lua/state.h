@@ -47,6 +47,7 @@ struct hd_lua {
     const void *tensor_type, *shape_type, *generator_type, *guard_type, *scope_type, *function_type;
     hd_guard *guards;          /* newest first, of all coroutines; usually none */
     hd_scope *scopes;          /* likewise */
+    hd_handle *doomed;         /* what a finalizer wanted dropped: at the entry of the next operation */
     int live_functions;        /* contexts of heed.func that are alive: with none, results need no anchors */
     lua_State *backward_state; /* who runs backward now; functions written in Lua run there */
     bool backward_retain;
@@ -186,6 +187,9 @@ void hd_clock_collect(lua_State *L, hd_lua *h, bool after_backward); /* when due
 double hd_seconds(void);                                             /* monotonic */
 void hd_scope_adopt(hd_lua *h, lua_State *L,
                     hd_handle *handle); /* into the innermost scope of this coroutine */
+
+void hd_drop(lua_State *L, hd_lua *h, hd_handle *handle); /* now, or soon when a finalizer asks */
+void hd_drop_doomed(hd_lua *h);
 
 /* autograd.c */
 void hd_guard_push(hd_lua *h, hd_guard *g, lua_State *L, bool enabled);

@@ -107,7 +107,7 @@ static int free_handle(lua_State *L) {
     hd_call c = hd_begin(L, "free");
     hd_handle *handle = hd_to_handle(L, c.h, 1);
     if (!handle) hd_arg_expected(&c, 1, "self", "a tensor");
-    hd_handle_drop(handle);
+    hd_drop(L, c.h, handle);
     return 0;
 }
 

@@ -170,6 +170,20 @@ describe("memory", function()
         assert.error_matches(function() return t + 1 end, "dropped")
     end)
 
+    it("is not pulled from under an operation by a finalizer", function()
+        local former = collectgarbage("incremental", 10, 10000)
+        local x
+        for _ = 1, 2000 do
+            x = heed.ones(2, 2)
+            local victim = x
+            setmetatable({}, { __gc = function() victim:free() end })
+            pcall(function() return x.shape, x:totable(), x:split(1), tostring(x), heed.cat({ x, x }), x.grad end)
+        end
+        collectgarbage(former, 200, 100)
+        settle()
+        assert.error_matches(function() return x + 1 end, "dropped")
+    end)
+
     it("has a limit, past which operations raise and say how many bytes they wanted", function()
         settle()
         local before = heed.memory_limit(heed.memory().live + 20e6 // 1 | 0)
