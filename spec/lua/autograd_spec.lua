@@ -26,6 +26,19 @@ describe("backward", function()
         assert.error_matches(function() heed.zeros(1):backward() end, "does not depend on anything that wants a gradient")
     end)
 
+    it("takes a chain of a million operations, back and in release, without depth", function()
+        local x = leaf({ 1 })
+        local y = x
+        for _ = 1, 1000000 do y = y + 1 end
+        y:backward()
+        assert.equal(1, x.grad:item())
+        local abandoned = x
+        for _ = 1, 1000000 do abandoned = abandoned + 1 end
+        abandoned = nil -- luacheck: ignore
+        collectgarbage()
+        assert.is_true(heed.memory().live < 600e6)
+    end)
+
     it("goes twice only with retain", function()
         local x = leaf({ 1 })
         local y = (x * x):sum()
