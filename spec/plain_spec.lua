@@ -21,6 +21,23 @@ describe("plain data as JSON", function()
         assert.are.equal("\xff\xfe", round { "\xff\xfe" }[1])
         assert.are.same({ [3] = "a", [-1] = "b", x = 1 }, round { [3] = "a", [-1] = "b", x = 1 })
         assert.are.same({ ["$x"] = 1 }, round { ["$x"] = 1 })
+        assert.are.same({ [true] = 1, [false] = 2 }, round { [true] = 1, [false] = 2 })
+    end)
+
+    it("takes no table for a list that has a hole or another key", function()
+        for _, t in ipairs { { 1, nil, 3, a = 1 }, { [0] = 0, 1, nil, 3 }, { 1, 2, [2.5] = "x" }, { nil, 2 } } do
+            assert.are.same(t, round(t))
+        end
+    end)
+
+    it("reads as deep as it writes", function()
+        local map, list = { [-1] = "\xff" }, {}
+        for _ = 1, 98 do map, list = { [-1] = map }, { list } end
+        assert.are.same(map, round(map))
+        assert.are.same(list, round(list))
+        local text, message = plain.encode { { { map } } }
+        assert.is_nil(text)
+        assert.is_truthy(message:find("too deeply", 1, true))
     end)
 
     it("writes keys in order", function()
@@ -29,6 +46,7 @@ describe("plain data as JSON", function()
 
     it("refuses what is not plain", function()
         assert.is_nil((plain.encode { print }))
+        assert.are.same({ nil, "a table as a key cannot be saved" }, { plain.encode { [{}] = 1, [{ 2 }] = 2, x = 3 } })
         local circle = {}
         circle[1] = circle
         assert.is_nil((plain.encode(circle)))

@@ -85,13 +85,9 @@ local function encode(name, state, tensors, names_by_tensor)
         if check.is_tensor(value) then
             paths[value] = paths[value] or path
         elseif type(value) == "table" and depth < 100 then
-            local keys = {}
-            for key in pairs(value) do keys[#keys + 1] = key end
-            table.sort(keys, function(a, b)
-                if type(a) == type(b) then return a < b end
-                return type(a) < type(b)
-            end)
-            for _, key in ipairs(keys) do name_tensors(value[key], path .. "." .. tostring(key), depth + 1) end
+            for _, key in ipairs(plain.sorted_keys(value)) do
+                name_tensors(value[key], path .. "." .. tostring(key), depth + 1)
+            end
         end
     end
     name_tensors(state, name, 0)

@@ -6,7 +6,8 @@
 local plain = {}
 
 local mathtype = math.type
-local DEEPEST = 100
+local DEEPEST = 100 -- tables inside each other
+local JSON_DEPTH = 3 * DEEPEST + 1 -- a table that is neither list nor object is an object of a list of pairs; and what stands in it
 
 -- ---- writing -----------------------------------------------------------------------------------------------------
 
@@ -28,21 +29,44 @@ local function number(value)
     return text:find "[.eE]" and text or text .. ".0"
 end
 
--- "list", "object" or "map", and the keys in order.
-local function kind_of(t)
-    local count, strings, keys = 0, true, {}
-    for key in pairs(t) do
-        count = count + 1
-        keys[count] = key
-        strings = strings and type(key) == "string" and key:sub(1, 1) ~= "$" and utf8.len(key) ~= nil
-    end
-    if count == #t then return "list", keys end
-    table.sort(keys, function(a, b)
-        if type(a) ~= type(b) then return type(a) < type(b) end
-        return a < b
-    end)
-    return strings and "object" or "map", keys
+-- Keys that are something by their value; of others not even an order is the same tomorrow.
+local KEYS = { boolean = true, number = true, string = true }
+
+local function key_before(a, b)
+    local kind = type(a)
+    if kind ~= type(b) then return kind < type(b) end
+    if kind == "boolean" then return not a and b end
+    return KEYS[kind] ~= nil and a < b
 end
+
+---The keys of a table in the order in which they are written.
+---@param t table
+---@return any[]
+function plain.sorted_keys(t)
+    local keys = {}
+    for key in pairs(t) do keys[#keys + 1] = key end
+    table.sort(keys, key_before)
+    return keys
+end
+
+-- Has it the keys 1, 2, 3, ... and no others? (#t alone may count past a hole.)
+local function is_list(t)
+    local count = 0
+    for _ in pairs(t) do
+        count = count + 1
+        if t[count] == nil then return false end
+    end
+    return true
+end
+
+local function is_object(keys)
+    for _, key in ipairs(keys) do
+        if type(key) ~= "string" or key:sub(1, 1) == "$" or not utf8.len(key) then return false end
+    end
+    return true
+end
+
+local function refuse(what) error({ message = what .. " cannot be saved" }) end
 
 ---@param value any
 ---@param foreign? fun(value: any): string|nil gives the text of a value that is not plain, or nil
@@ -52,18 +76,20 @@ function plain.encode(value, foreign)
     local encode
 
     local function encode_table(t, depth)
-        local kind, keys = kind_of(t)
         local parts = {}
-        if kind == "list" then
+        if is_list(t) then
             for i, item in ipairs(t) do parts[i] = encode(item, depth) end
             return "[" .. table.concat(parts, ",") .. "]"
         end
+        local keys = plain.sorted_keys(t)
+        local as_object = is_object(keys)
         for i, key in ipairs(keys) do
+            if not KEYS[type(key)] then refuse("a " .. type(key) .. " as a key") end
             local text = encode(t[key], depth)
-            parts[i] = kind == "object" and quoted(key) .. ":" .. text or ("[%s,%s]"):format(encode(key, depth), text)
+            parts[i] = as_object and quoted(key) .. ":" .. text or ("[%s,%s]"):format(encode(key, depth), text)
         end
         local text = table.concat(parts, ",")
-        return kind == "object" and "{" .. text .. "}" or '{"$map":[' .. text .. "]}"
+        return as_object and "{" .. text .. "}" or '{"$map":[' .. text .. "]}"
     end
 
     function encode(v, depth)
@@ -75,7 +101,7 @@ function plain.encode(value, foreign)
             local text = foreign(v)
             if text then return text end
         end
-        if kind ~= "table" then error({ message = "a " .. kind .. " cannot be saved" }) end
+        if kind ~= "table" then refuse("a " .. kind) end
         if depth >= DEEPEST then error({ message = "tables are nested too deeply, or in a circle" }) end
         return encode_table(v, depth + 1)
     end
@@ -136,7 +162,7 @@ local function reader(text, special)
     end
 
     local function items(close, depth, item)
-        if depth >= DEEPEST then fail "nested too deeply" end
+        if depth >= JSON_DEPTH then fail "nested too deeply" end
         at = at + 1
         skip()
         if text:sub(at, at) == close then
