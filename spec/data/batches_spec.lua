@@ -143,6 +143,8 @@ describe("data.pairs and data.lines", function()
         assert.are.same({ "one", "two", "", "four" }, heed.data.lines(path))
         write "one\n"
         assert.are.same({ "one" }, heed.data.lines(path))
+        write "one\n\n"
+        assert.are.same({ "one", "" }, heed.data.lines(path))
         write ""
         assert.are.same({}, heed.data.lines(path))
     end)
