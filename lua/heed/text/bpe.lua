@@ -8,6 +8,7 @@
 local check = require "heed.check"
 local errors = require "heed.errors"
 local files = require "heed.files"
+local specials = require "heed.text.specials"
 local words = require "heed.text.words"
 
 ---@class heed.text.Bpe
@@ -21,7 +22,6 @@ Bpe.__index = Bpe
 
 local bpe = {}
 
-local DEFAULT_SPECIALS = { "pad", "bos", "eos", "unk" }
 local SHIFT = 1 << 24 -- a pair of tokens as one integer key: a * SHIFT + b
 local CACHE_LIMIT = 100000
 local HEADER = "heed bpe 1"
@@ -29,13 +29,13 @@ local RESERVED = check.set("special", "names", "pieces", "merges", "lefts", "rig
 
 -- ---- construction ----------------------------------------------------------------------------------------
 
-local function new(specials)
+local function new(special_names)
     local self = setmetatable({ special = {}, names = {}, pieces = {}, merges = {}, lefts = {}, rights = {} }, Bpe)
-    for id, name in ipairs(specials) do
+    for id, name in ipairs(special_names) do
         self.special[name], self.names[id], self.pieces[id] = id, name, ""
         self[name] = id
     end
-    self.first_byte = #specials + 1
+    self.first_byte = #special_names + 1
     for byte = 0, 255 do self.pieces[self.first_byte + byte] = string.char(byte) end
     self.cache, self.cached = {}, 0
     return self
@@ -49,26 +49,17 @@ local function add_merge(self, left, right)
     return id
 end
 
-local function problem_with_specials(specials)
-    if type(specials) ~= "table" or #specials > 1000 then return "expected a list of names" end
-    local seen = {}
-    for _, name in ipairs(specials) do
-        if type(name) ~= "string" or not name:find "^[%a_][%w_]*$" or seen[name] or Bpe[name] or RESERVED[name] then
-            return check.describe(name) .. " is not a new name of letters, digits and _"
-        end
-        seen[name] = true
-    end
-end
+local function problem_with_specials(names) return specials.problem(names, Bpe, RESERVED) end
 
 ---A vocabulary of bytes alone: every byte is a token.
 ---@param options? { specials?: string[] } names of special tokens, ids from 1 (default pad, bos, eos, unk)
 ---@return heed.text.Bpe
 function bpe.new(options)
     options = check.options("bpe.new", options, { specials = true })
-    local specials = options.specials or DEFAULT_SPECIALS
-    local problem = problem_with_specials(specials)
+    local special_names = options.specials or specials.DEFAULT
+    local problem = problem_with_specials(special_names)
     if problem then errors.raise("bpe.new: specials: %s", problem) end
-    return new(specials)
+    return new(special_names)
 end
 
 -- ---- training --------------------------------------------------------------------------------------------
@@ -276,7 +267,7 @@ end
 function Bpe:encode(text, options)
     if type(text) ~= "string" then errors.raise("bpe:encode: text: expected a string, got %s", check.describe(text)) end
     local ids, n = {}, 0
-    if options and options.bos then ids[1], n = self.bos, 1 end
+    if options and options.bos then ids[1], n = specials.id(self, "bpe:encode", "bos"), 1 end
     local cache = self.cache
     words.each(" " .. text, function(chunk)
         local known = cache[chunk]
@@ -298,7 +289,7 @@ function Bpe:encode(text, options)
         for i = 1, #known do ids[n + i] = known[i] end
         n = n + #known
     end)
-    if options and options.eos then ids[n + 1] = self.eos end
+    if options and options.eos then ids[n + 1] = specials.id(self, "bpe:encode", "eos") end
     return ids
 end
 
@@ -363,13 +354,13 @@ local function from_text(text)
     if next_line() ~= HEADER then return nil, "not a vocabulary: its first line is not '" .. HEADER .. "'" end
     local names = (next_line() or ""):match "^specials(.*)$"
     if not names then return nil, "line 2 does not list the special tokens" end
-    local specials = {}
-    for name in names:gmatch "%S+" do specials[#specials + 1] = name end
-    local problem = problem_with_specials(specials)
+    local special_names = {}
+    for name in names:gmatch "%S+" do special_names[#special_names + 1] = name end
+    local problem = problem_with_specials(special_names)
     if problem then return nil, "line 2: " .. problem end
     local count = math.tointeger(tonumber((next_line() or ""):match "^merges (%d+)$"))
     if not count or count >= SHIFT // 2 then return nil, "line 3 does not give the number of merges" end
-    local self = new(specials)
+    local self = new(special_names)
     local lowest = self.first_byte
     for i = 1, count do
         local line = next_line()

@@ -2,6 +2,7 @@
 
 local check = require "heed.check"
 local errors = require "heed.errors"
+local specials = require "heed.text.specials"
 
 ---@class heed.text.Chars
 ---@field pad integer
@@ -12,7 +13,6 @@ local errors = require "heed.errors"
 local Chars = {}
 Chars.__index = Chars
 
-local DEFAULT_SPECIALS = { "pad", "bos", "eos", "unk" }
 local RESERVED = check.set("special", "names", "tokens", "ids")
 local MAX_TOKENS = 0x110000 + 256
 
@@ -28,21 +28,12 @@ local function each_character(text, emit)
     end
 end
 
-local function problem_with_specials(specials)
-    if type(specials) ~= "table" then return "expected a list of names" end
-    local seen = {}
-    for _, name in ipairs(specials) do
-        if type(name) ~= "string" or not name:find "^[%a_][%w_]*$" or seen[name] or Chars[name] or RESERVED[name] then
-            return check.describe(name) .. " is not a new name of letters, digits and _"
-        end
-        seen[name] = true
-    end
-end
+local function problem_with_specials(names) return specials.problem(names, Chars, RESERVED) end
 
 -- From the special names and the characters in the order of their ids.
-local function fill(self, specials, characters)
+local function fill(self, special_names, characters)
     self.special, self.names, self.tokens, self.ids = {}, {}, {}, {}
-    for id, name in ipairs(specials) do
+    for id, name in ipairs(special_names) do
         self.special[name], self.names[id], self.tokens[id], self[name] = id, name, "", id
     end
     for _, character in ipairs(characters) do
@@ -58,8 +49,8 @@ end
 ---@return heed.text.Chars
 local function chars(source, options)
     options = check.options("chars", options, { specials = true })
-    local specials = options.specials or DEFAULT_SPECIALS
-    local problem = problem_with_specials(specials)
+    local special_names = options.specials or specials.DEFAULT
+    local problem = problem_with_specials(special_names)
     if problem then errors.raise("chars: specials: %s", problem) end
     if type(source) == "string" then source = { source } end
     check.type("chars", "source", source, "table")
@@ -76,7 +67,7 @@ local function chars(source, options)
         end)
     end
     table.sort(list)
-    return fill(setmetatable({}, Chars), specials, list)
+    return fill(setmetatable({}, Chars), special_names, list)
 end
 
 ---The tokens of a text. A character that the vocabulary lacks is the special token unk; without one it is an error.
@@ -86,13 +77,13 @@ end
 function Chars:encode(text, options)
     if type(text) ~= "string" then errors.raise("chars:encode: text: expected a string, got %s", check.describe(text)) end
     local ids, known, unknown = {}, self.ids, self.unk
-    if options and options.bos then ids[1] = self.bos end
+    if options and options.bos then ids[1] = specials.id(self, "chars:encode", "bos") end
     each_character(text, function(character)
         local id = known[character] or unknown
         if not id then errors.raise("chars:encode: text: %q is not in the vocabulary", character) end
         ids[#ids + 1] = id
     end)
-    if options and options.eos then ids[#ids + 1] = self.eos end
+    if options and options.eos then ids[#ids + 1] = specials.id(self, "chars:encode", "eos") end
     return ids
 end
 
