@@ -12,12 +12,8 @@ local KNOWN = check.set("label", "total", "done", "unit", "stream", "terminal", 
 local EIGHTHS = { [0] = "", "▏", "▎", "▍", "▌", "▋", "▊", "▉" }
 local SMOOTHING = 0.9
 
--- Is the stream a terminal? heed.core knows when the host tells; else the shell is asked once.
-local function is_terminal(stream)
-    if stream ~= io.stderr then return false end
-    if core.isatty then return core.isatty(2) end
-    return os.execute ~= nil and os.execute "test -t 2" == true
-end
+-- Lua does not tell where other streams lead.
+local function is_terminal(stream) return stream == io.stderr and core.isatty(2) end
 
 local function duration(seconds)
     seconds = math.floor(seconds + 0.5)
