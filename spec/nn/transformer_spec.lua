@@ -112,6 +112,13 @@ describe("nn.Transformer", function()
         assert.error_matches(function() model(heed.zeros(2, 3), tgt) end, "src_embedding: .*heed.ids")
         assert.error_matches(function() model(src, tgt, { lengths = { 1 } }) end, 'no option "lengths"')
         assert.error_matches(function() small { max_len = 3 }(src, tgt) end, "at most 3 positions")
+        local x, encoder, decoder = heed.zeros(1, 2, 8), nn.TransformerEncoder(1, 8, 2, 8), nn.TransformerDecoder(1, 8, 2, 8)
+        for _, f in ipairs { encoder, encoder.layers[1] } do
+            assert.error_matches(function() f(x, { masks = 1 }) end, 'no option "masks"')
+        end
+        for _, f in ipairs { decoder, decoder.layers[1] } do
+            assert.error_matches(function() f(x, x, { memory_masks = 1 }) end, 'no option "memory_masks"')
+        end
     end)
 
     it("learns: tied weights have one gradient and one optimiser state", function()

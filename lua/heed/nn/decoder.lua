@@ -5,6 +5,9 @@ local LayerNorm = require("heed.nn.norm").LayerNorm
 local masks = require "heed.mask"
 local module = require "heed.nn.module"
 
+local WHERE = "nn.TransformerDecoder"
+local CALL = check.set("mask", "memory_mask")
+
 ---A stack of decoder layers, and a norm after the last one when asked for.
 ---@class heed.nn.TransformerDecoder: heed.nn.Module
 ---@field layers heed.nn.TransformerDecoderLayer[]
@@ -18,7 +21,7 @@ local Decoder = module.Module:extend "TransformerDecoder"
 ---@param options? table those of TransformerDecoderLayer, and final_norm (default: norm_first)
 function Decoder:init(layer_count, d_model, num_heads, d_ff, options)
     if type(d_ff) == "table" then d_ff, options = nil, d_ff end
-    check.integer("nn.TransformerDecoder", "layer_count", layer_count)
+    check.integer(WHERE, "layer_count", layer_count)
     local layer_options, final_norm = Encoder.split_options(options)
     self.layers = {}
     for i = 1, layer_count do self.layers[i] = DecoderLayer(d_model, num_heads, d_ff, layer_options) end
@@ -31,9 +34,10 @@ end
 ---@param options? { mask?: heed.Mask|heed.Tensor, memory_mask?: heed.Mask|heed.Tensor } mask: usually heed.mask.causal()
 ---@return heed.Tensor of the shape of x
 function Decoder:forward(x, memory, options)
-    local shared = options and {
-        mask = masks.settle("nn.TransformerDecoder", options.mask, x, x, self.num_heads),
-        memory_mask = masks.settle("nn.TransformerDecoder", options.memory_mask, x, memory, self.num_heads),
+    options = check.options(WHERE, options, CALL)
+    local shared = {
+        mask = masks.settle(WHERE, options.mask, x, x, self.num_heads),
+        memory_mask = masks.settle(WHERE, options.memory_mask, x, memory, self.num_heads),
     }
     for _, layer in ipairs(self.layers) do x = layer(x, memory, shared) end
     return self.norm and self.norm(x) or x

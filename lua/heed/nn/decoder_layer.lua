@@ -9,6 +9,7 @@ local module = require "heed.nn.module"
 local MultiHeadAttention = require "heed.nn.attention"
 
 local WHERE = "nn.TransformerDecoderLayer"
+local CALL = check.set("mask", "memory_mask")
 local KNOWN = check.set("dropout", "attention_dropout", "activation", "norm_first", "eps")
 
 ---Self-attention, attention over the encoder's memory, and feed-forward, each with a residual connection and a layer norm
@@ -84,6 +85,7 @@ end
 ---@param options? { mask?: heed.Mask|heed.Tensor, memory_mask?: heed.Mask|heed.Tensor } mask: usually heed.mask.causal()
 ---@return heed.Tensor of the shape of x
 function DecoderLayer:forward(x, memory, options)
+    if options then check.options(WHERE, options, CALL) end
     local mask, memory_mask = options and options.mask, options and options.memory_mask
     if capture.is_open() or not self:is_stock() then
         return composed(self, x, memory, mask and { mask = mask }, memory_mask and { mask = memory_mask })

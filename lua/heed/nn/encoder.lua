@@ -4,6 +4,9 @@ local LayerNorm = require("heed.nn.norm").LayerNorm
 local masks = require "heed.mask"
 local module = require "heed.nn.module"
 
+local WHERE = "nn.TransformerEncoder"
+local CALL = check.set("mask")
+
 ---A stack of encoder layers, and a norm after the last one when asked for.
 ---@class heed.nn.TransformerEncoder: heed.nn.Module
 ---@field layers heed.nn.TransformerEncoderLayer[]
@@ -31,7 +34,7 @@ end
 ---@param options? table those of TransformerEncoderLayer, and final_norm (default: norm_first)
 function Encoder:init(layer_count, d_model, num_heads, d_ff, options)
     if type(d_ff) == "table" then d_ff, options = nil, d_ff end
-    check.integer("nn.TransformerEncoder", "layer_count", layer_count)
+    check.integer(WHERE, "layer_count", layer_count)
     local layer_options, final_norm = Encoder.split_options(options)
     self.layers = {}
     for i = 1, layer_count do self.layers[i] = EncoderLayer(d_model, num_heads, d_ff, layer_options) end
@@ -43,8 +46,8 @@ end
 ---@param options? { mask?: heed.Mask|heed.Tensor }
 ---@return heed.Tensor of the shape of x
 function Encoder:forward(x, options)
-    local mask = options and options.mask
-    local shared = mask and { mask = masks.settle("nn.TransformerEncoder", mask, x, x, self.num_heads) }
+    local mask = check.options(WHERE, options, CALL).mask
+    local shared = mask and { mask = masks.settle(WHERE, mask, x, x, self.num_heads) }
     for _, layer in ipairs(self.layers) do x = layer(x, shared) end
     return self.norm and self.norm(x) or x
 end

@@ -9,6 +9,7 @@ local module = require "heed.nn.module"
 local MultiHeadAttention = require "heed.nn.attention"
 
 local WHERE = "nn.TransformerEncoderLayer"
+local CALL = check.set("mask")
 local KNOWN = check.set("dropout", "attention_dropout", "activation", "norm_first", "eps")
 
 ---Self-attention and feed-forward, each with a residual connection and a layer norm (Vaswani et al. 2017, section 3.1).
@@ -72,7 +73,7 @@ end
 ---@param options? { mask?: heed.Mask|heed.Tensor }
 ---@return heed.Tensor of the shape of x
 function EncoderLayer:forward(x, options)
-    local mask = options and options.mask
+    local mask = options and check.options(WHERE, options, CALL).mask
     if capture.is_open() or not self:is_stock() then return composed(self, x, mask and { mask = mask }) end
     local attention = self.self_attn
     local causal, lengths, seen, bias = masks.split(WHERE, mask, x, x, attention.num_heads)
