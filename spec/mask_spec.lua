@@ -1,5 +1,6 @@
 local heed = require "heed"
 local mask = heed.mask
+require "heed.luassert"
 
 local function rows(text)
     local list = {}
@@ -83,6 +84,21 @@ describe("masks", function()
             "| takes masks of booleans only, and alibi%(2%) adds a bias")
         assert.error_matches(function() return ~alibi end, "~ takes masks of booleans only")
         assert.error_matches(function() return mask.causal() & 5 end, "expected a mask")
+        assert.error_matches(function() return mask.causal() & nil end, "^mask: expected two masks")
+    end)
+
+    it("reach as far as one says, and to the ends", function()
+        local all = { { true, true }, { true, true } }
+        assert.are.same(all, dense(mask.window(math.maxinteger, math.maxinteger), 2))
+        assert.are.same({ { true, false }, { true, true } }, dense(mask.window(math.maxinteger), 2))
+        assert.are.same({ { true, false }, { true, false } }, dense(mask.prefix(1.0), 2))
+    end)
+
+    it("are dense in the size that was asked for", function()
+        assert.has_shape(mask.fn(function() return true end):dense(0, 3), { 0, 3 })
+        assert.are.same({ { 1.0, 2.0 }, { 1.0, 2.0 } }, dense(mask.bias { { 1, 2 } }, 2))
+        assert.error_matches(function() mask.bool({ { true, false } }):dense(5) end, "1 queries and 2 keys .* got 5 and 5")
+        assert.error_matches(function() mask.causal():dense(2, 2, { batch = "x" }) end, 'batch: expected an integer .* got "x"')
     end)
 
     it("print", function()

@@ -55,6 +55,7 @@ end
 local function new(model, options)
     if not module.is_module(model) then errors.raise("capture: model: expected a module, got %s", check.describe(model)) end
     options = check.options("capture", options, check.set("layers", "heads", "rows"))
+    if options.layers ~= nil then check.type("capture", "layers", options.layers, "table") end
     local picked = {
         heads = positions_of("capture", "heads", options.heads),
         rows = positions_of("capture", "rows", options.rows),

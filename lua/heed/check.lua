@@ -53,6 +53,13 @@ function check.type(where, name, value, kind)
     return value
 end
 
+---true or false; nil is the default. Anything else is refused: a string like "false" would be true.
+---@return boolean
+function check.flag(where, name, value, default)
+    if value == nil then return default end
+    return check.type(where, name, value, "boolean")
+end
+
 ---One of a few strings.
 function check.one_of(where, name, value, choices)
     for _, choice in ipairs(choices) do
@@ -70,6 +77,10 @@ function check.options(where, options, known)
     check.type(where, "options", options, "table")
     for name in pairs(options) do
         if not known[name] then
+            -- A mask, or some other object, where { mask = ... } was meant.
+            if getmetatable(options) ~= nil then
+                raise("%s: options: expected a table of named options, got %s", where, tostring(options))
+            end
             local names = {}
             for n in pairs(known) do names[#names + 1] = n end
             table.sort(names)

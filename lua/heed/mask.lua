@@ -33,8 +33,8 @@ local function predicate(name, dense) return new { seen = { { name = name, dense
 
 -- ---- positions as tensors ----------------------------------------------------------------------------------------
 
-local function key_positions(S) return core.range(1, S):to("i64"):view(1, S) end
-local function query_positions(L, S) return core.range(S - L + 1, S):to("i64"):view(L, 1) end
+local function key_positions(S) return core.range(1, S, { dtype = "i64" }):view(1, S) end
+local function query_positions(L, S) return core.range(S - L + 1, S, { dtype = "i64" }):view(L, 1) end
 
 local function causal_dense(L, S)
     if L == 0 or S == 0 then return core.zeros({ L, S }, { dtype = "bool" }) end
@@ -157,11 +157,12 @@ end
 ---@param right? integer default 0
 ---@return heed.Mask
 function mask.window(left, right)
-    check.integer("mask.window", "left", left, 0)
+    left = check.integer("mask.window", "left", left, 0)
     right = check.integer("mask.window", "right", right or 0, 0)
     return predicate(("window(%d, %d)"):format(left, right), function(L, S)
         local j, p = key_positions(S), query_positions(L, S)
-        return conjunction(j:ge(p - left), j:le(p + right))
+        local reach = L + S -- beyond it nothing changes, and integers would wrap
+        return conjunction(j:ge(p - math.min(left, reach)), j:le(p + math.min(right, reach)))
     end)
 end
 
@@ -169,8 +170,8 @@ end
 ---@param n integer|integer[]|heed.Tensor one for all rows, or [B]
 ---@return heed.Mask
 function mask.prefix(n)
-    if math.type(n) == "integer" then
-        check.integer("mask.prefix", "n", n, 0)
+    if type(n) == "number" then
+        n = check.integer("mask.prefix", "n", n, 0)
         return predicate(("prefix(%d)"):format(n), function(L, S) return key_positions(S):le(n):expand(L, S) end)
     end
     return predicate("prefix", up_to(ids_of("mask.prefix", "n", n)))
@@ -254,6 +255,7 @@ function mask.fn(f, options)
     options = check.options("mask.fn", options, { over = true })
     local over = check.one_of("mask.fn", "over", options.over or "ij", { "ij", "bhij" })
     return predicate("fn", function(L, S, B, H)
+        if L == 0 or S == 0 then return core.zeros({ L, S }, { dtype = "bool" }) end
         local function grid(ask)
             local rows = {}
             for i = 1, L do
@@ -294,7 +296,10 @@ local function joined(a, b)
     return table.move(b, 1, #b, #list + 1, list)
 end
 
-local function operand(value) return assert(mask.of("mask", value), "mask: expected two masks") end
+local function operand(value)
+    if value == nil then errors.raise "mask: expected two masks (heed.mask) or tensors, got nil" end
+    return mask.of("mask", value)
+end
 
 function Mask.__band(a, b)
     a, b = operand(a), operand(b)
@@ -335,6 +340,16 @@ end
 
 -- ---- asking ------------------------------------------------------------------------------------------------------
 
+-- A tensor that the mask was made of may be [1, S] or [L, 1], or of another size altogether.
+local function of_size(t, L, S)
+    local rows, columns = t:size(-2), t:size(-1)
+    if rows == L and columns == S then return t end
+    if (rows ~= L and rows ~= 1) or (columns ~= S and columns ~= 1) then
+        errors.raise("mask:dense: L, S: expected %d queries and %d keys as its tensor has, got %d and %d", rows, columns, L, S)
+    end
+    return t:expand(t:size(1), t:size(2), L, S)
+end
+
 ---As a tensor: of booleans, true where a query (row) may see a key (column); with a bias among its parts, of floats, the bias
 ---and -inf where nothing may be seen.
 ---@param L integer queries
@@ -345,11 +360,13 @@ function Mask:dense(L, S, options)
     check.integer("mask:dense", "L", L, 0)
     S = check.integer("mask:dense", "S", S or L, 0)
     options = check.options("mask:dense", options, check.set("batch", "heads"))
-    local seen = booleans(self, L, S, options.batch, options.heads)
-    local bias = all_of(self.biases, core.add, L, S, options.batch, options.heads)
-    if not bias then return fewest_dimensions(seen or core.ones({ 1, 1, L, S }, { dtype = "bool" })) end
+    local B = check.integer("mask:dense", "batch", options.batch or 1)
+    local H = check.integer("mask:dense", "heads", options.heads or 1)
+    local seen = booleans(self, L, S, B, H)
+    local bias = all_of(self.biases, core.add, L, S, B, H)
+    if not bias then return fewest_dimensions(of_size(seen or core.ones({ 1, 1, L, S }, { dtype = "bool" }), L, S)) end
     if seen then bias = core.where(seen, bias, core.full({ 1, 1, 1, 1 }, -math.huge):to(bias.dtype)) end
-    return fewest_dimensions(bias)
+    return fewest_dimensions(of_size(bias, L, S))
 end
 
 ---The queries that may see nothing (their outputs are zeros).

@@ -100,6 +100,14 @@ describe("layers", function()
         assert.error_matches(function() nn.Sequential(5) end, "nn.Sequential")
     end)
 
+    it("lists leave no module out", function()
+        local layer = nn.Linear(1, 1)
+        assert.error_matches(function() nn.ModuleList(layer, layer) end, "list of modules, {module, ...}, got a module, Linear")
+        assert.error_matches(function() nn.ModuleList { layer, last = layer } end, "other keys than 1, 2, ...")
+        assert.error_matches(function() nn.Sequential { first = layer } end, "nn.Sequential: .*other keys than 1, 2, ...")
+        assert.error_matches(function() nn.Sequential(layer, 5) end, "expected modules, got 5 at 2")
+    end)
+
     it("positions: the paper's, the other layout, other rates", function()
         assert.is_close(nn.SinusoidalPositions(2, 5)(2)[2], { .841471, .540302, .025116, .999685, .000631 }, 1e-5)
         local rates = {}
@@ -110,6 +118,9 @@ describe("layers", function()
         assert.is_close(nn.SinusoidalPositions(9, 4)(x)[2], nn.SinusoidalPositions(9, 4)(3), 0)
         assert.has_shape(nn.LearnedPositions(9, 4)(x), { 2, 3, 4 })
         assert.error_matches(function() nn.SinusoidalPositions(2, 4)(x) end, "at most 2 positions %(max_len%), got 3")
+        assert.has_shape(nn.LearnedPositions(9, 4)(3.0), { 3, 4 })
+        assert.error_matches(function() nn.LearnedPositions(9, 4)("x") end, 'x: expected a tensor .* got "x"')
+        assert.error_matches(function() nn.LearnedPositions(9, 4)(-1) end, "at least 0, got %-1")
     end)
 
     it("refuse sizes that are none, and options that are not theirs", function()
@@ -121,6 +132,13 @@ describe("layers", function()
         assert.error_matches(function() nn.Dropout(1.5) end, "from 0 to 1, got 1.5")
         assert.error_matches(function() nn.FeedForward(2, 2, { activation = "rely" }) end,
             '"relu" or "gelu" or "silu", got "rely"')
+        assert.error_matches(function() nn.Linear(2, 2, { bias = "false" }) end, 'bias: expected a boolean, got "false"')
+        assert.error_matches(function() nn.MultiHeadAttention(4, 2, { bias = 0 }) end, "bias: expected a boolean, got 0")
+        assert.error_matches(function() nn.MultiHeadAttention(4, 2, { softcap = -1 }) end, "softcap: expected a number of at least 0")
+        assert.error_matches(function() nn.Embedding(3, 2, { padding_idx = 4 }) end, "padding_idx: expected a token from 1 to 3, got 4")
+        local x = heed.zeros(1, 2, 4)
+        assert.error_matches(function() nn.MultiHeadAttention(4, 2)(x, heed.mask.causal()) end,
+            "options: expected a table of named options, got causal%(%)")
     end)
 end)
 

@@ -13,6 +13,12 @@ describe("optim.schedule", function()
         near(2 * 1.74693e-7, schedule.noam { d_model = 512, warmup = 4000, factor = 2 }(1))
     end)
 
+    it("wants options", function()
+        for _, name in ipairs { "noam", "cosine", "linear", "constant", "inverse_sqrt" } do
+            assert.error_matches(function() schedule[name]() end, name .. ": [%a_]+: expected an? [%a ]+ of at least %d, got nil")
+        end
+    end)
+
     it("counts step 0 as 1, and stays finite without warm-up", function()
         local made = {
             schedule.noam { d_model = 8, warmup = 0 }, schedule.inverse_sqrt { lr = 1, warmup = 0 },

@@ -41,13 +41,13 @@ function MultiHeadAttention:init(d_model, num_heads, options)
     self.d_model, self.num_heads, self.num_kv_heads = d_model, num_heads, kv_heads
     self.head_dim = check.integer(WHERE, "head_dim", options.head_dim or d_model // num_heads)
     self.dropout = check.number(WHERE, "dropout", options.dropout or 0, 0, 1)
-    self.softcap = options.softcap
+    self.softcap = options.softcap and check.number(WHERE, "softcap", options.softcap, 0)
     -- What C runs as one: the paper's own form.
     self.is_plain = kv_heads == num_heads and self.head_dim * num_heads == d_model and not self.softcap
 
     local width, rows = num_heads * self.head_dim, (num_heads + 2 * kv_heads) * self.head_dim
     self.in_proj_weight = module.parameter(initial.xavier_uniform_(core.empty(rows, d_model)))
-    if options.bias ~= false then self.in_proj_bias = module.parameter(core.zeros(rows)) end
+    if check.flag(WHERE, "bias", options.bias, true) then self.in_proj_bias = module.parameter(core.zeros(rows)) end
     self.out_proj = Linear(width, d_model, { bias = options.bias })
     if self.out_proj.bias then initial.zeros_(self.out_proj.bias) end
 end

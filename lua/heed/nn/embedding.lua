@@ -1,5 +1,6 @@
 local check = require "heed.check"
 local core = require "heed.core"
+local errors = require "heed.errors"
 local initial = require "heed.nn.initial"
 local module = require "heed.nn.module"
 
@@ -19,10 +20,12 @@ function Embedding:init(count, dim, options)
     check.integer("nn.Embedding", "count", count)
     check.integer("nn.Embedding", "dim", dim)
     options = check.options("nn.Embedding", options, check.set("padding_idx", "scale"))
-    self.weight = module.parameter(initial.normal_(core.empty(count, dim)))
     self.padding_idx, self.scale = options.padding_idx, options.scale
+    if self.padding_idx and check.integer("nn.Embedding", "padding_idx", self.padding_idx) > count then
+        errors.raise("nn.Embedding: padding_idx: expected a token from 1 to %d, got %d", count, self.padding_idx)
+    end
+    self.weight = module.parameter(initial.normal_(core.empty(count, dim)))
     if self.padding_idx then
-        check.integer("nn.Embedding", "padding_idx", self.padding_idx)
         core.no_grad(function() self.weight:select(1, self.padding_idx):fill_(0) end)
     end
 end

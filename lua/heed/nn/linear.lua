@@ -20,8 +20,9 @@ function Linear:init(inputs, outputs, options)
     check.integer("nn.Linear", "out", outputs)
     options = check.options("nn.Linear", options, { bias = true })
     local bound = 1 / math.sqrt(inputs)
+    local has_bias = check.flag("nn.Linear", "bias", options.bias, true)
     self.weight = parameter(initial.uniform_(core.empty(outputs, inputs), -bound, bound))
-    if options.bias ~= false then self.bias = parameter(initial.uniform_(core.empty(outputs), -bound, bound)) end
+    if has_bias then self.bias = parameter(initial.uniform_(core.empty(outputs), -bound, bound)) end
 end
 
 ---@param x heed.Tensor [..., in]

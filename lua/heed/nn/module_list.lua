@@ -6,14 +6,30 @@ local module = require "heed.nn.module"
 ---@class heed.nn.ModuleList: heed.nn.Module
 local ModuleList = module.Module:extend "ModuleList"
 
----@param list? heed.nn.Module[]
-function ModuleList:init(list)
-    for i, item in ipairs(check.type("nn.ModuleList", "list", list or {}, "table")) do
-        if not module.is_module(item) then
-            errors.raise("nn.ModuleList: expected modules, got %s at %d", check.describe(item), i)
+---Puts the modules of a list under 1, 2, ... of a module. A key beside them would be left out without a word.
+---@param self heed.nn.Module
+---@param where string for messages
+---@param list heed.nn.Module[]
+function ModuleList.fill(self, where, list)
+    if module.is_module(list) then
+        errors.raise("%s: expected a list of modules, {module, ...}, got a module, %s", where, list.class_name)
+    end
+    local count = 0
+    for _ in pairs(list) do count = count + 1 end
+    for i = 1, count do
+        local item = list[i]
+        if item == nil then
+            errors.raise("%s: expected a list of modules, got a table with other keys than 1, 2, ...", where)
+        elseif not module.is_module(item) then
+            errors.raise("%s: expected modules, got %s at %d", where, check.describe(item), i)
         end
         self[i] = item
     end
+end
+
+---@param list? heed.nn.Module[]
+function ModuleList:init(list)
+    ModuleList.fill(self, "nn.ModuleList", check.type("nn.ModuleList", "list", list or {}, "table"))
 end
 
 function ModuleList:forward() -- luacheck: ignore self

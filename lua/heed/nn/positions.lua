@@ -6,12 +6,16 @@ local module = require "heed.nn.module"
 
 -- x + the table's rows for its L positions, or the rows alone when x is L.
 local function add_rows(self, rows, x)
-    local length = math.type(x) == "integer" and x or x:size(-2)
+    local is_length = type(x) == "number"
+    if not is_length and not check.is_tensor(x) then
+        errors.raise("%s: x: expected a tensor [..., L, E] or a number of positions, got %s", self.class_name, check.describe(x))
+    end
+    local length = is_length and check.integer(self.class_name, "x", x, 0) or x:size(-2)
     if length > rows:size(1) then
         errors.raise("%s: expected at most %d positions (max_len), got %d", self.class_name, rows:size(1), length)
     end
     local first = rows:narrow(1, 1, length)
-    return math.type(x) == "integer" and first or x + first
+    return is_length and first or x + first
 end
 
 ---Sines and cosines of the position at falling rates (Vaswani et al. 2017, section 3.5):

@@ -1,6 +1,6 @@
 local check = require "heed.check"
-local errors = require "heed.errors"
 local module = require "heed.nn.module"
+local ModuleList = require "heed.nn.module_list"
 
 ---Modules, one after another.
 ---@class heed.nn.Sequential: heed.nn.Module
@@ -10,12 +10,7 @@ local Sequential = module.Module:extend "Sequential"
 function Sequential:init(...)
     local list = { ... }
     if #list == 1 and not module.is_module(list[1]) then list = check.type("nn.Sequential", "modules", list[1], "table") end
-    for i, item in ipairs(list) do
-        if not module.is_module(item) then
-            errors.raise("nn.Sequential: expected modules, got %s at %d", check.describe(item), i)
-        end
-        self[i] = item
-    end
+    ModuleList.fill(self, "nn.Sequential", list)
 end
 
 ---@param x heed.Tensor

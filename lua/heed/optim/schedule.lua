@@ -22,7 +22,7 @@ local function warmup_of(where, options) return check.number(where, "warmup", op
 ---@return fun(step: number): number
 function schedule.noam(options)
     local where = "optim.schedule.noam"
-    check.options(where, options, check.set("d_model", "warmup", "factor"))
+    options = check.options(where, options, check.set("d_model", "warmup", "factor"))
     local d_model = check.integer(where, "d_model", options.d_model)
     local warmup = check.number(where, "warmup", options.warmup or 4000, 0)
     local factor = check.number(where, "factor", options.factor or 1)
@@ -38,7 +38,7 @@ end
 ---@return fun(step: number): number
 function schedule.inverse_sqrt(options)
     local where = "optim.schedule.inverse_sqrt"
-    check.options(where, options, check.set("lr", "warmup"))
+    options = check.options(where, options, check.set("lr", "warmup"))
     local lr, warmup = check.number(where, "lr", options.lr, 0), warmup_of(where, options)
     return of_step(where, function(step)
         return lr * risen(step, warmup) * math.sqrt(math.max(warmup, 1) / math.max(step, warmup, 1))
@@ -49,7 +49,7 @@ end
 local function falling(name, fall)
     local where = "optim.schedule." .. name
     return function(options)
-        check.options(where, options, check.set("lr", "steps", "warmup", "min_lr"))
+        options = check.options(where, options, check.set("lr", "steps", "warmup", "min_lr"))
         local lr, warmup = check.number(where, "lr", options.lr, 0), warmup_of(where, options)
         local steps = check.integer(where, "steps", options.steps)
         local min_lr = check.number(where, "min_lr", options.min_lr or 0, 0)
@@ -76,7 +76,7 @@ schedule.linear = falling("linear", function(progress) return 1 - progress end)
 ---@return fun(step: number): number
 function schedule.constant(options)
     local where = "optim.schedule.constant"
-    check.options(where, options, check.set("lr", "warmup"))
+    options = check.options(where, options, check.set("lr", "warmup"))
     local lr, warmup = check.number(where, "lr", options.lr, 0), warmup_of(where, options)
     return of_step(where, function(step) return lr * risen(step, warmup) end)
 end
