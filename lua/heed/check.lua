@@ -53,6 +53,12 @@ function check.type(where, name, value, kind)
     return value
 end
 
+---A value, or when there is none (nil; not false) its default.
+function check.default(value, default)
+    if value == nil then return default end
+    return value
+end
+
 ---true or false; nil is the default. Anything else is refused: a string like "false" would be true.
 ---@return boolean
 function check.flag(where, name, value, default)

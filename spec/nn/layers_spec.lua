@@ -100,6 +100,16 @@ describe("layers", function()
         assert.error_matches(function() nn.Sequential(5) end, "nn.Sequential")
     end)
 
+    it("GELU by tanh is PyTorch's", function()
+        local x = heed.tensor { -3.0, -1.0, 0.0, 0.5, 2.0 }
+        local tanh = nn.GELU { approximate = "tanh" }
+        assert.is_close(tanh(x), { -0.00363739, -0.15880802, 0.0, 0.34571401, 1.95459771 }, 1e-6)
+        assert.is_close(nn.GELU()(x), x:gelu(), 0)
+        assert.is_true(heed.gradcheck(function(y) return tanh(y) end, { x:to "f64" }))
+        assert.error_matches(function() nn.GELU "tanh" end, 'options: expected a table, got "tanh"')
+        assert.error_matches(function() nn.GELU { approximate = "erf" } end, '"none" or "tanh", got "erf"')
+    end)
+
     it("lists leave no module out", function()
         local layer = nn.Linear(1, 1)
         assert.error_matches(function() nn.ModuleList(layer, layer) end, "list of modules, {module, ...}, got a module, Linear")
@@ -136,6 +146,16 @@ describe("layers", function()
         assert.error_matches(function() nn.MultiHeadAttention(4, 2, { bias = 0 }) end, "bias: expected a boolean, got 0")
         assert.error_matches(function() nn.MultiHeadAttention(4, 2, { softcap = -1 }) end, "softcap: expected a number of at least 0")
         assert.error_matches(function() nn.Embedding(3, 2, { padding_idx = 4 }) end, "padding_idx: expected a token from 1 to 3, got 4")
+        for _, Layer in ipairs { nn.TransformerEncoderLayer, nn.TransformerDecoderLayer } do
+            assert.error_matches(function() Layer(4, 2, 4, { norm_first = "false" }) end, 'norm_first: expected a boolean, got "false"')
+            assert.error_matches(function() Layer(4, 2, 4, { dropout = false }) end, "dropout: expected a number .* got false")
+        end
+        for _, Stack in ipairs { nn.TransformerEncoder, nn.TransformerDecoder } do
+            assert.error_matches(function() Stack(1, 4, 2, 4, { final_norm = 1 }) end, "final_norm: expected a boolean, got 1")
+            assert.error_matches(function() Stack(1, 4, 2, 4, "x") end, 'options: expected a table, got "x"')
+        end
+        local small = { src_vocab = 4, tgt_vocab = 4, d_model = 4, num_heads = 2, num_layers = 1, d_ff = 4, tie_weights = "source" }
+        assert.error_matches(function() nn.Transformer(small) end, 'tie_weights: expected a boolean, got "source"')
         local x = heed.zeros(1, 2, 4)
         assert.error_matches(function() nn.MultiHeadAttention(4, 2)(x, heed.mask.causal()) end,
             "options: expected a table of named options, got causal%(%)")

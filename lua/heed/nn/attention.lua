@@ -40,7 +40,7 @@ function MultiHeadAttention:init(d_model, num_heads, options)
     end
     self.d_model, self.num_heads, self.num_kv_heads = d_model, num_heads, kv_heads
     self.head_dim = check.integer(WHERE, "head_dim", options.head_dim or d_model // num_heads)
-    self.dropout = check.number(WHERE, "dropout", options.dropout or 0, 0, 1)
+    self.dropout = check.number(WHERE, "dropout", check.default(options.dropout, 0), 0, 1)
     self.softcap = options.softcap and check.number(WHERE, "softcap", options.softcap, 0)
     -- What C runs as one: the paper's own form.
     self.is_plain = kv_heads == num_heads and self.head_dim * num_heads == d_model and not self.softcap

@@ -22,7 +22,7 @@ local Decoder = module.Module:extend "TransformerDecoder"
 function Decoder:init(layer_count, d_model, num_heads, d_ff, options)
     if type(d_ff) == "table" then d_ff, options = nil, d_ff end
     check.integer(WHERE, "layer_count", layer_count)
-    local layer_options, final_norm = Encoder.split_options(options)
+    local layer_options, final_norm = Encoder.split_options(WHERE, options)
     self.layers = {}
     for i = 1, layer_count do self.layers[i] = DecoderLayer(d_model, num_heads, d_ff, layer_options) end
     if final_norm then self.norm = LayerNorm(d_model, { eps = layer_options.eps }) end

@@ -33,10 +33,10 @@ function DecoderLayer:init(d_model, num_heads, d_ff, options)
     if type(d_ff) == "table" then d_ff, options = nil, d_ff end
     check.integer(WHERE, "d_ff", d_ff or 2048)
     options = check.options(WHERE, options, KNOWN)
-    self.dropout = check.number(WHERE, "dropout", options.dropout or 0.1, 0, 1)
+    self.dropout = check.number(WHERE, "dropout", check.default(options.dropout, 0.1), 0, 1)
     self.activation = FeedForward.check_activation(WHERE, options.activation)
-    self.norm_first = options.norm_first or false
-    local attention = { dropout = options.attention_dropout or self.dropout }
+    self.norm_first = check.flag(WHERE, "norm_first", options.norm_first, false)
+    local attention = { dropout = check.default(options.attention_dropout, self.dropout) }
     self.self_attn = MultiHeadAttention(d_model, num_heads, attention)
     self.multihead_attn = MultiHeadAttention(d_model, num_heads, attention)
     self.linear1 = Linear(d_model, d_ff or 2048)

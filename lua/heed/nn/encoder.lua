@@ -14,17 +14,16 @@ local CALL = check.set("mask")
 local Encoder = module.Module:extend "TransformerEncoder"
 
 ---The options of a stack: its layers', and final_norm (default: norm_first).
+---@param where string for messages
 ---@param options? table
 ---@return table layer_options
 ---@return boolean final_norm
-function Encoder.split_options(options)
+function Encoder.split_options(where, options)
     local layer_options = {}
-    for name, value in pairs(options or {}) do
+    for name, value in pairs(check.type(where, "options", options or {}, "table")) do
         if name ~= "final_norm" then layer_options[name] = value end
     end
-    local final_norm = options and options.final_norm
-    if final_norm == nil then final_norm = layer_options.norm_first or false end
-    return layer_options, final_norm
+    return layer_options, check.flag(where, "final_norm", options and options.final_norm, layer_options.norm_first or false)
 end
 
 ---@param layer_count integer
@@ -35,7 +34,7 @@ end
 function Encoder:init(layer_count, d_model, num_heads, d_ff, options)
     if type(d_ff) == "table" then d_ff, options = nil, d_ff end
     check.integer(WHERE, "layer_count", layer_count)
-    local layer_options, final_norm = Encoder.split_options(options)
+    local layer_options, final_norm = Encoder.split_options(WHERE, options)
     self.layers = {}
     for i = 1, layer_count do self.layers[i] = EncoderLayer(d_model, num_heads, d_ff, layer_options) end
     if final_norm then self.norm = LayerNorm(d_model, { eps = layer_options.eps }) end

@@ -31,10 +31,10 @@ function EncoderLayer:init(d_model, num_heads, d_ff, options)
     if type(d_ff) == "table" then d_ff, options = nil, d_ff end
     check.integer(WHERE, "d_ff", d_ff or 2048)
     options = check.options(WHERE, options, KNOWN)
-    self.dropout = check.number(WHERE, "dropout", options.dropout or 0.1, 0, 1)
+    self.dropout = check.number(WHERE, "dropout", check.default(options.dropout, 0.1), 0, 1)
     self.activation = FeedForward.check_activation(WHERE, options.activation)
-    self.norm_first = options.norm_first or false
-    self.self_attn = MultiHeadAttention(d_model, num_heads, { dropout = options.attention_dropout or self.dropout })
+    self.norm_first = check.flag(WHERE, "norm_first", options.norm_first, false)
+    self.self_attn = MultiHeadAttention(d_model, num_heads, { dropout = check.default(options.attention_dropout, self.dropout) })
     self.linear1 = Linear(d_model, d_ff or 2048)
     self.linear2 = Linear(d_ff or 2048, d_model)
     self.norm1 = LayerNorm(d_model, { eps = options.eps })

@@ -39,7 +39,7 @@ function FeedForward:init(d_model, d_ff, options)
     check.integer("nn.FeedForward", "d_ff", d_ff)
     options = check.options("nn.FeedForward", options, check.set("activation", "dropout"))
     self.activation = FeedForward.check_activation("nn.FeedForward", options.activation)
-    self.dropout = check.number("nn.FeedForward", "dropout", options.dropout or 0, 0, 1)
+    self.dropout = check.number("nn.FeedForward", "dropout", check.default(options.dropout, 0), 0, 1)
     self.linear1 = Linear(d_model, d_ff)
     self.linear2 = Linear(d_ff, d_model)
 end

@@ -54,7 +54,7 @@ function Transformer:init(options)
         dropout = options.dropout, attention_dropout = options.attention_dropout, activation = options.activation,
         norm_first = options.norm_first, final_norm = options.final_norm, eps = options.eps,
     }
-    self.dropout = check.number(WHERE, "dropout", options.dropout or 0.1, 0, 1)
+    self.dropout = check.number(WHERE, "dropout", check.default(options.dropout, 0.1), 0, 1)
 
     self.src_embedding = Embedding(src_vocab, d_model, { scale = math.sqrt(d_model) })
     self.tgt_embedding = Embedding(tgt_vocab, d_model, { scale = math.sqrt(d_model) })
@@ -63,6 +63,7 @@ function Transformer:init(options)
     self.decoder = Decoder(options.num_decoder_layers or layers, d_model, num_heads, options.d_ff, layer_options)
     self.output = Linear(d_model, tgt_vocab)
 
+    if options.tie_weights ~= "target" then check.flag(WHERE, "tie_weights", options.tie_weights) end
     if options.tie_weights then
         self.output.weight = self.tgt_embedding.weight
         if src_vocab == tgt_vocab and options.tie_weights ~= "target" then
@@ -87,8 +88,11 @@ local function ids(tokens, name)
 end
 
 local function lengths_of(lengths, name)
-    if lengths == nil then return nil end
-    return ids(lengths, name)
+    if lengths == nil or check.is_tensor(lengths) then return lengths end
+    if type(lengths) ~= "table" then
+        errors.raise("%s: expected a list or a tensor of lengths, got %s", name, check.describe(lengths))
+    end
+    return core.tensor(lengths, { dtype = "i64" })
 end
 
 -- Zeros where a row is past its length.
