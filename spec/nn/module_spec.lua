@@ -176,6 +176,18 @@ describe("a module's state", function()
         end, "one tensor here")
     end)
 
+    it("outlives the scope that the model was made in, buffers too", function()
+        local model, buffer
+        do
+            local _ <close> = heed.scope()
+            model = nn.SinusoidalPositions(4, 2)
+            model:to "f64"
+            buffer = model:buffer("count", heed.ids { 7 })
+        end
+        assert.are.equal("f64", model(heed.zeros(3, 2, { dtype = "f64" })).dtype)
+        assert.are.equal(7, buffer:item())
+    end)
+
     it("a temporary buffer is not part of it", function()
         assert.is_nil(next(nn.SinusoidalPositions(4, 2):state_dict()))
     end)

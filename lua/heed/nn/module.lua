@@ -95,7 +95,7 @@ function Module:buffer(name, t, options)
     if not check.is_tensor(t) then errors.raise("nn.Module:buffer: t: expected a tensor, got %s", check.describe(t)) end
     options = check.options("nn.Module:buffer", options, { persistent = true })
     self._buffers[name] = options.persistent == false and "temporary" or "persistent"
-    self[name] = t
+    self[name] = core.keep(t) -- like a parameter it outlives the scope that its module was made in
     return t
 end
 
@@ -276,7 +276,7 @@ function Module:to(dtype)
         local t, owner, key, kind = table.unpack(change)
         if FLOATS[t.dtype] and t.dtype ~= dtype then
             if not made[t] then
-                made[t] = t:detach():to(dtype)
+                made[t] = core.keep(t:detach():to(dtype))
                 if kind == "parameter" then
                     made[t] = parameter(made[t])
                     made[t].requires_grad = t.requires_grad
