@@ -98,7 +98,7 @@ end
 -- Zeros where a row is past its length.
 local function without_padding(x, lengths)
     if not lengths then return x end
-    local past = core.range(1, x:size(2)):view(1, -1):gt(lengths:view(-1, 1))
+    local past = core.range(1, x:size(2), { dtype = "i64" }):view(1, -1):gt(lengths:view(-1, 1))
     return core.masked_fill(x, past:unsqueeze(-1), 0)
 end
 
