@@ -27,13 +27,18 @@ local function is_generator(part)
     return type(part) == "userdata" and not check.is_tensor(part) and pcall(function() return part:state() end)
 end
 
-local function state_of(where, name, part)
+local function check_part(where, name, part)
+    if has_methods(part) or is_generator(part) or type(part) == "function" then return end
+    if type(part) == "table" and getmetatable(part) == nil then return end
+    errors.raise("%s: parts.%s: expected something with state_dict and load_state_dict, a generator, a plain table, "
+        .. "or a function like heed.rng_state, got %s", where, name, check.describe(part))
+end
+
+local function state_of(part)
     if has_methods(part) then return part:state_dict() end
     if is_generator(part) then return part:state() end
     if type(part) == "function" then return part() end
-    if type(part) == "table" and getmetatable(part) == nil then return part end
-    return errors.raise("%s: parts.%s: expected something with state_dict and load_state_dict, a generator, a plain table, "
-        .. "or a function like heed.rng_state, got %s", where, name, check.describe(part))
+    return part
 end
 
 local function restore(part, state)
@@ -70,6 +75,7 @@ local function names_of(where, parts)
         if type(name) ~= "string" or not name:find "^[%a_][%w_]*$" then
             errors.raise("%s: parts: expected names of letters, digits and _, got %s", where, check.describe(name))
         end
+        check_part(where, name, parts[name])
         names[#names + 1] = name
     end
     table.sort(names)
@@ -112,7 +118,7 @@ function checkpoint.save(path, parts)
     check.type(where, "path", path, "string")
     local tensors, names_by_tensor, metadata = {}, {}, { [MARK] = VERSION }
     for _, name in ipairs(names_of(where, parts)) do
-        local text, message = encode(name, state_of(where, name, parts[name]), tensors, names_by_tensor)
+        local text, message = encode(name, state_of(parts[name]), tensors, names_by_tensor)
         if not text then errors.raise("%s: parts.%s: %s", where, name, message) end
         metadata[PREFIX .. name] = text
     end

@@ -28,8 +28,8 @@ local function survey(level)
         local info = getinfo(level, "Sl")
         if not info then break end
         if info.what ~= "C" then
-            local _, value = getlocal(level, 1)
-            local in_module = errors.is_module(value)
+            local name, value = getlocal(level, 1)
+            local in_module = name == "self" and errors.is_module(value) -- a method, not what was given a model
             if in_module then table.insert(modules, 1, value) end
             if stock == nil then stock = in_module and is_own(info.source) end
             if position == "" and info.currentline > 0 and not is_own(info.source) then

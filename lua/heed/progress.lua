@@ -3,6 +3,7 @@
 
 local check = require "heed.check"
 local core = require "heed.core"
+local errors = require "heed.errors"
 
 ---@class heed.Progress
 local Progress = {}
@@ -83,6 +84,12 @@ end
 
 -- ---- use ---------------------------------------------------------------------------------------------------------
 
+local function is_callable(value)
+    if type(value) == "function" then return true end
+    local meta = getmetatable(value)
+    return type(meta) == "table" and meta.__call ~= nil
+end
+
 ---A loop with a progress line on standard error. `for step in heed.progress(1000) do`, or kept in a variable to tell it more:
 ---
 ---    local bar = heed.progress(1000, { label = "train" })
@@ -95,6 +102,9 @@ end
 ---@return heed.Progress
 local function progress(over, options)
     options = check.options("progress", options, KNOWN)
+    if type(over) ~= "number" and not is_callable(over) then
+        errors.raise("progress: over: expected a count or an iterator, got %s", check.describe(over))
+    end
     local self = setmetatable({
         label = options.label, unit = options.unit or "tokens", stream = options.stream or io.stderr,
         every = options.every or 10, done = options.done or 0, first = options.done or 0, units = 0, names = {},
@@ -135,8 +145,11 @@ end
 ---@param values table<string, number>
 function Progress:update(values)
     local fresh = {}
-    for name, value in pairs(values) do
-        if type(value) ~= "number" then value = value:item() end
+    for name, value in pairs(check.type("progress:update", "values", values, "table")) do
+        if check.is_tensor(value) then value = value:item() end
+        if type(value) ~= "number" then
+            errors.raise("progress:update: %s: expected a number, got %s", tostring(name), check.describe(value))
+        end
         if name == self.unit then
             self.units = self.units + value
         else

@@ -207,6 +207,17 @@ describe("errors inside a model", function()
         assert.are.equal(expected, message:match "module_spec.lua:%d+: (.*)$")
     end)
 
+    it("but not of a model that a function was given", function()
+        local message = message_of(heed.optim.AdamW, nn.Linear(1, 1))
+        assert.are.equal("optim.AdamW: params: expected a list of tensors: give model:parameters()", message:match "(optim.*)$")
+        assert.is_nil(message:find("Linear", 1, true))
+    end)
+
+    it("refuse arguments that no init takes", function()
+        assert.error_matches(function() nn.ReLU(true) end, "ReLU: expected no arguments %(it has no init%), got true")
+        assert.error_matches(function() nn.Module:extend "Own" (5) end, "Own: expected no arguments .* got 5")
+    end)
+
     it("in modules of one's own too", function()
         local Model = nn.Module:extend "Model"
         function Model:init() self.body = nn.Sequential(nn.Linear(2, 3), nn.Linear(4, 1)) end

@@ -34,5 +34,7 @@ describe("heed.text.bleu", function()
 
     it("refuses lists of different lengths", function()
         assert.error_matches(function() bleu.corpus({ "a" }, {}) end, "references: expected as many as hypotheses %(1%), got 0")
+        assert.error_matches(function() bleu.corpus("a", "a") end, 'hypotheses: expected a table, got "a"')
+        assert.error_matches(function() bleu.corpus({ "a" }, { 5 }) end, "references: expected strings, got 5 at 1")
     end)
 end)

@@ -1,4 +1,5 @@
 local bpe = require "heed.text.bpe"
+local heed = require "heed"
 
 local LINES = {
     "the cat sat on the mat", "the dog sat on the log", "a cat and a dog", "the mat, the log: 1984 and 1985",
@@ -116,6 +117,10 @@ describe("text.bpe", function()
         assert.error_matches(function() bpe.train(LINES, { size = 290 }) end, "there is no option \"size\"")
         assert.error_matches(function() vocabulary:decode { 291 } end, "tokens from 1 to 290, got 291 at 1")
         assert.error_matches(function() vocabulary:encode(5) end, "expected a string, got 5")
+        assert.error_matches(function() vocabulary:encode("a", { bso = true }) end, 'no option "bso"')
+        assert.error_matches(function() vocabulary:encode("a", "bos") end, 'options: expected a table, got "bos"')
+        assert.error_matches(function() vocabulary:decode(heed.ones(2)) end, "vector of integers .* got a tensor f32 %[2%]")
+        assert.error_matches(function() vocabulary:decode(heed.ids { { 5 } }) end, "vector of integers .* got a tensor i64 %[1, 1%]")
     end)
 
     it("refuses files that are something else", function()

@@ -31,6 +31,7 @@ describe("text.chars", function()
         local ids = vocabulary:encode("ab", { bos = true, eos = true })
         assert.are.same({ 2, 5, 6, 3 }, ids)
         assert.are.equal("ab", vocabulary:decode(ids))
+        assert.error_matches(function() vocabulary:encode("a", { bso = true }) end, 'no option "bso"')
         assert.error_matches(function() chars("ab", { specials = { "unk" } }):encode("a", { eos = true }) end,
             "chars:encode: eos: this vocabulary has no special token of that name %(it has: unk%)")
     end)

@@ -77,8 +77,12 @@ Module.__newindex = assign
 Module.__call = call
 setmetatable(Module, { __call = construct })
 
----Runs when an instance is made, with the arguments given to the class.
-function Module:init() end -- luacheck: ignore self
+---Runs when an instance is made, with the arguments given to the class. This one takes none.
+function Module:init(...)
+    if select("#", ...) > 0 then
+        errors.raise("%s: expected no arguments (it has no init), got %s", self.class_name, check.describe((...)))
+    end
+end
 
 ---Runs when an instance is called.
 function Module:forward()

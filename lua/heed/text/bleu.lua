@@ -1,6 +1,10 @@
 --- BLEU of a corpus (Papineni et al. 2002, "BLEU: a method for automatic evaluation of machine translation") as sacreBLEU
 --- computes it by default (Post 2018): tokenizer 13a, mixed case, n-grams up to 4, one reference a segment, exponential
 --- smoothing of precisions that are zero.
+
+local check = require "heed.check"
+local errors = require "heed.errors"
+
 local bleu = {}
 
 local MAX_ORDER = 4
@@ -64,14 +68,23 @@ local function mean_log_precision(matches, totals)
     return sum / MAX_ORDER
 end
 
+local function check_lines(name, lines)
+    for i, line in ipairs(check.type("bleu.corpus", name, lines, "table")) do
+        if type(line) ~= "string" then
+            errors.raise("bleu.corpus: %s: expected strings, got %s at %d", name, check.describe(line), i)
+        end
+    end
+end
+
 --- @param hypotheses string[] one a segment
 --- @param references string[] as many
 --- @return number score from 0 to 100
 --- @return { precisions: number[], brevity_penalty: number, hypothesis_length: integer, reference_length: integer }
 function bleu.corpus(hypotheses, references)
+    check_lines("hypotheses", hypotheses)
+    check_lines("references", references)
     if #hypotheses ~= #references then
-        error(("heed.text.bleu.corpus: references: expected as many as hypotheses (%d), got %d")
-            :format(#hypotheses, #references), 2)
+        errors.raise("bleu.corpus: references: expected as many as hypotheses (%d), got %d", #hypotheses, #references)
     end
     local matches, totals = { 0, 0, 0, 0 }, { 0, 0, 0, 0 }
     local hypothesis_length, reference_length = 0, 0

@@ -25,6 +25,7 @@ local bpe = {}
 local SHIFT = 1 << 24 -- a pair of tokens as one integer key: a * SHIFT + b
 local CACHE_LIMIT = 100000
 local HEADER = "heed bpe 1"
+local CALL = check.set("bos", "eos")
 local RESERVED = check.set("special", "names", "pieces", "merges", "lefts", "rights", "first_byte", "cache", "cached")
 
 -- ---- construction ----------------------------------------------------------------------------------------
@@ -266,6 +267,7 @@ end
 ---@return integer[] ids
 function Bpe:encode(text, options)
     if type(text) ~= "string" then errors.raise("bpe:encode: text: expected a string, got %s", check.describe(text)) end
+    if options then check.options("bpe:encode", options, CALL) end
     local ids, n = {}, 0
     if options and options.bos then ids[1], n = specials.id(self, "bpe:encode", "bos"), 1 end
     local cache = self.cache
@@ -297,8 +299,7 @@ end
 ---@param ids integer[]|heed.Tensor a list or a vector
 ---@return string
 function Bpe:decode(ids)
-    if check.is_tensor(ids) then ids = ids:totable() end
-    check.type("bpe:decode", "ids", ids, "table")
+    ids = specials.list("bpe:decode", ids)
     local pieces, out = self.pieces, {}
     for i, id in ipairs(ids) do
         local piece = pieces[id]

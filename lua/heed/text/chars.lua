@@ -13,6 +13,7 @@ local specials = require "heed.text.specials"
 local Chars = {}
 Chars.__index = Chars
 
+local CALL = check.set("bos", "eos")
 local RESERVED = check.set("special", "names", "tokens", "ids")
 local MAX_TOKENS = 0x110000 + 256
 
@@ -76,6 +77,7 @@ end
 ---@return integer[] ids
 function Chars:encode(text, options)
     if type(text) ~= "string" then errors.raise("chars:encode: text: expected a string, got %s", check.describe(text)) end
+    if options then check.options("chars:encode", options, CALL) end
     local ids, known, unknown = {}, self.ids, self.unk
     if options and options.bos then ids[1] = specials.id(self, "chars:encode", "bos") end
     each_character(text, function(character)
@@ -91,8 +93,7 @@ end
 ---@param ids integer[]|heed.Tensor a list or a vector
 ---@return string
 function Chars:decode(ids)
-    if check.is_tensor(ids) then ids = ids:totable() end
-    check.type("chars:decode", "ids", ids, "table")
+    ids = specials.list("chars:decode", ids)
     local out = {}
     for i, id in ipairs(ids) do
         out[i] = self.tokens[id]

@@ -37,4 +37,16 @@ function specials.id(vocabulary, where, name)
     return id
 end
 
+---The tokens that decode was given, as a list.
+---@param where string
+---@param ids integer[]|heed.Tensor a list or a vector of integers
+---@return integer[]
+function specials.list(where, ids)
+    if not check.is_tensor(ids) then return check.type(where, "ids", ids, "table") end
+    if ids:dim() ~= 1 or ids.dtype == "bool" or ids.dtype:find "f" then
+        errors.raise("%s: ids: expected a vector of integers (dtype = \"i64\"), got %s", where, check.describe(ids))
+    end
+    return ids:totable()
+end
+
 return specials
