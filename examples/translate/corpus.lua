@@ -39,17 +39,25 @@ local function configuration(o, vocabulary_size)
         max_len = 512 }
 end
 
-local function report(model, bpe, o)
-    if not o.test then return end
-    local test = read(o.test)
+-- Opened before the training, so that a path which cannot be written to is known before the work and not after it.
+local function open_output(path)
+    local file, message = io.open(path, "a")
+    if not file then fail(message) end
+    file:close()
+end
+
+local function write_output(path, lines)
+    local file, message = io.open(path, "w")
+    if not file then fail(message) end
+    local written, write_message = file:write(table.concat(lines, "\n"), "\n")
+    local closed, close_message = file:close()
+    if not (written and closed) then fail(("%s: %s"):format(path, write_message or close_message)) end
+end
+
+local function report(model, bpe, test, o)
     local started = heed.clock()
     local translations = score.translate(model, bpe, test)
-    if o.output then
-        local file, message = io.open(o.output, "w")
-        if not file then fail(message) end
-        file:write(table.concat(translations, "\n"), "\n")
-        file:close()
-    end
+    if o.output then write_output(o.output, translations) end
     print "\nsource, translation, reference:"
     for i = 1, #test, math.max(1, #test // 10) do
         print(("\n  %s\n  %s\n  %s"):format(test[i][1], translations[i], test[i][2]))
@@ -60,7 +68,8 @@ end
 return function(Translator, o)
     heed.manual_seed(o.seed)
     if o.threads then heed.set_num_threads(o.threads) end
-    local train, valid = read(o.train), read(o.valid)
+    local train, valid, test = read(o.train), read(o.valid), o.test and read(o.test)
+    if o.output then open_output(o.output) end
     local bpe = learn_vocabulary(train, o.vocab)
     local config = configuration(o, #bpe)
     local model = Translator(config)
@@ -72,5 +81,5 @@ return function(Translator, o)
         if not ok then fail(message) end
     end
     model:eval()
-    report(model, bpe, o)
+    if test then report(model, bpe, test, o) end
 end

@@ -14,6 +14,12 @@ local function number(text)
     return n
 end
 
+local function share(text)
+    local n = number(text)
+    if not n or n > 1 then return nil, ("expected a number from 0 to 1, got '%s'"):format(text) end
+    return n
+end
+
 local function whole(text)
     local n = math.tointeger(tonumber(text))
     if not n then return nil, ("expected a whole number, got '%s'"):format(text) end
@@ -39,8 +45,8 @@ return function(arguments)
     parser:option("--heads", "of every attention"):convert(positive)
     parser:option("--d-ff", "features inside the feed-forward network"):convert(positive)
     parser:option("--vocab", "tokens of the BPE vocabulary", 8000):convert(positive)
-    parser:option("--dropout"):convert(number)
-    parser:option("--smoothing", "of the labels", 0.1):convert(number)
+    parser:option("--dropout"):convert(share)
+    parser:option("--smoothing", "of the labels", 0.1):convert(share)
     parser:option("--lr", "the highest learning rate"):convert(number)
     parser:option("--warmup", "steps to the highest learning rate"):convert(positive)
     parser:option("--validate", "validate every so many steps", 250):convert(positive)
@@ -48,6 +54,8 @@ return function(arguments)
     parser:option("--threads", "default: every core"):convert(positive)
     local options = parser:parse(arguments)
     if options.train and not options.valid then parser:error "--train needs --valid" end
+    if options.test and not options.train then parser:error "--test needs --train" end
+    if options.output and not options.test then parser:error "--output needs --test" end
     if options.resume and not options.save then parser:error "--resume needs the --save FILE of the run" end
     return options
 end

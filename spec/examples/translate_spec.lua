@@ -85,6 +85,12 @@ describe("examples/translate.lua", function()
             { "--load missing", "missing: No such file" },
             { "--load README.md", "README.md: not a safetensors file" },
             { "--resume", "--resume needs the --save FILE" },
+            { "--dropout 2", "expected a number from 0 to 1, got '2'" },
+            { "--test README.md", "--test needs --train" },
+            { "--output out", "--output needs --test" },
+            { (train_command("none", "--steps 1 --test missing.tsv"):gsub("^%S+ ", "")), "missing.tsv: No such file" },
+            { (train_command("none", ("--steps 1 --test %s/test.tsv --output %s"):format(folder, folder)):gsub("^%S+ ", "")),
+                "Is a directory" },
         }
         for _, case in ipairs(cases) do
             local _, errors, status = command.run("examples/translate.lua " .. case[1])
