@@ -188,6 +188,15 @@ describe("a module's state", function()
         assert.are.equal(7, buffer:item())
     end)
 
+    it("tables that stand in themselves are walked once", function()
+        local Config, config = nn.Module:extend "Config", { layer = nn.Linear(1, 1) }
+        config.again = { config }
+        local model = Config()
+        model.config = config
+        assert.are.equal(2, #model:parameters())
+        assert.is_truthy(tostring(model):find "config%.layer")
+    end)
+
     it("a temporary buffer is not part of it", function()
         assert.is_nil(next(nn.SinusoidalPositions(4, 2):state_dict()))
     end)

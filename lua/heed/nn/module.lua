@@ -124,7 +124,8 @@ end
 local look_into_table
 
 -- Calls visit(name, key, owner, value) when the value is a parameter or module, and for those in it when it is a plain table.
-local function look(owner, key, value, name, base, visit)
+-- `outer` is the set of plain tables that it stands in: a table inside itself is not entered again.
+local function look(owner, key, value, name, base, visit, outer)
     local kind = type(value)
     if kind == "userdata" then
         if is_parameter_of[value] then visit(name, key, owner, value) end
@@ -132,19 +133,23 @@ local function look(owner, key, value, name, base, visit)
         if is_module(value) then
             visit(name, key, owner, value)
         elseif getmetatable(value) == nil then
-            look_into_table(value, name, base, visit)
+            outer = outer or {}
+            if outer[value] then return end
+            outer[value] = true
+            look_into_table(value, name, base, visit, outer)
+            outer[value] = nil
         end
     end
 end
 
-function look_into_table(list, name, base, visit)
-    for i, item in ipairs(list) do look(list, i, item, name .. "." .. (i - 1 + base), base, visit) end
+function look_into_table(list, name, base, visit, outer)
+    for i, item in ipairs(list) do look(list, i, item, name .. "." .. (i - 1 + base), base, visit, outer) end
     local names = {}
     for key in pairs(list) do
         if type(key) == "string" then names[#names + 1] = key end
     end
     table.sort(names)
-    for _, key in ipairs(names) do look(list, key, list[key], name .. "." .. key, base, visit) end
+    for _, key in ipairs(names) do look(list, key, list[key], name .. "." .. key, base, visit, outer) end
 end
 
 -- Calls visit(name, key, owner, value) for each parameter and module in a field; `base` is what lists count from.
