@@ -6,9 +6,9 @@
 --
 -- Each workload runs in processes of its own, heed, PyTorch, heed, PyTorch (as many rounds as asked for); what the
 -- processor could do is measured before and after (FILE is c/limits.c, compiled). PyTorch runs in the environment that
--- suits it best. A figure is the best of all rounds and the median of theirs. DIR (default: the current one) gets results.tsv as they come, and
--- table.md; --from makes the table again. --only takes a Lua pattern of names; --variants adds PyTorch compiled and in
--- bf16, which takes some minutes more. Without Python, heed alone is measured.
+-- suits it best. A figure is the best of all rounds and the median of theirs. DIR (default: the current one) gets
+-- results.tsv as they come, and table.md; --from makes the table again. --only takes a Lua pattern of names; --variants
+-- adds PyTorch compiled and in bf16, which takes some minutes more. Without Python, heed alone is measured.
 
 local here = arg[0]:match "^(.*/)" or "./"
 package.path = here .. "?.lua;" .. package.path

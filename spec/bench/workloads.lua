@@ -2,7 +2,9 @@
 --
 -- workloads[name] = { make = f, work = n, unit = "flop" | "byte" }: f() gives the function to time; work is what one
 -- call of it must do (PyTorch's is counted alike): 2 M N K for a product, 4 D for each pair of query and key that may
--- meet in attention forward, 14 D forward and backward, and three times the forward products for a training step. Padding is no work.
+-- meet in attention forward, 14 D forward and backward, and three times the forward products for a training step.
+-- Padding is no work.
+--
 -- workloads.names is their order.
 
 local heed = require "heed"
