@@ -18,7 +18,7 @@ hd_tensor *hd_sinusoidal_positions(hd_ctx *cx, int64_t max_len, int64_t d_model,
         double rate = rates ? rates[i] : pow(10000, -2 * (double)i / (double)d_model);
         int64_t sine = column(i, false, d_model, layout), cosine = column(i, true, d_model, layout);
         for (int64_t row = 0; row < max_len; row++) {
-            double angle = (double)(first_position + row) * rate;
+            double angle = ((double)first_position + (double)row) * rate;
             to[row * d_model + sine] = (float)sin(angle);
             if (2 * i + 1 < d_model) to[row * d_model + cosine] = (float)cos(angle);
         }

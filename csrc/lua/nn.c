@@ -1,6 +1,7 @@
 /* Operations of neural networks, with positional arguments: heed.nn calls them on its hot paths. */
 #include "lua/nn.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "layers/layers.h"
@@ -118,6 +119,8 @@ static int attention(lua_State *L) {
                               .softcap = hd_opt_number(&c, 5, "softcap", 0),
                               .dropout = hd_opt_probability(&c, 6, "dropout"),
                               .want_weights = hd_opt_boolean(&c, 11, "weights", false)};
+    if (hd_given(&c, 4) && (o.scale == 0 || !isfinite(o.scale)))
+        hd_arg_error(&c, "scale", "expected a number that is finite and not 0, got %g", o.scale);
     hd_handle *second = o.want_weights ? hd_push_handle(&c) : NULL;
     int second_slot = lua_gettop(L), ndim = hd_arg_tensor(&c, 1, "q")->ndim;
     hd_read_masks(&c, 7, false, &o);
@@ -166,7 +169,7 @@ static int dropout(lua_State *L) {
     if (!own) return hd_return_or_same(&c, 1, hd_dropout(c.cx, x, p));
     c.cx->rng = *own;
     hd_tensor *y = hd_dropout(c.cx, x, p);
-    *own = c.cx->rng;
+    if (y) *own = c.cx->rng; /* a second try after memory ran out draws the same numbers */
     c.cx->rng = training;
     return hd_return_or_same(&c, 1, y);
 }

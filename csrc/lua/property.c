@@ -86,7 +86,9 @@ static void set_grad(hd_call *c, hd_tensor *t) {
         hd_arg_error(c, "grad", "expected %s %s like its tensor, got %s %s",
                      hd_dtype_name((hd_dtype)t->dtype), hd_tensor_shape_text(t, want),
                      hd_dtype_name((hd_dtype)grad->dtype), hd_tensor_shape_text(grad, got));
-    hd_tensor *kept = grad->node || grad->requires_grad ? hd_tensor_alias(c->cx, grad) : hd_retain(grad);
+    /* A header of its own for what has a graph, and for what has a gradient or is t: no circle may close. */
+    bool apart = grad->node || grad->requires_grad || grad->grad || grad == t;
+    hd_tensor *kept = apart ? hd_tensor_alias(c->cx, grad) : hd_retain(grad);
     if (!kept) hd_raise(c);
     hd_tensor *old = t->grad;
     t->grad = kept;

@@ -133,8 +133,8 @@ static int select_(lua_State *L) {
     return hd_return(&c, hd_select(c.cx, t, dim, hd_arg_position(&c, 3, "index", t->shape[dim])));
 }
 
-/* A list of views along dim, with these sizes, appended to the table on top of the stack. */
-static void append_part(hd_call *c, int table, int dim, int64_t start, int64_t length, int64_t i) {
+/* table[i] = the view of argument 1 from start on, length long, along dim. */
+static void set_part(hd_call *c, int table, int dim, int64_t start, int64_t length, int64_t i) {
     hd_handle *part = hd_push_handle(c);
     hd_tensor *t = hd_arg_tensor(c, 1, "self");
     hd_settle(c, lua_gettop(c->L), part, hd_narrow(c->cx, t, dim, start, length, 1));
@@ -146,7 +146,7 @@ static int parts_of_size(hd_call *c, int dim, int64_t total, int64_t size) {
     int table = lua_gettop(c->L);
     int64_t i = 0;
     for (int64_t start = 0; start < total || i == 0; start += size)
-        append_part(c, table, dim, start, total - start < size ? total - start : size, ++i);
+        set_part(c, table, dim, start, total - start < size ? total - start : size, ++i);
     return 1;
 }
 
@@ -172,7 +172,7 @@ static int split(lua_State *L) {
         if (size < 0 || size > total - sum)
             hd_arg_error(&c, "sizes", "expected sizes that add up to %lld, got %lld at position %lld",
                          (long long)total, (long long)size, (long long)i);
-        append_part(&c, table, dim, sum, size, i);
+        set_part(&c, table, dim, sum, size, i);
         sum += size;
     }
     if (sum != total)
@@ -189,7 +189,7 @@ static int chunk(lua_State *L) {
     int dim = hd_opt_dim(&c, 3, "dim", t->ndim, 0);
     if (t->ndim == 0) hd_arg_error(&c, "self", "a tensor without dimensions cannot be split");
     if (count < 1) hd_arg_error(&c, "count", "expected 1 or more, got %lld", (long long)count);
-    int64_t total = t->shape[dim], size = (total + count - 1) / count;
+    int64_t total = t->shape[dim], size = total / count + (total % count != 0);
     return parts_of_size(&c, dim, total, size > 0 ? size : 1);
 }
 

@@ -19,7 +19,8 @@ static hd_status check_lengths(hd_ctx *cx, const hd_tensor *lengths, int64_t B, 
         if (n < 0 || n > L)
             return hd_fail(cx, HD_EARG, "lengths: expected 0..%lld, got %lld at [%lld]", (long long)L,
                            (long long)n, (long long)b + 1);
-        *total += n;
+        if (__builtin_add_overflow(*total, n, total))
+            return hd_fail(cx, HD_EARG, "lengths: their sum is more than there can be");
     }
     return HD_OK;
 }

@@ -102,7 +102,6 @@ static hd_status types(hd_ctx *cx, hd_unary op, const hd_tensor *x, hd_dtype *co
 }
 
 static hd_tensor *compute_unary(hd_ctx *cx, hd_unary op, hd_tensor *x, hd_dtype compute, hd_dtype result) {
-    if (!hd_dtype_is_float(compute) && (op == HD_FLOOR || op == HD_ROUND)) return hd_cast(cx, x, result);
     hd_tensor *from = hd_as_dtype(cx, x, compute);
     hd_tensor *y = from ? hd_tensor_new(cx, result, x->ndim, x->shape) : NULL;
     if (y && hd_apply_unary(cx, cx->kernels->unary[op][compute], grain_of(op), y, from)) {
@@ -151,10 +150,9 @@ static const hd_node_class round_class = {"round", round_backward, NULL};
 
 /* y = round(x 10^decimals) / 10^decimals */
 hd_tensor *hd_round_decimals(hd_ctx *cx, hd_tensor *x, int decimals) {
-    if (decimals == 0) return hd_unary_op(cx, HD_ROUND, x);
     if (hd_check_computes(cx, x)) return NULL;
     bool is_float = hd_dtype_is_float((hd_dtype)x->dtype);
-    if (!is_float && decimals > 0) return hd_cast(cx, x, HD_I64);
+    if (decimals == 0 || (!is_float && decimals > 0)) return hd_unary_op(cx, HD_ROUND, x);
     double scale = pow(10, decimals < 0 ? -decimals : decimals);
     hd_tensor *exact = is_float ? hd_tensor_alias(cx, x) : hd_cast(cx, x, HD_F64);
     hd_binary up = decimals < 0 ? HD_DIV : HD_MUL, down = decimals < 0 ? HD_MUL : HD_DIV;

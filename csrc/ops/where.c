@@ -138,7 +138,8 @@ hd_status hd_masked_fill_(hd_ctx *cx, hd_tensor *t, hd_tensor *mask, hd_scalar v
         hd_release(former);
         return hd_become(cx, t, y);
     }
-    hd_tensor *m = hd_shares_memory(t, mask) ? hd_clone(cx, mask) : hd_as_dtype(cx, mask, HD_BOOL);
+    bool shares = mask->dtype == HD_BOOL && hd_shares_memory(t, mask); /* of another dtype it is converted */
+    hd_tensor *m = shares ? hd_clone(cx, mask) : hd_as_dtype(cx, mask, HD_BOOL);
     if (!m) return cx->error.status;
     hd_status status = apply_where(cx, t, m, NULL, &element, t);
     hd_wrote(t);

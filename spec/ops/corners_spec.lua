@@ -180,3 +180,51 @@ describe("what is not chosen", function()
         assert.is_close(x:triu(1), { { 0, NAN }, { 0, 0 } })
     end)
 end)
+
+describe("what an operation gives", function()
+    it("lies in memory of its own, of integers too", function()
+        for _, f in ipairs { heed.floor, heed.round, function(t) return t:round(2) end } do
+            local t = heed.ids { 1, 2, 3 }
+            f(t):add_(1)
+            assert.are.same({ 1, 2, 3 }, t:totable())
+        end
+    end)
+
+    it("is right when a tensor is its own mask", function()
+        for _, dtype in ipairs { "i64", "bool", "f32" } do
+            local t = heed.ids({ 0, 3, 256 }):to(dtype)
+            t:masked_fill_(t, 1)
+            assert.are.same({ 0, 1, 1 }, t:to("i64"):totable())
+        end
+    end)
+
+    it("is not kept alive by itself as its own gradient", function()
+        local function live()
+            collectgarbage()
+            return heed.memory().live
+        end
+        local function circle()
+            local a, b = heed.zeros(1 << 16), heed.zeros(1 << 16)
+            a.grad = a
+            b.grad = a
+            a.grad = b
+        end
+        local before = live()
+        circle()
+        assert.is_true(live() < before + (1 << 16))
+    end)
+
+    it("has no more parts than elements", function()
+        assert.are.equal(3, #heed.range(1, 3):chunk(math.maxinteger))
+    end)
+end)
+
+describe("numbers beyond what there can be", function()
+    it("are refused as lengths, and a scale of 0 is", function()
+        assert.error_matches(function() heed.sequence_starts(heed.ids { 1 << 62, 1 << 62 }) end,
+            "lengths: their sum is more than there can be")
+        local x = heed.ones(2, 2)
+        assert.error_matches(function() heed.attention(x, x, x, { scale = 0 }) end,
+            "scale: expected a number that is finite and not 0, got 0")
+    end)
+end)
