@@ -2,7 +2,7 @@
 #include "lua/check.h"
 
 /* adamw(params, ms, vs, lr, beta1, beta2, eps, weight_decay, step, grad_scale): lists of one length;
- * parameters without a gradient are skipped. Never left half done. The moments belong to no scope. */
+ * parameters without a gradient are skipped. Never left half done. */
 static int adamw(lua_State *L) {
     hd_call c = hd_begin(L, "adamw");
     int count = hd_arg_list(&c, 1, "params");
@@ -22,12 +22,6 @@ static int adamw(lua_State *L) {
         hd_tensor *m = hd_list_tensor(&c, 2, "ms", i), *v = hd_list_tensor(&c, 3, "vs", i);
         if (w->grad) slots[used++] = (hd_adamw_slot){w, w->grad, m, v};
     }
-    for (int list = 2; list <= 3; list++)
-        for (int i = 1; i <= count; i++) {
-            lua_rawgeti(L, list, i);
-            hd_handle_unscope(lua_touserdata(L, -1));
-            lua_pop(L, 1);
-        }
     c.cx->grad_enabled = false;
     c.cx->uninterruptible++;
     hd_status status = hd_adamw(c.cx, used, slots, &o);

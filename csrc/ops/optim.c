@@ -162,7 +162,12 @@ static void adamw_chunk(void *arg, int64_t task, int worker) {
 }
 
 static hd_status check_slot(hd_ctx *cx, int64_t i, const hd_adamw_slot *s) {
-    if (check_float(cx, "parameter", i, s->w) || hd_overlaps_itself(s->w)) return cx->error.status;
+    if (check_float(cx, "parameter", i, s->w)) return cx->error.status;
+    if (hd_overlaps_itself(s->w) || hd_overlaps_itself(s->m) || hd_overlaps_itself(s->v))
+        return hd_fail(cx, HD_EARG,
+                       "parameter %lld: it or a moment is expanded: several of its elements share one place; "
+                       "clone it first",
+                       (long long)i + 1);
     hd_tensor *const others[] = {s->g, s->m, s->v};
     const char *const names[] = {"gradient", "first moment", "second moment"};
     for (int k = 0; k < 3; k++) {

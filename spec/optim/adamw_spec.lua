@@ -101,6 +101,28 @@ describe("optim.AdamW", function()
         assert.error_matches(function() heed.optim.AdamW(params, { momentum = 1 }) end, 'no option "momentum"')
         assert.error_matches(function() heed.optim.AdamW { { params = params, beta = 1 } } end, 'no option "beta"')
     end)
+
+    it("keeps its moments beyond the scope that a step or a load is made in", function()
+        local params = parameters(1)
+        local opt, other = heed.optim.AdamW(params), heed.optim.AdamW(params)
+        gradients(params, 2)
+        do
+            local _ <close> = heed.scope()
+            opt:step()
+            other:load_state_dict(opt:state_dict())
+        end
+        gradients(params, 3)
+        opt:step()
+        other:step()
+        assert.are.equal(2, other.steps)
+    end)
+
+    it("refuses an expanded parameter", function()
+        local w, zeros = heed.zeros(1):expand(3), function() return heed.zeros(3) end
+        w.grad = heed.ones(3)
+        assert.error_matches(function() heed.adamw({ w }, { zeros() }, { zeros() }, 0.1, 0.9, 0.99, 1e-8, 0, 1, 1) end,
+            "parameter 1: it or a moment is expanded")
+    end)
 end)
 
 describe("optim.clip_grad_norm", function()
@@ -114,6 +136,10 @@ describe("optim.clip_grad_norm", function()
         assert.are.equal(5.0, heed.optim.clip_grad_norm(params, 1))
         assert.is_close(params[1].grad, { 0.6 }, 1e-6)
         assert.is_close(params[2].grad, { 0.8 }, 1e-6)
+    end)
+
+    it("refuses a module, which has no gradients of its own", function()
+        assert.error_matches(function() heed.optim.clip_grad_norm(heed.nn.Linear(1, 1), 1) end, "give model:parameters%(%)")
     end)
 
     it("leaves gradients alone when the norm is not finite", function()

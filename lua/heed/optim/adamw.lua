@@ -65,13 +65,13 @@ local function new(params, options)
     return self
 end
 
--- The running means m and v of a group, zeros before the first step.
+-- The running means m and v of a group, zeros before the first step. Of no scope: they outlive the step that made them.
 local function moments_of(self, index)
     local moments = self.moments[index]
     if not moments then
         moments = { m = {}, v = {} }
         for i, p in ipairs(self.groups[index].params) do
-            moments.m[i], moments.v[i] = core.zeros_like(p), core.zeros_like(p)
+            moments.m[i], moments.v[i] = core.keep(core.zeros_like(p), core.zeros_like(p))
         end
         self.moments[index] = moments
     end
@@ -163,10 +163,7 @@ end
 
 local function copies(tensors, params)
     local list = {}
-    for i, t in ipairs(tensors) do
-        list[i] = core.zeros_like(params[i])
-        list[i]:copy_(t)
-    end
+    for i, t in ipairs(tensors) do list[i] = core.keep(core.zeros_like(params[i])):copy_(t) end
     return list
 end
 
@@ -174,12 +171,15 @@ end
 function AdamW:load_state_dict(state)
     local ok, message = self:check_state_dict(state)
     if not ok then errors.raise("%s: load_state_dict: %s", WHERE, message) end
-    self.steps = state.steps
-    for _, name in ipairs(SETTINGS) do self[name] = state[name] end
+    local moments = {} -- before anything changes: memory may run out
     for i, group in ipairs(self.groups) do
         local saved = state.groups[i]
-        for _, name in ipairs(SETTINGS) do group[name] = saved[name] end
-        self.moments[i] = saved.m and { m = copies(saved.m, group.params), v = copies(saved.v, group.params) } or nil
+        moments[i] = saved.m and { m = copies(saved.m, group.params), v = copies(saved.v, group.params) } or nil
+    end
+    self.steps, self.moments = state.steps, moments
+    for _, name in ipairs(SETTINGS) do self[name] = state[name] end
+    for i, group in ipairs(self.groups) do
+        for _, name in ipairs(SETTINGS) do group[name] = state.groups[i][name] end
     end
 end
 
