@@ -19,9 +19,8 @@ void hd_guard_remove(hd_guard *g) {
 
 static int guard_close(lua_State *L) {
     hd_lua *h = lua_touserdata(L, lua_upvalueindex(1));
-    bool is_guard =
-        lua_type(L, 1) == LUA_TUSERDATA && lua_getmetatable(L, 1) && lua_topointer(L, -1) == h->guard_type;
-    if (is_guard) hd_guard_remove(lua_touserdata(L, 1));
+    hd_guard *g = hd_to_type(L, h->guard_type, 1);
+    if (g) hd_guard_remove(g);
     return 0;
 }
 

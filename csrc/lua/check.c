@@ -362,12 +362,7 @@ hd_dtype hd_option_dtype(hd_call *c, hd_dtype otherwise) {
 hd_rng *hd_option_generator(hd_call *c) {
     int index = hd_option(c, "generator");
     if (!index) return NULL;
-    void *generator = lua_touserdata(c->L, index);
-    bool is_generator = false;
-    if (generator && lua_type(c->L, index) == LUA_TUSERDATA && lua_getmetatable(c->L, index)) {
-        is_generator = lua_topointer(c->L, -1) == c->h->generator_type;
-        lua_pop(c->L, 1);
-    }
-    if (!is_generator) hd_arg_expected(c, index, "generator", "a generator (heed.generator(seed))");
+    hd_rng *generator = hd_to_type(c->L, c->h->generator_type, index);
+    if (!generator) hd_arg_expected(c, index, "generator", "a generator (heed.generator(seed))");
     return generator;
 }

@@ -98,14 +98,9 @@ static int context_collected(lua_State *L) {
 }
 
 static context *check_context(hd_call *c) {
-    lua_State *L = c->L;
-    bool is_context = lua_type(L, 1) == LUA_TUSERDATA && lua_getmetatable(L, 1);
-    if (is_context) {
-        is_context = lua_topointer(L, -1) == c->h->function_type;
-        lua_pop(L, 1);
-    }
-    if (!is_context) hd_arg_expected(c, 1, "ctx", "the context of a function (ctx:save(...), with a colon)");
-    return lua_touserdata(L, 1);
+    context *k = hd_to_type(c->L, c->h->function_type, 1);
+    if (!k) hd_arg_expected(c, 1, "ctx", "the context of a function (ctx:save(...), with a colon)");
+    return k;
 }
 
 /* ctx:save(...): tensors (nil holds its place) for backward, guarded against being overwritten. */

@@ -127,14 +127,9 @@ static void unlink_scope(hd_scope *s) {
 }
 
 static hd_scope *check_scope(hd_call *c) {
-    lua_State *L = c->L;
-    bool is_scope = lua_type(L, 1) == LUA_TUSERDATA && lua_getmetatable(L, 1);
-    if (is_scope) {
-        is_scope = lua_topointer(L, -1) == c->h->scope_type;
-        lua_pop(L, 1);
-    }
-    if (!is_scope) hd_arg_expected(c, 1, "self", "a scope");
-    return lua_touserdata(L, 1);
+    hd_scope *s = hd_to_type(c->L, c->h->scope_type, 1);
+    if (!s) hd_arg_expected(c, 1, "self", "a scope");
+    return s;
 }
 
 static int scope(lua_State *L) {

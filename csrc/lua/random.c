@@ -3,14 +3,9 @@
 
 /* A generator is a userdata that holds a hd_rng. */
 static hd_rng *check_generator(hd_call *c) {
-    lua_State *L = c->L;
-    bool is_generator = lua_type(L, 1) == LUA_TUSERDATA && lua_getmetatable(L, 1);
-    if (is_generator) {
-        is_generator = lua_topointer(L, -1) == c->h->generator_type;
-        lua_pop(L, 1);
-    }
-    if (!is_generator) hd_arg_expected(c, 1, "self", "a generator");
-    return lua_touserdata(L, 1);
+    hd_rng *rng = hd_to_type(c->L, c->h->generator_type, 1);
+    if (!rng) hd_arg_expected(c, 1, "self", "a generator");
+    return rng;
 }
 
 /* generator(seed) */

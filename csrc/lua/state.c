@@ -55,6 +55,7 @@ hd_call hd_begin(lua_State *L, const char *name) {
     hd_call c = {.L = L, .h = h, .cx = h->cx, .name = name, .top = lua_gettop(L)};
     if (!c.cx || (c.cx->cancel && !c.cx->uninterruptible) || c.cx->account->allocated >= h->clock.due)
         begin_slowly(&c);
+    c.rng = c.cx->rng;
     hd_set_grad_mode(&c);
     return c;
 }
@@ -95,6 +96,7 @@ static int try_again(hd_call *c) {
     lua_gc(L, LUA_GCCOLLECT);
     lua_getinfo(L, "f", &ar);
     lua_insert(L, 1);
+    c->cx->rng = c->rng;
     c->h->trying_again = true;
     int status = lua_pcall(L, count, LUA_MULTRET, 0);
     c->h->trying_again = false;
@@ -183,7 +185,8 @@ int hd_raise(hd_call *c) {
 
 int hd_arg_error(hd_call *c, const char *argument, const char *format, ...) {
     char message[HD_MESSAGE_SIZE];
-    int used = snprintf(message, sizeof message, "%s: ", argument);
+    /* Cut, because it may be a name from outside: the tensor of a file. */
+    int used = snprintf(message, sizeof message, "%.80s: ", argument);
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(message + used, sizeof message - (size_t)used, format, arguments);
@@ -194,11 +197,15 @@ int hd_arg_error(hd_call *c, const char *argument, const char *format, ...) {
 
 /* ---- handles ----------------------------------------------------------------------------- */
 
-hd_handle *hd_to_handle(lua_State *L, const hd_lua *h, int index) {
+void *hd_to_type(lua_State *L, const void *type, int index) {
     if (lua_type(L, index) != LUA_TUSERDATA || !lua_getmetatable(L, index)) return NULL;
-    bool is_tensor = lua_topointer(L, -1) == h->tensor_type;
+    bool same = lua_topointer(L, -1) == type;
     lua_pop(L, 1);
-    return is_tensor ? lua_touserdata(L, index) : NULL;
+    return same ? lua_touserdata(L, index) : NULL;
+}
+
+hd_handle *hd_to_handle(lua_State *L, const hd_lua *h, int index) {
+    return hd_to_type(L, h->tensor_type, index);
 }
 
 void hd_handle_unscope(hd_handle *handle) {

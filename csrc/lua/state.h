@@ -23,7 +23,7 @@
 
 typedef struct hd_scope hd_scope; /* memory.c */
 
-/* A tensor as Lua holds it. User value 1: the anchor of Lua functions in its graph (autograd.c), usually nil.
+/* A tensor as Lua holds it. User value 1: the anchor of Lua functions in its graph (function.c), usually nil.
  */
 typedef struct hd_handle {
     hd_tensor *t; /* NULL: not made yet, or dropped */
@@ -93,6 +93,7 @@ typedef struct hd_call {
     int top;          /* the arguments are 1..top */
     int options;      /* index of the options table, once hd_take_options found one; else 0 */
     uint64_t pushed;  /* bit i: index i holds an option's value */
+    hd_rng rng;       /* the training stream as the call found it: a second try draws the same numbers */
     int slot;         /* index of the result's userdata, 0: none */
     hd_handle *out;
 } hd_call;
@@ -124,6 +125,8 @@ static inline void hd_try(hd_call *c, hd_status status) {
 }
 
 /* ---- handles ----------------------------------------------------------------------------- */
+/* The userdata at index, or NULL when it is none of this type (h->scope_type, ...). */
+void *hd_to_type(lua_State *L, const void *type, int index);
 /* The handle at index, or NULL when it is something else. */
 hd_handle *hd_to_handle(lua_State *L, const hd_lua *h, int index);
 /* Out of its scope's list; a scope that closes does not drop it any more. */

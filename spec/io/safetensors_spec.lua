@@ -111,4 +111,12 @@ describe("heed.safetensors", function()
         end
         assert.is_true(heed.equal(heed.safetensors.load(path).a, tensors.a))
     end)
+
+    it("names what it refuses, be the name as long as it may", function()
+        local dropped = heed.ones(1)
+        dropped:free()
+        local text = message(core.safetensors_save, path, { { ("n"):rep(5000), dropped } })
+        assert.is_truthy(text:find("expected tensors, got a dropped tensor at position 2", 1, true))
+        assert.is_true(#text < 1000)
+    end)
 end)
