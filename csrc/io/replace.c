@@ -112,3 +112,13 @@ hd_status hd_replace_commit(hd_ctx *cx, hd_replace *r) {
     close_and_free(r);
     return HD_OK;
 }
+
+hd_status hd_replace_file(hd_ctx *cx, const char *path, const void *bytes, size_t count) {
+    hd_replace r;
+    hd_status status = hd_replace_begin(cx, &r, path);
+    if (status) return status;
+    status = hd_replace_write(cx, &r, bytes, count);
+    if (!status) return hd_replace_commit(cx, &r);
+    hd_replace_abort(&r);
+    return status;
+}

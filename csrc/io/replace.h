@@ -22,4 +22,7 @@ hd_status hd_replace_write(hd_ctx *cx, hd_replace *r, const void *bytes, size_t 
 hd_status hd_replace_commit(hd_ctx *cx, hd_replace *r);
 void hd_replace_abort(hd_replace *r);
 
+/* All of it at once. */
+hd_status hd_replace_file(hd_ctx *cx, const char *path, const void *bytes, size_t count);
+
 #endif

@@ -1,5 +1,6 @@
-/* Files of tensors. What the world does wrong (files, bytes) comes back as nil and a message; misuse raises.
- */
+/* Files of tensors, and files replaced as a whole. What the world does wrong (files, bytes) comes back as nil
+ * and a message; misuse raises. */
+#include "io/replace.h"
 #include "io/safetensors.h"
 
 #include <stdio.h>
@@ -145,9 +146,23 @@ static int safetensors_save(lua_State *L) {
     return 1;
 }
 
+/* replace_file(path, bytes): true, or nil and message */
+static int replace_file(lua_State *L) {
+    hd_call c = hd_begin(L, "replace_file");
+    const char *path = path_at(&c, 1);
+    if (!hd_given(&c, 2) || lua_type(L, 2) != LUA_TSTRING) hd_arg_expected(&c, 2, "bytes", "a string");
+    size_t count;
+    const char *bytes = lua_tolstring(L, 2, &count);
+    hd_status status = hd_replace_file(c.cx, path, bytes, count);
+    if (status) return nil_and_message(&c, status);
+    lua_pushboolean(L, true);
+    return 1;
+}
+
 static const hd_function functions[] = {
     {"safetensors_load", safetensors_load, HD_MODULE},
     {"safetensors_save", safetensors_save, HD_MODULE},
+    {"replace_file", replace_file, HD_MODULE},
     {NULL, NULL, 0},
 };
 

@@ -8,7 +8,7 @@ core.locate_errors(require("heed.errors").locate_core)
 
 local heed = {}
 for name, value in pairs(core) do heed[name] = value end
-heed.locate_errors, heed.methods = nil, nil -- of use inside only
+heed.locate_errors, heed.methods, heed.replace_file = nil, nil, nil -- of use inside only
 
 local autograd = require "heed.autograd"
 

@@ -66,6 +66,7 @@ registry.not_operations = {
     get_num_threads = "the machine",
     locate_errors = "how messages begin",
     safetensors_load = "files; spec/io",
+    replace_file = "files; spec/io",
     safetensors_save = "files; spec/io",
     zero_grads = "drops gradients; spec/optim",
 }

@@ -903,6 +903,13 @@ function core.safetensors_load(path) end
 ---@return string? message
 function core.safetensors_save(path, tensors, metadata) end
 
+---Replaces a file whole or not at all.
+---@param path string
+---@param bytes string
+---@return true|nil
+---@return string? message
+function core.replace_file(path, bytes) end
+
 ---@param n integer
 function core.set_num_threads(n) end
 
