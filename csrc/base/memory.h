@@ -41,7 +41,7 @@ int64_t hd_pool_idle_bytes(void);
 /* Give idle blocks back to the kernel; returns the bytes given back. */
 int64_t hd_pool_trim(void);
 
-/* a*b (and a+b) without overflow; false when it does not fit in int64_t. */
+/* *product = a*b; false when it does not fit in int64_t. */
 bool hd_mul_fits(int64_t a, int64_t b, int64_t *product);
 
 #endif

@@ -84,8 +84,8 @@ typedef enum hd_activation {
 typedef void (*hd_unary_fn)(int64_t n, const void *x, int64_t sx, void *y, int64_t sy);
 typedef void (*hd_binary_fn)(int64_t n, const void *a, int64_t sa, const void *b, int64_t sb, void *y,
                              int64_t sy);
-/* dx = g * f'(...): s is what the operation saved, its input or its output as the op's comment in
- * isa/unary.c says (HD_EXP HD_SQRT HD_RSQRT HD_TANH HD_SIGMOID save the output, the others the input). */
+/* dx = g * f'(...): s is what the operation saved, its output for HD_EXP HD_SQRT HD_RSQRT HD_TANH HD_SIGMOID
+ * and HD_RELU (of which only the sign counts), its input for the others. */
 typedef void (*hd_unary_grad_fn)(int64_t n, const void *g, int64_t sg, const void *s, int64_t ss, void *dx,
                                  int64_t sdx);
 /* One value from n elements: *out = x[0] op x[1] ... in a fixed order that depends on n alone. Sums of f32

@@ -10,7 +10,7 @@ hd_activation hd_opt_activation(hd_call *c, int index, const char *argument);
 double hd_opt_probability(hd_call *c, int index, const char *argument);
 /* causal, key_lengths, mask, bias at index .. index+3. Instead of key_lengths [B], the starts of packed
  * sequences [2, sequences + 1]: of queries and of keys. A mask of floats counts as a bias; [B, L, S] serves
- * all heads. What has to be made is pushed. `prefix` ("memory_" or "") stands before the names in messages.
+ * all heads. What has to be made is pushed. of_memory: messages say memory_mask, memory_bias, ...
  */
 void hd_read_masks(hd_call *c, int index, bool of_memory, hd_attention_options *o);
 /* Gives two results their userdata: values at c->slot, weights in `second` (index second_slot) when there are

@@ -186,13 +186,6 @@ static hd_status assign_mask_backward(hd_ctx *cx, hd_node *node, hd_tensor *cons
 }
 static const hd_node_class assign_mask_class = {"mask assignment", assign_mask_backward, NULL};
 
-static int64_t count_true(const hd_tensor *mask) {
-    const uint8_t *m = hd_data(mask);
-    int64_t n = hd_numel(mask), count = 0;
-    for (int64_t i = 0; i < n; i++) count += m[i] != 0;
-    return count;
-}
-
 /* rows: contiguous [count, ...], of x's dtype. x is written through a contiguous copy when it is not. */
 static hd_status write_masked(hd_ctx *cx, hd_tensor *x, const hd_tensor *mask, const hd_tensor *rows) {
     hd_tensor *dense = hd_dense(cx, x, (hd_dtype)x->dtype);
@@ -226,7 +219,7 @@ hd_status hd_assign_mask_(hd_ctx *cx, hd_tensor *x, hd_tensor *mask, hd_tensor *
     if (hd_check_inplace(cx, "mask assignment", x)) return cx->error.status;
     hd_tensor *over = mask_over(cx, x, mask);
     if (!over) return cx->error.status;
-    mask_params p = {mask->ndim, count_true(over)};
+    mask_params p = {mask->ndim, hd_count_true(over)};
     int64_t shape[HD_MAX_DIMS];
     int ndim = picked_shape(x, mask->ndim, p.count, shape);
     hd_tensor value = without_leading_ones(v, ndim);

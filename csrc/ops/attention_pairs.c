@@ -8,7 +8,12 @@
  *   out = w v                v read where it lies, out written where it belongs
  *
  * Backward, a task for each sequence and key head, whose queries it goes through in order; p and w are made
- * again: dw = g v^T ds = w dw - p sum w dw   by rows dv += w^T g,  dq = scale ds k,  dk += scale ds^T q
+ * again:
+ *   dw = g v^T
+ *   ds = w dw - p sum w dw   rows
+ *   dv += w^T g
+ *   dq = scale ds k
+ *   dk += scale ds^T q
  *
  * Memory beside inputs and results: one block of p, w and ds for each worker. Loops end where causality and
  * lengths end.

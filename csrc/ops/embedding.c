@@ -7,6 +7,7 @@
 #include "ops/rows.h"
 
 #include "base/parallel.h"
+#include "ops/internal.h"
 
 #include <string.h>
 
@@ -59,9 +60,7 @@ static hd_status embedding_backward(hd_ctx *cx, hd_node *node, hd_tensor *const 
     if (!tokens) return cx->error.status;
     hd_tensor *rows = hd_as_rows(cx, g, &p.out);
     if (!rows) return cx->error.status;
-    const hd_edge *edge = &node->edges[0];
-    const int64_t *shape = edge->leaf ? edge->leaf->shape : edge->node->outputs[edge->output].shape;
-    hd_tensor *dw = hd_tensor_new(cx, (hd_dtype)g->dtype, 2, shape);
+    hd_tensor *dw = hd_tensor_new(cx, (hd_dtype)g->dtype, 2, hd_node_input(node, 0).shape);
     hd_status status = dw ? HD_OK : cx->error.status;
     if (dw) {
         p.weight = hd_rows_of(dw);

@@ -244,7 +244,7 @@ hd_tensor *hd_gather(hd_ctx *cx, hd_tensor *x, int dim, hd_tensor *index) {
 
 /* ---- masked_select --------------------------------------------------------------------------- */
 
-static int64_t count_true(const hd_tensor *mask) {
+int64_t hd_count_true(const hd_tensor *mask) {
     const uint8_t *m = hd_data(mask);
     int64_t n = hd_numel(mask), count = 0;
     for (int64_t i = 0; i < n; i++) count += m[i] != 0;
@@ -285,7 +285,7 @@ static hd_status masked_select_backward(hd_ctx *cx, hd_node *node, hd_tensor *co
 static const hd_node_class masked_select_class = {"masked_select", masked_select_backward, NULL};
 
 static hd_tensor *pick(hd_ctx *cx, const hd_tensor *x, const hd_tensor *mask) {
-    int64_t count = count_true(mask);
+    int64_t count = hd_count_true(mask);
     hd_tensor *y = hd_tensor_new(cx, (hd_dtype)x->dtype, 1, &count);
     if (!y) return NULL;
     const uint8_t *m = hd_data(mask);

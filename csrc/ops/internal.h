@@ -81,6 +81,9 @@ hd_status hd_check_index(hd_ctx *cx, const hd_tensor *index, int64_t size);
 /* y[.., index[p] - 1, ..] += g[p] for every position p of index, in order. y and g f32 or f64. */
 hd_status hd_scatter_add(hd_ctx *cx, hd_tensor *y, int dim, hd_tensor *index, hd_tensor *g);
 
+/* How many elements of a contiguous bool tensor are true. */
+int64_t hd_count_true(const hd_tensor *mask);
+
 /* ---- many tensors at once (optim.c) ---------------------------------------------------------- */
 hd_status hd_sum_of_squares(hd_ctx *cx, int64_t count, hd_tensor *const *tensors, double *sum);
 
