@@ -74,7 +74,10 @@ hd_rng *hd_option_generator(hd_call *c);
 
 /* A nested Lua table (or number, or boolean) as a tensor, pushed; its handle. table.c */
 hd_handle *hd_push_nested(hd_call *c, int index, const char *argument, bool has_dtype, hd_dtype dtype);
-/* Pushes element `position` (in elements from the start of the storage) as a number or boolean. tensor.c */
+/* Refuses a list with a named field beside it, which would be passed over: an option in the wrong place.
+ * The n of table.pack is none. table.c */
+void hd_check_list(hd_call *c, int index, const char *argument);
+/* Pushes element `position` (in elements from the start of the storage) as a number or boolean. element.c */
 void hd_push_element(lua_State *L, const hd_tensor *t, int64_t position);
 double hd_element(const hd_tensor *t, int64_t position);
 /* Stores the Lua value at index; raises when the dtype cannot hold it. */

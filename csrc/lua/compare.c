@@ -51,6 +51,8 @@ static int allclose(lua_State *L) {
     hd_call c = hd_begin(L, "allclose");
     hd_take_options(&c, "rtol atol equal_nan");
     hd_tensor *a = hd_arg_tensor(&c, 1, "a"), *b = hd_arg_tensor(&c, 2, "b");
+    if (hd_given(&c, 3) && lua_type(L, 3) != LUA_TTABLE)
+        hd_arg_expected(&c, 3, "options", "{rtol = ..., atol = ..., equal_nan = ...}");
     for (int i = 1; i <= 2; i++) {
         hd_dtype dtype = (hd_dtype)hd_arg_tensor(&c, i, i == 1 ? "a" : "b")->dtype;
         if (!hd_dtype_computes(dtype))

@@ -120,6 +120,20 @@ static int binary(lua_State *L) {
     return hd_return(&c, hd_binary_op(c.cx, e->op, a, b));
 }
 
+/* Lua's &, | and ~ are for the bits of integers: here they are of truth values, and take no others. */
+static int of_truth_values(lua_State *L) {
+    const binary_entry *e = hd_entry(L);
+    hd_call c = hd_begin(L, e->name);
+    bool delegated = lua_type(L, 2) == LUA_TTABLE;
+    for (int i = 1; i <= 2 && !delegated; i++) {
+        hd_handle *handle = hd_to_handle(L, c.h, i);
+        if (lua_type(L, i) == LUA_TNUMBER || (handle && handle->t && handle->t->dtype != HD_BOOL))
+            hd_arg_expected(&c, i, i == 1 ? "a" : "b",
+                            "bool tensors for &, | and ~ (logical_and and its like take others)");
+    }
+    return binary(L);
+}
+
 static int binary_in_place(lua_State *L) {
     const binary_entry *e = hd_entry(L);
     hd_call c = hd_begin(L, e->in_place);
@@ -271,7 +285,8 @@ void hd_register_compute(hd_registrar *r) {
         const binary_entry *e = &binaries[i];
         hd_define_entry(r, e->name, binary, HD_BOTH, e);
         if (e->in_place) hd_define_entry(r, e->in_place, binary_in_place, HD_BOTH, e);
-        if (e->metamethod) hd_define_meta(r, r->tensor, e->metamethod, binary, e);
+        bool logical = e->op == HD_AND || e->op == HD_OR || e->op == HD_XOR;
+        if (e->metamethod) hd_define_meta(r, r->tensor, e->metamethod, logical ? of_truth_values : binary, e);
     }
     hd_define_meta(r, r->tensor, "__unm", unary_minus, NULL);
     hd_define_meta(r, r->tensor, "__bnot", bitwise_not, NULL);

@@ -78,6 +78,7 @@ static int read_list(hd_call *c, const hd_tensor *t, part parts[HD_MAX_DIMS]) {
     lua_State *L = c->L;
     char shape[HD_SHAPE_TEXT];
     lua_Integer count = (lua_Integer)lua_rawlen(L, 2);
+    hd_check_list(c, 2, "key");
     if (count > t->ndim)
         hd_arg_error(c, "key", "expected at most %d entries for a tensor of shape %s, got %lld", t->ndim,
                      hd_tensor_shape_text(t, shape), (long long)count);

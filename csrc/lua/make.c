@@ -31,7 +31,7 @@ static int copy_of_tensor(hd_call *c, bool has_dtype, hd_dtype dtype) {
 
 static int from_values(hd_call *c, bool has_dtype, hd_dtype dtype) {
     lua_State *L = c->L;
-    if (hd_to_handle(L, c->h, 1)) return copy_of_tensor(c, has_dtype, dtype);
+    if (hd_given(c, 1) && hd_to_handle(L, c->h, 1)) return copy_of_tensor(c, has_dtype, dtype);
     int type = hd_given(c, 1) ? lua_type(L, 1) : LUA_TNIL;
     if (type != LUA_TTABLE && type != LUA_TNUMBER && type != LUA_TBOOLEAN)
         hd_arg_expected(c, 1, "values", "nested tables of numbers or booleans");
@@ -41,14 +41,27 @@ static int from_values(hd_call *c, bool has_dtype, hd_dtype dtype) {
     return finish(c, t);
 }
 
+/* Options are a table of names: a dtype alone in their place would be passed over. An empty table is fine. */
+static void expect_options_at(hd_call *c, int index, const char *example) {
+    if (!hd_given(c, index)) return;
+    if (lua_type(c->L, index) == LUA_TTABLE) {
+        lua_pushnil(c->L);
+        if (!lua_next(c->L, index)) return;
+        lua_pop(c->L, 2);
+    }
+    hd_arg_expected(c, index, "options", example);
+}
+
 static int tensor(lua_State *L) {
     hd_call c = hd_enter(L, "tensor");
     if (c.top > 1) hd_take_options(&c, "dtype requires_grad");
+    expect_options_at(&c, 2, "{dtype = ..., requires_grad = ...}");
     return from_values(&c, hd_option(&c, "dtype") != 0, hd_option_dtype(&c, HD_F32));
 }
 
 static int ids(lua_State *L) {
     hd_call c = hd_enter(L, "ids");
+    if (hd_given(&c, 2)) hd_arg_expected(&c, 2, "options", "nothing after the values: ids are i64");
     return from_values(&c, true, HD_I64);
 }
 
@@ -169,9 +182,11 @@ static int randperm(lua_State *L) {
 
 /* ---- like another ------------------------------------------------------------------------ */
 
-static hd_tensor *like(hd_call *c, const char *options, hd_dtype *dtype) {
+/* The tensor at index 1; its options come after `count` arguments. */
+static hd_tensor *like(hd_call *c, const char *options, int count, hd_dtype *dtype) {
     hd_take_options(c, options);
     hd_tensor *t = hd_arg_tensor(c, 1, "self");
+    expect_options_at(c, count + 1, "{dtype = ...}");
     *dtype = hd_option_dtype(c, (hd_dtype)t->dtype);
     return t;
 }
@@ -179,42 +194,42 @@ static hd_tensor *like(hd_call *c, const char *options, hd_dtype *dtype) {
 static int zeros_like(lua_State *L) {
     hd_call c = hd_enter(L, "zeros_like");
     hd_dtype dtype;
-    hd_tensor *t = like(&c, MAKE_OPTIONS, &dtype);
+    hd_tensor *t = like(&c, MAKE_OPTIONS, 1, &dtype);
     return finish(&c, hd_tensor_zeros(c.cx, dtype, t->ndim, t->shape));
 }
 
 static int ones_like(lua_State *L) {
     hd_call c = hd_enter(L, "ones_like");
     hd_dtype dtype;
-    hd_tensor *t = like(&c, MAKE_OPTIONS, &dtype);
+    hd_tensor *t = like(&c, MAKE_OPTIONS, 1, &dtype);
     return finish(&c, hd_full(c.cx, dtype, t->ndim, t->shape, hd_scalar_i(1)));
 }
 
 static int empty_like(lua_State *L) {
     hd_call c = hd_enter(L, "empty_like");
     hd_dtype dtype;
-    hd_tensor *t = like(&c, MAKE_OPTIONS, &dtype);
+    hd_tensor *t = like(&c, MAKE_OPTIONS, 1, &dtype);
     return finish(&c, hd_tensor_new(c.cx, dtype, t->ndim, t->shape));
 }
 
 static int full_like(lua_State *L) {
     hd_call c = hd_enter(L, "full_like");
     hd_dtype dtype;
-    hd_tensor *t = like(&c, MAKE_OPTIONS, &dtype);
+    hd_tensor *t = like(&c, MAKE_OPTIONS, 2, &dtype);
     return finish(&c, hd_full(c.cx, dtype, t->ndim, t->shape, hd_arg_scalar(&c, 2, "value")));
 }
 
 static int rand_like(lua_State *L) {
     hd_call c = hd_enter(L, "rand_like");
     hd_dtype dtype;
-    hd_tensor *t = like(&c, DRAW_OPTIONS, &dtype);
+    hd_tensor *t = like(&c, DRAW_OPTIONS, 1, &dtype);
     return finish(&c, hd_rand(c.cx, hd_option_generator(&c), dtype, t->ndim, t->shape));
 }
 
 static int randn_like(lua_State *L) {
     hd_call c = hd_enter(L, "randn_like");
     hd_dtype dtype;
-    hd_tensor *t = like(&c, DRAW_OPTIONS, &dtype);
+    hd_tensor *t = like(&c, DRAW_OPTIONS, 1, &dtype);
     return finish(&c, hd_randn(c.cx, hd_option_generator(&c), dtype, t->ndim, t->shape));
 }
 

@@ -1,4 +1,6 @@
 /* Nested Lua tables to tensors: the shape from the first elements, then one walk that checks and stores. */
+#include <string.h>
+
 #include "lua/check.h"
 
 typedef struct nested {
@@ -71,10 +73,30 @@ static void store(nested *n, int depth) {
     }
 }
 
+/* What comes after the last element in the table's own order: one look, not a walk. */
+void hd_check_list(hd_call *c, int index, const char *argument) {
+    lua_State *L = c->L;
+    lua_Integer length = (lua_Integer)lua_rawlen(L, index);
+    luaL_checkstack(L, 4, NULL);
+    if (length > 0)
+        lua_pushinteger(L, length);
+    else
+        lua_pushnil(L);
+    while (lua_next(L, index)) {
+        const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "n";
+        if (strcmp(name, "n") != 0)
+            hd_arg_error(c, argument, "expected a list, got a table with the field '%.60s'", name);
+        bool again = lua_type(L, -2) == LUA_TSTRING;
+        lua_pop(L, again ? 1 : 2);
+        if (!again) return;
+    }
+}
+
 hd_handle *hd_push_nested(hd_call *c, int index, const char *argument, bool has_dtype, hd_dtype dtype) {
     lua_State *L = c->L;
     index = lua_absindex(L, index);
     luaL_checkstack(L, HD_MAX_DIMS + 8, NULL);
+    if (lua_type(L, index) == LUA_TTABLE) hd_check_list(c, index, argument);
     hd_handle *made = hd_push_handle(c);
     nested n = {.c = c, .argument = argument, .dtype = dtype};
     measure(&n, index);

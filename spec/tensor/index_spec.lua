@@ -55,6 +55,7 @@ describe("indexing", function()
         assert.error_matches(function() return t[{ {}, { 1, 3, 0 } }] end, "expected a step of 1 or more in dimension 2, got 0")
         assert.error_matches(function() return t[{ { 1, 2, 1, 1 } }] end, "got 4 values")
         assert.error_matches(function() return t[{ { 1, 1.5 } }] end, "expected an integer as the last of a slice of dimension 1, got 1.5")
+        assert.error_matches(function() return t[{ dim = 1 }] end, "key: expected a list, got a table with the field 'dim'")
     end)
 
     it("by a bool tensor selects", function()
