@@ -89,6 +89,11 @@ describe("optim.AdamW", function()
         end, "group 1 has 1 parameters here, and 2 in the state")
         assert.has_error(function() opt:load_state_dict {} end)
         assert.is_nil((opt:check_state_dict(5)))
+        for name, value in pairs { steps = -1, lr = 0 / 0, eps = -1, weight_decay = "0", betas = { 0.9, 1.1 } } do
+            local state = opt:state_dict()
+            state[name] = value
+            assert.is_nil((opt:check_state_dict(state)), name)
+        end
     end)
 
     it("teaches on misuse", function()
@@ -96,6 +101,8 @@ describe("optim.AdamW", function()
         assert.error_matches(function() heed.optim.AdamW {} end, "there are none")
         assert.error_matches(function() heed.optim.AdamW(heed.nn.Linear(1, 1)) end, "give model:parameters%(%)")
         assert.error_matches(function() heed.optim.AdamW { params[1], params[1] } end, "is there twice")
+        assert.error_matches(function() heed.optim.AdamW { heed.ids { 1 } } end, "tensors of floats, got a tensor i64 %[1%] at 1")
+        assert.error_matches(function() heed.optim.AdamW { params[1], nil, params[2] } end, "got nil at 2")
         assert.error_matches(function() heed.optim.AdamW(params, { lr = "1" }) end,
             'lr: expected a number of at least 0, got "1"')
         assert.error_matches(function() heed.optim.AdamW(params, { momentum = 1 }) end, 'no option "momentum"')

@@ -4,6 +4,7 @@ local errors = require "heed.errors"
 
 local WHERE = "optim.AdamW"
 local KNOWN = check.set("lr", "betas", "eps", "weight_decay")
+local FLOATS = check.set("f32", "f64", "bf16", "f16")
 local GROUP = check.set("params", "lr", "betas", "eps", "weight_decay")
 
 ---Adam with decoupled weight decay (Kingma and Ba 2015; Loshchilov and Hutter 2019, "Decoupled weight decay regularization"):
@@ -27,8 +28,11 @@ end
 
 local function check_params(params, seen)
     check.type(WHERE, "params", params, "table")
-    for i, p in ipairs(params) do
-        if not check.is_tensor(p) then errors.raise("%s: params: expected tensors, got %s at %d", WHERE, check.describe(p), i) end
+    for i = 1, #params do
+        local p = params[i]
+        if not check.is_tensor(p) or not FLOATS[p.dtype] then
+            errors.raise("%s: params: expected tensors of floats, got %s at %d", WHERE, check.describe(p), i)
+        end
         if seen[p] then errors.raise("%s: params: the tensor at %d, %s, is there twice", WHERE, i, tostring(p.shape)) end
         seen[p] = true
     end
@@ -111,15 +115,16 @@ function AdamW:state_dict()
     return state
 end
 
-local function is_number(value) return type(value) == "number" and value == value end
+-- Not NaN, and within what new() takes.
+local function is_within(value, high) return type(value) == "number" and value >= 0 and value <= high end
 
 -- Of a state, which may come from anywhere; nil stands for the optimiser's own.
 local function settings_are_sound(state)
     for _, name in ipairs { "lr", "eps", "weight_decay" } do
-        if state[name] ~= nil and not is_number(state[name]) then return false end
+        if state[name] ~= nil and not is_within(state[name], math.huge) then return false end
     end
     local betas = state.betas
-    return betas == nil or (type(betas) == "table" and is_number(betas[1]) and is_number(betas[2]))
+    return betas == nil or (type(betas) == "table" and is_within(betas[1], 1) and is_within(betas[2], 1))
 end
 
 local function misfit(group, saved, i)
@@ -145,7 +150,7 @@ end
 ---@return true|nil
 ---@return string? message
 function AdamW:check_state_dict(state)
-    if type(state) ~= "table" or math.type(state.steps) ~= "integer" or type(state.groups) ~= "table" then
+    if type(state) ~= "table" or math.type(state.steps) ~= "integer" or state.steps < 0 or type(state.groups) ~= "table" then
         return nil, "not the state of an optimiser"
     end
     if not settings_are_sound(state) or not (state.lr and state.eps and state.weight_decay and state.betas) then
