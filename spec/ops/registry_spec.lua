@@ -319,6 +319,25 @@ local function check_expanded_in_place(entry)
     assert(not ok and message:find "expanded", tostring(message))
 end
 
+-- Backward must see that what it needs was overwritten: when the write is recorded, and when it is not.
+local function check_overwriting_is_noticed(entry)
+    local arrays = contents(entry, entry.cases[1], "f64")
+    local other = arrays[2] and layouts.tensor(arrays[2])
+    for _, recorded in ipairs { true, false } do
+        local x = layouts.tensor(arrays[1])
+        x.requires_grad = true
+        local y = x * 1
+        local z = y:exp():sum() + (y * y):sum()
+        if recorded then
+            core[entry.in_place](y, other)
+        else
+            core.no_grad(core[entry.in_place], y, other)
+        end
+        local ok, message = pcall(z.backward, z)
+        assert(not ok and message:find "overwritten", tostring(message))
+    end
+end
+
 local function check_in_place_gradient(entry, case)
     if case.first or (case[2] and #case[2] > #case[1]) then return end
     local arrays = contents(entry, case, "f64")
@@ -483,6 +502,7 @@ for _, entry in ipairs(registry.operations) do
                 end
                 for _, case in ipairs(entry.gradient and entry.cases or {}) do check_in_place_gradient(entry, case) end
                 check_expanded_in_place(entry)
+                check_overwriting_is_noticed(entry)
             end)
         end
 
