@@ -6,13 +6,19 @@ local errors = require "heed.errors"
 
 local initial = {}
 
+local function check_tensor(where, t)
+    if not check.is_tensor(t) then errors.raise("%s: t: expected a tensor, got %s", where, check.describe(t)) end
+end
+
 local function filled(t, fill)
+    check_tensor("nn.init", t)
     core.no_grad(function() fill(t) end)
     return t
 end
 
 -- Of a matrix [out, in]; further dimensions are the receptive field, as in PyTorch.
 local function fans(where, t)
+    check_tensor(where, t)
     if t:dim() < 2 then errors.raise("%s: t: expected at least 2 dimensions, got %s", where, tostring(t.shape)) end
     local field = t:numel() // math.max(1, t:size(1) * t:size(2))
     return t:size(2) * field, t:size(1) * field
