@@ -21,7 +21,7 @@ foreach(source ${c_tests})
   target_link_libraries(${name} PRIVATE heed_flags ${heed_compute_libraries})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   add_test(NAME c/${name} COMMAND ${name})
-  set_tests_properties(c/${name} PROPERTIES TIMEOUT 300)
+  set_tests_properties(c/${name} PROPERTIES TIMEOUT 1200)
 endforeach()
 
 # A host's view of libheed.
@@ -43,7 +43,7 @@ if(BUSTED)
     if(specs OR room MATCHES "_spec.lua$")
       add_test(NAME spec/${room} COMMAND ${BUSTED} spec/${room} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
       set_tests_properties(spec/${room} PROPERTIES ENVIRONMENT "${test_environment};${sanitizer_environment}"
-                                                   TIMEOUT 600)
+                                                   TIMEOUT 1200)
     endif()
   endforeach()
 else()
