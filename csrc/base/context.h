@@ -13,23 +13,23 @@
 #include "base/random.h"
 #include "base/status.h"
 
-struct hd_threads;    /* base/parallel.c */
-struct hd_kernels;    /* kernels/kernels.h: the table of one instruction set */
-struct hd_gemm_plan;  /* kernels/gemm.c: which BLIS kernel this context uses */
+struct hd_threads;   /* base/parallel.c */
+struct hd_kernels;   /* kernels/kernels.h: the table of one instruction set */
+struct hd_gemm_plan; /* kernels/gemm.c: which BLIS kernel this context uses */
 
 typedef struct hd_ctx {
     hd_error error;
-    hd_account *account;       /* bytes: live, peak, limit; outlives the context while storage lives */
-    hd_rng rng;                /* the training stream */
+    hd_account *account; /* bytes: live, peak, limit; outlives the context while storage lives */
+    hd_rng rng;          /* the training stream */
     struct hd_threads *threads;
-    int num_threads;           /* wanted; the pool is made at the first parallel loop */
+    int num_threads; /* wanted; the pool is made at the first parallel loop */
     const struct hd_kernels *kernels;
     struct hd_gemm_plan *gemm;
-    bool grad_enabled;         /* set by whoever calls (the Lua room: per coroutine, at entry) */
-    uint64_t next_sequence;    /* of graph nodes */
+    bool grad_enabled;            /* set by whoever calls (the Lua room: per coroutine, at entry) */
+    uint64_t next_sequence;       /* of graph nodes */
     volatile sig_atomic_t cancel; /* set asynchronously: stop between tasks with HD_ECANCEL */
-    int uninterruptible;       /* > 0: cancel waits (an optimiser step is never half done) */
-    void *host;                /* the Lua room's own record; rooms below never look inside */
+    int uninterruptible;          /* > 0: cancel waits (an optimiser step is never half done) */
+    void *host;                   /* the Lua room's own record; rooms below never look inside */
 } hd_ctx;
 
 /* NULL when memory fails. num_threads 0: OMP_NUM_THREADS, else the machine's cores. */

@@ -5,7 +5,13 @@
 typedef enum hd_isa { HD_ISA_PLAIN = 0, HD_ISA_AVX2, HD_ISA_AVX512, HD_ISA_COUNT } hd_isa;
 
 typedef enum hd_microarch {
-    HD_UARCH_OTHER = 0, HD_UARCH_HASWELL, HD_UARCH_SKX, HD_UARCH_ZEN2, HD_UARCH_ZEN3, HD_UARCH_ZEN4, HD_UARCH_ZEN5
+    HD_UARCH_OTHER = 0,
+    HD_UARCH_HASWELL,
+    HD_UARCH_SKX,
+    HD_UARCH_ZEN2,
+    HD_UARCH_ZEN3,
+    HD_UARCH_ZEN4,
+    HD_UARCH_ZEN5
 } hd_microarch;
 
 /* The best instruction set of this processor, or what HEED_ISA (plain, avx2, avx512) asks for when the

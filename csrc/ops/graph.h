@@ -77,27 +77,34 @@ struct hd_node {
 /* ---- recording -------------------------------------------------------------------------------------- */
 /* Is gradient recording on and does any of these (NULLs are skipped) want one? */
 bool hd_wants_grad(const hd_ctx *cx, int count, hd_tensor *const *inputs);
-hd_node *hd_node_new(hd_ctx *cx, const hd_node_class *class, int num_inputs, hd_tensor *const *inputs, int num_outputs);
-hd_status hd_node_save(hd_ctx *cx, hd_node *node, int slot, const hd_tensor *t); /* t NULL: slot stays empty */
+hd_node *hd_node_new(hd_ctx *cx, const hd_node_class *class, int num_inputs, hd_tensor *const *inputs,
+                     int num_outputs);
+hd_status hd_node_save(hd_ctx *cx, hd_node *node, int slot,
+                       const hd_tensor *t); /* t NULL: slot stays empty */
 void hd_node_output(hd_node *node, int output, hd_tensor *t);
 void hd_node_retain(hd_node *node);
 void hd_node_release_ref(hd_node *node); /* iterative, whatever the depth */
 /* Does input i want a gradient? */
-static inline bool hd_node_needs(const hd_node *node, int i) { return node->edges[i].node || node->edges[i].leaf; }
+static inline bool hd_node_needs(const hd_node *node, int i) {
+    return node->edges[i].node || node->edges[i].leaf;
+}
 /* The saved tensor, borrowed. NULL with an error that names the operation when it was overwritten since. */
 hd_tensor *hd_node_saved(hd_ctx *cx, hd_node *node, int slot);
 
 /* The whole of recording for the usual case: one output, `saved` may hold NULLs. Consumes y on failure (returns NULL).
  * params (may be NULL) is copied into node->params. Does nothing and returns y when no gradient is wanted. */
-hd_tensor *hd_record(hd_ctx *cx, const hd_node_class *class, hd_tensor *y, int num_inputs, hd_tensor *const *inputs,
-                     int num_saved, hd_tensor *const *saved, const void *params, size_t params_size);
+hd_tensor *hd_record(hd_ctx *cx, const hd_node_class *class, hd_tensor *y, int num_inputs,
+                     hd_tensor *const *inputs, int num_saved, hd_tensor *const *saved, const void *params,
+                     size_t params_size);
 
 /* ---- writing in place -------------------------------------------------------------------------------- */
 /* Before a write into t: refuses leaves that want a gradient and views of recorded tensors (while recording is on),
  * and tensors that overlap themselves. `operation` is named in the message. */
 hd_status hd_check_inplace(hd_ctx *cx, const char *operation, const hd_tensor *t);
 /* After it: the version counts one up. */
-static inline void hd_wrote(hd_tensor *t) { t->storage->version++; }
+static inline void hd_wrote(hd_tensor *t) {
+    t->storage->version++;
+}
 /* t becomes the output of node (its former place in the graph lives on as node's input). */
 void hd_rebase(hd_tensor *t, hd_node *node);
 

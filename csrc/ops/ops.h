@@ -18,19 +18,25 @@ typedef struct hd_scalar {
     int64_t i;
     double f; /* also set when is_integer */
 } hd_scalar;
-static inline hd_scalar hd_scalar_f(double f) { return (hd_scalar){false, 0, f}; }
-static inline hd_scalar hd_scalar_i(int64_t i) { return (hd_scalar){true, i, (double)i}; }
+static inline hd_scalar hd_scalar_f(double f) {
+    return (hd_scalar){false, 0, f};
+}
+static inline hd_scalar hd_scalar_i(int64_t i) {
+    return (hd_scalar){true, i, (double)i};
+}
 
 #define HD_ALL_DIMS 0xFFFFFFFFu /* reductions take dimensions as a bit set: bit d for dimension d */
 
 /* ---- create.c: no gradients -------------------------------------------------------------------------- */
 hd_tensor *hd_full(hd_ctx *cx, hd_dtype dtype, int ndim, const int64_t *shape, hd_scalar value);
-hd_tensor *hd_range(hd_ctx *cx, hd_dtype dtype, hd_scalar first, hd_scalar last, hd_scalar step); /* both ends in */
+hd_tensor *hd_range(hd_ctx *cx, hd_dtype dtype, hd_scalar first, hd_scalar last,
+                    hd_scalar step); /* both ends in */
 hd_tensor *hd_eye(hd_ctx *cx, hd_dtype dtype, int64_t n, int64_t m);
 /* Each draws from *rng (NULL: cx->rng) once. */
 hd_tensor *hd_rand(hd_ctx *cx, hd_rng *rng, hd_dtype dtype, int ndim, const int64_t *shape);  /* U[0,1) */
 hd_tensor *hd_randn(hd_ctx *cx, hd_rng *rng, hd_dtype dtype, int ndim, const int64_t *shape); /* N(0,1) */
-hd_tensor *hd_randint(hd_ctx *cx, hd_rng *rng, int64_t low, int64_t high, int ndim, const int64_t *shape); /* both ends in, i64 */
+hd_tensor *hd_randint(hd_ctx *cx, hd_rng *rng, int64_t low, int64_t high, int ndim,
+                      const int64_t *shape);                /* both ends in, i64 */
 hd_tensor *hd_randperm(hd_ctx *cx, hd_rng *rng, int64_t n); /* 1..n shuffled, i64 */
 hd_status hd_uniform_(hd_ctx *cx, hd_rng *rng, hd_tensor *t, double low, double high);
 hd_status hd_normal_(hd_ctx *cx, hd_rng *rng, hd_tensor *t, double mean, double std);
@@ -55,15 +61,17 @@ hd_status hd_copy_(hd_ctx *cx, hd_tensor *t, hd_tensor *source); /* broadcasts, 
 hd_status hd_masked_fill_(hd_ctx *cx, hd_tensor *t, hd_tensor *mask, hd_scalar value);
 
 /* ---- shape.c, join.c: views where possible --------------------------------------------------------------- */
-hd_tensor *hd_reshape(hd_ctx *cx, hd_tensor *x, int ndim, const int64_t *shape); /* one size may be -1; view or copy */
-hd_tensor *hd_view(hd_ctx *cx, hd_tensor *x, int ndim, const int64_t *shape);    /* view or error */
-hd_tensor *hd_permute(hd_ctx *cx, hd_tensor *x, const int *order);               /* view */
-hd_tensor *hd_transpose(hd_ctx *cx, hd_tensor *x, int d1, int d2);               /* view */
-hd_tensor *hd_narrow(hd_ctx *cx, hd_tensor *x, int dim, int64_t start, int64_t length, int64_t step); /* view */
-hd_tensor *hd_select(hd_ctx *cx, hd_tensor *x, int dim, int64_t index);          /* view, one dimension less */
-hd_tensor *hd_unsqueeze(hd_ctx *cx, hd_tensor *x, int dim);                      /* view */
-hd_tensor *hd_squeeze(hd_ctx *cx, hd_tensor *x, int dim);                        /* view; dim INT_MIN: all ones */
-hd_tensor *hd_expand(hd_ctx *cx, hd_tensor *x, int ndim, const int64_t *shape);  /* view; -1 keeps a size */
+hd_tensor *hd_reshape(hd_ctx *cx, hd_tensor *x, int ndim,
+                      const int64_t *shape); /* one size may be -1; view or copy */
+hd_tensor *hd_view(hd_ctx *cx, hd_tensor *x, int ndim, const int64_t *shape); /* view or error */
+hd_tensor *hd_permute(hd_ctx *cx, hd_tensor *x, const int *order);            /* view */
+hd_tensor *hd_transpose(hd_ctx *cx, hd_tensor *x, int d1, int d2);            /* view */
+hd_tensor *hd_narrow(hd_ctx *cx, hd_tensor *x, int dim, int64_t start, int64_t length,
+                     int64_t step);                                     /* view */
+hd_tensor *hd_select(hd_ctx *cx, hd_tensor *x, int dim, int64_t index); /* view, one dimension less */
+hd_tensor *hd_unsqueeze(hd_ctx *cx, hd_tensor *x, int dim);             /* view */
+hd_tensor *hd_squeeze(hd_ctx *cx, hd_tensor *x, int dim);               /* view; dim INT_MIN: all ones */
+hd_tensor *hd_expand(hd_ctx *cx, hd_tensor *x, int ndim, const int64_t *shape); /* view; -1 keeps a size */
 hd_tensor *hd_flip(hd_ctx *cx, hd_tensor *x, uint32_t dims);
 hd_tensor *hd_contiguous(hd_ctx *cx, hd_tensor *x); /* x itself when it is */
 hd_tensor *hd_clone(hd_ctx *cx, hd_tensor *x);
@@ -78,20 +86,23 @@ hd_tensor *hd_one_hot(hd_ctx *cx, hd_tensor *index, int64_t classes);   /* i64 *
 /* assignment: the functional node of x[...] = v. `region` is a view of x (made by narrow, select); writes v there. */
 hd_status hd_assign_(hd_ctx *cx, hd_tensor *x, hd_tensor *region, hd_tensor *v);
 hd_status hd_assign_mask_(hd_ctx *cx, hd_tensor *x, hd_tensor *mask, hd_tensor *v);
-hd_status hd_assign_index_(hd_ctx *cx, hd_tensor *x, hd_tensor *index, hd_tensor *v); /* rows of dimension 0 */
+hd_status hd_assign_index_(hd_ctx *cx, hd_tensor *x, hd_tensor *index,
+                           hd_tensor *v); /* rows of dimension 0 */
 
 /* ---- reduce.c, extremes.c, scan.c ---------------------------------------------------------------------------- */
 hd_tensor *hd_reduce(hd_ctx *cx, hd_reduction op, hd_tensor *x, uint32_t dims, bool keepdim);
 hd_tensor *hd_mean(hd_ctx *cx, hd_tensor *x, uint32_t dims, bool keepdim);
 hd_tensor *hd_var(hd_ctx *cx, hd_tensor *x, uint32_t dims, bool keepdim, int correction);
 hd_tensor *hd_logsumexp(hd_ctx *cx, hd_tensor *x, uint32_t dims, bool keepdim);
-hd_status hd_max_dim(hd_ctx *cx, hd_tensor *x, int dim, bool keepdim, bool smallest, hd_tensor **values, hd_tensor **indices);
+hd_status hd_max_dim(hd_ctx *cx, hd_tensor *x, int dim, bool keepdim, bool smallest, hd_tensor **values,
+                     hd_tensor **indices);
 hd_tensor *hd_argmax(hd_ctx *cx, hd_tensor *x, int dim /* INT_MIN: flattened */, bool keepdim, bool smallest);
 hd_tensor *hd_cumsum(hd_ctx *cx, hd_tensor *x, int dim);
 hd_tensor *hd_norm2(hd_ctx *cx, hd_tensor *x); /* sqrt(sum of squares), 0-d; gradient 0 at 0 */
 
 /* ---- matmul.c, linear.c ---------------------------------------------------------------------------------------- */
-hd_tensor *hd_matmul(hd_ctx *cx, hd_tensor *a, hd_tensor *b); /* as PyTorch's: vectors, batches, broadcasting */
+hd_tensor *hd_matmul(hd_ctx *cx, hd_tensor *a,
+                     hd_tensor *b); /* as PyTorch's: vectors, batches, broadcasting */
 /* y = act(x W^T + b), then dropout(p) when p > 0 drawing from cx->rng. x [..., in], w [out, in], b [out] or NULL. */
 hd_tensor *hd_linear(hd_ctx *cx, hd_tensor *x, hd_tensor *w, hd_tensor *b, hd_activation act, double dropout);
 /* residual + dropout(x W^T + b), in the same single pass: how a sublayer ends. residual has the result's shape. */
@@ -101,9 +112,11 @@ hd_tensor *hd_linear_residual(hd_ctx *cx, hd_tensor *residual, hd_tensor *x, hd_
 /* ---- softmax.c, norm.c, dropout.c, embedding.c, loss.c -------------------------------------------------------------- */
 hd_tensor *hd_softmax(hd_ctx *cx, hd_tensor *x, int dim);
 hd_tensor *hd_log_softmax(hd_ctx *cx, hd_tensor *x, int dim);
-hd_tensor *hd_layer_norm(hd_ctx *cx, hd_tensor *x, hd_tensor *w, hd_tensor *b, double eps); /* last dimension; w, b may be NULL */
-hd_tensor *hd_dropout(hd_ctx *cx, hd_tensor *x, double p);                  /* draws from cx->rng; p = 0: x itself */
-hd_tensor *hd_dropout_add(hd_ctx *cx, hd_tensor *residual, hd_tensor *x, double p); /* residual + dropout(x), one pass */
+hd_tensor *hd_layer_norm(hd_ctx *cx, hd_tensor *x, hd_tensor *w, hd_tensor *b,
+                         double eps);                      /* last dimension; w, b may be NULL */
+hd_tensor *hd_dropout(hd_ctx *cx, hd_tensor *x, double p); /* draws from cx->rng; p = 0: x itself */
+hd_tensor *hd_dropout_add(hd_ctx *cx, hd_tensor *residual, hd_tensor *x,
+                          double p); /* residual + dropout(x), one pass */
 /* tokens i64 [...] -> [..., E], times scale; rows equal to padding_idx (0: none) get no gradient. */
 hd_tensor *hd_embedding(hd_ctx *cx, hd_tensor *weight, hd_tensor *tokens, int64_t padding_idx, double scale);
 
@@ -118,19 +131,20 @@ typedef struct hd_cross_entropy_options {
     hd_loss_reduction reduction;
 } hd_cross_entropy_options;
 /* logits [..., V], targets i64 [...] in 1..V or ignore_index. Mean over kept targets; all ignored: 0. */
-hd_tensor *hd_cross_entropy(hd_ctx *cx, hd_tensor *logits, hd_tensor *targets, const hd_cross_entropy_options *o);
+hd_tensor *hd_cross_entropy(hd_ctx *cx, hd_tensor *logits, hd_tensor *targets,
+                            const hd_cross_entropy_options *o);
 
 /* ---- attention.c ------------------------------------------------------------------------------------------------------ */
 /* softmax(scale · q k^T + bias) v. q [B,H,L,D], k [B,Hk,S,D], v [B,Hk,S,Dv], any strides; H a multiple of Hk.
  * What a query may see: all of these at once (booleans and). See docs/attention.md for the rules. */
 typedef struct hd_attention_options {
-    double scale;             /* 0: 1/sqrt(D) */
-    double softcap;           /* 0: none */
-    double dropout;           /* of the weights; the caller gives 0 in evaluation */
-    bool causal;              /* query i sees keys j <= S - L + i */
-    hd_tensor *key_lengths;   /* i64 [B] or NULL: keys j <= lengths[b] */
-    hd_tensor *mask;          /* bool (or integer: nonzero may attend), broadcastable to [B,H,L,S]; or NULL */
-    hd_tensor *bias;          /* float, added, broadcastable to [B,H,L,S]; or NULL; differentiable */
+    double scale;           /* 0: 1/sqrt(D) */
+    double softcap;         /* 0: none */
+    double dropout;         /* of the weights; the caller gives 0 in evaluation */
+    bool causal;            /* query i sees keys j <= S - L + i */
+    hd_tensor *key_lengths; /* i64 [B] or NULL: keys j <= lengths[b] */
+    hd_tensor *mask;        /* bool (or integer: nonzero may attend), broadcastable to [B,H,L,S]; or NULL */
+    hd_tensor *bias;        /* float, added, broadcastable to [B,H,L,S]; or NULL; differentiable */
     /* Sequences packed one behind the other (sequences.c): q [1,H,N,D], k, v [1,Hk,M,D]. i64 [count + 1] each, both or
      * neither: the queries, and the keys, before each sequence, and all of them. A sequence sees its own keys alone, and
      * causality is aligned within it. Without key_lengths. */
@@ -142,8 +156,8 @@ hd_status hd_attention(hd_ctx *cx, hd_tensor *q, hd_tensor *k, hd_tensor *v, con
                        hd_tensor **out, hd_tensor **weights);
 /* The same on the results of packed projections, head after head, and without a copy there and back: packed [B,L,3E]
  * holds q, k, v (q NULL); or q [B,L,E], and packed [B,S,2E] holds k, v. out [B,L,E]. */
-hd_status hd_attention_packed(hd_ctx *cx, hd_tensor *q, hd_tensor *packed, int num_heads, const hd_attention_options *o,
-                              hd_tensor **out, hd_tensor **weights);
+hd_status hd_attention_packed(hd_ctx *cx, hd_tensor *q, hd_tensor *packed, int num_heads,
+                              const hd_attention_options *o, hd_tensor **out, hd_tensor **weights);
 
 /* ---- sequences.c: batches without their padding ------------------------------------------------------------------------ */
 /* x [B, L, ...] and lengths i64 [B] (0..L): the first lengths[b] of each entry, one behind the other: [N, ...]. Any dtype. */
@@ -154,8 +168,14 @@ hd_tensor *hd_unpack_sequences(hd_ctx *cx, hd_tensor *x, hd_tensor *lengths, int
 hd_tensor *hd_sequence_starts(hd_ctx *cx, hd_tensor *lengths);
 
 /* ---- optim.c: one pass over all tensors; no graph ---------------------------------------------------------------------- */
-typedef struct hd_adamw_slot { hd_tensor *w, *g, *m, *v; } hd_adamw_slot;
-typedef struct hd_adamw_options { double lr, beta1, beta2, eps, weight_decay; int64_t step; double grad_scale; } hd_adamw_options;
+typedef struct hd_adamw_slot {
+    hd_tensor *w, *g, *m, *v;
+} hd_adamw_slot;
+typedef struct hd_adamw_options {
+    double lr, beta1, beta2, eps, weight_decay;
+    int64_t step;
+    double grad_scale;
+} hd_adamw_options;
 hd_status hd_adamw(hd_ctx *cx, int64_t count, const hd_adamw_slot *slots, const hd_adamw_options *o);
 /* sqrt of the sum of squares of all elements of all tensors (f64 accumulation). */
 hd_status hd_total_norm(hd_ctx *cx, int64_t count, hd_tensor *const *tensors, double *norm);

@@ -7,18 +7,30 @@
 #include <stdint.h>
 
 typedef enum hd_dtype {
-    HD_BOOL = 0, HD_U8, HD_I32, HD_I64, HD_F16, HD_BF16, HD_F32, HD_F64, HD_DTYPE_COUNT
+    HD_BOOL = 0,
+    HD_U8,
+    HD_I32,
+    HD_I64,
+    HD_F16,
+    HD_BF16,
+    HD_F32,
+    HD_F64,
+    HD_DTYPE_COUNT
 } hd_dtype;
 
 /* Computed with now: bool, i64, f32, f64. The others have a size and a name; operations refuse them. */
-static inline bool hd_dtype_is_float(hd_dtype t) { return t >= HD_F16; }
-static inline bool hd_dtype_is_integer(hd_dtype t) { return t == HD_U8 || t == HD_I32 || t == HD_I64; }
+static inline bool hd_dtype_is_float(hd_dtype t) {
+    return t >= HD_F16;
+}
+static inline bool hd_dtype_is_integer(hd_dtype t) {
+    return t == HD_U8 || t == HD_I32 || t == HD_I64;
+}
 static inline bool hd_dtype_computes(hd_dtype t) {
     return t == HD_BOOL || t == HD_I64 || t == HD_F32 || t == HD_F64;
 }
 
 size_t hd_dtype_size(hd_dtype t);
-const char *hd_dtype_name(hd_dtype t);             /* "f32" */
+const char *hd_dtype_name(hd_dtype t);              /* "f32" */
 bool hd_dtype_parse(const char *name, hd_dtype *t); /* false when there is no such dtype */
 hd_dtype hd_dtype_promote(hd_dtype a, hd_dtype b);  /* of two tensors, PyTorch's lattice */
 

@@ -31,26 +31,31 @@ typedef struct hd_tensor {
     int refs;
     uint8_t dtype;
     uint8_t ndim;
-    bool requires_grad;    /* leaf: wants a gradient; otherwise: has a node */
-    bool is_view;          /* made by a view of another tensor that was recorded or wants a gradient */
+    bool requires_grad; /* leaf: wants a gradient; otherwise: has a node */
+    bool is_view;       /* made by a view of another tensor that was recorded or wants a gradient */
     int64_t offset;
     int64_t shape[HD_MAX_DIMS];
     int64_t stride[HD_MAX_DIMS];
     hd_storage *storage;
-    struct hd_node *node;  /* who computed it; NULL for a leaf. Owned reference */
-    int node_output;       /* which of the node's outputs it is */
+    struct hd_node *node;   /* who computed it; NULL for a leaf. Owned reference */
+    int node_output;        /* which of the node's outputs it is */
     struct hd_tensor *grad; /* of a leaf, after backward. Owned reference */
 } hd_tensor;
 
 /* ---- making and dropping ------------------------------------------------------------------------ */
-hd_tensor *hd_tensor_new(hd_ctx *cx, hd_dtype dtype, int ndim, const int64_t *shape); /* uninitialised, contiguous */
+hd_tensor *hd_tensor_new(hd_ctx *cx, hd_dtype dtype, int ndim,
+                         const int64_t *shape); /* uninitialised, contiguous */
 hd_tensor *hd_tensor_zeros(hd_ctx *cx, hd_dtype dtype, int ndim, const int64_t *shape);
-hd_tensor *hd_tensor_like(hd_ctx *cx, const hd_tensor *t); /* same dtype and shape, contiguous, uninitialised */
+hd_tensor *hd_tensor_like(hd_ctx *cx,
+                          const hd_tensor *t); /* same dtype and shape, contiguous, uninitialised */
 /* The same storage under another header: neither node nor gradient. Checks that it stays inside the storage. */
-hd_tensor *hd_tensor_view(hd_ctx *cx, const hd_tensor *t, int ndim, const int64_t *shape, const int64_t *stride,
-                          int64_t offset);
+hd_tensor *hd_tensor_view(hd_ctx *cx, const hd_tensor *t, int ndim, const int64_t *shape,
+                          const int64_t *stride, int64_t offset);
 hd_tensor *hd_tensor_alias(hd_ctx *cx, const hd_tensor *t); /* the same header, detached */
-static inline hd_tensor *hd_retain(hd_tensor *t) { t->refs++; return t; }
+static inline hd_tensor *hd_retain(hd_tensor *t) {
+    t->refs++;
+    return t;
+}
 void hd_release(hd_tensor *t); /* NULL is fine; never recurses deeply */
 
 /* ---- asking -------------------------------------------------------------------------------------- */

@@ -7,13 +7,13 @@
 
 static int checks_passed;
 
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            printf("%s:%d: in %s: not so: %s\n", __FILE__, __LINE__, __func__, #condition);       \
-            exit(1);                                                                               \
-        }                                                                                          \
-        checks_passed++;                                                                           \
+#define CHECK(condition)                                                                                     \
+    do {                                                                                                     \
+        if (!(condition)) {                                                                                  \
+            printf("%s:%d: in %s: not so: %s\n", __FILE__, __LINE__, __func__, #condition);                  \
+            exit(1);                                                                                         \
+        }                                                                                                    \
+        checks_passed++;                                                                                     \
     } while (0)
 
 static int checks_done(void) {
