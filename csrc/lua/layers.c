@@ -77,7 +77,8 @@ static int multi_head_attention(lua_State *L) {
     bool training = flag(&r, "training");
     hd_tensor *query = tensor(&r, "query"), *key = maybe(&r, "key"), *value = maybe(&r, "value");
     hd_tensor *out = NULL, *weights = NULL;
-    hd_try(&c, hd_multi_head_attention(c.cx, &p, query, key, value, &o, training, &out, &weights));
+    if (hd_multi_head_attention(c.cx, &p, query, key, value, &o, training, &out, &weights))
+        return hd_return(&c, NULL);
     if (weights && query->ndim == 2) weights = without_batch(c.cx, weights);
     return hd_return_attention(&c, out, second, second_slot, weights);
 }

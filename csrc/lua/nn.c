@@ -126,7 +126,7 @@ static int attention(lua_State *L) {
     hd_read_masks(&c, 7, false, &o);
     hd_tensor *q = as_heads(&c, 1, "q"), *k = as_heads(&c, 2, "k"), *v = as_heads(&c, 3, "v");
     hd_tensor *out = NULL, *weights = NULL;
-    hd_try(&c, hd_attention(c.cx, q, k, v, &o, &out, &weights));
+    if (hd_attention(c.cx, q, k, v, &o, &out, &weights)) return hd_return(&c, NULL);
     out = without_heads(c.cx, out, ndim);
     weights = without_heads(c.cx, weights, ndim);
     return hd_return_attention(&c, out, second, second_slot, weights);

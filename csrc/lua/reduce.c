@@ -111,7 +111,7 @@ static int extreme(lua_State *L, const char *name, bool smallest) {
     int dim = hd_arg_dim(&c, at, "dim", t->ndim);
     bool keepdim = keepdim_of(&c, 3);
     hd_set_grad_mode(&c);
-    hd_try(&c, hd_max_dim(c.cx, t, dim, keepdim, smallest, &values, &indices));
+    if (hd_max_dim(c.cx, t, dim, keepdim, smallest, &values, &indices)) return hd_return(&c, NULL);
     second->t = indices;
     hd_settle(&c, c.slot, c.out, values);
     lua_settop(L, second_slot);

@@ -159,6 +159,33 @@ describe("a scope", function()
     end)
 end)
 
+describe("a second try after memory ran out", function()
+    it("draws the same random numbers", function()
+        local x, w, q = heed.ones(64), heed.ones(8, 8), heed.ones(1, 2, 4, 8)
+        local function drawn(f, n)
+            heed.manual_seed(3)
+            heed.fail_allocation(n)
+            local y = f()
+            heed.fail_allocation(0)
+            return y, heed.rng_state()
+        end
+        for _, f in ipairs {
+            function() return heed.dropout(x, 0.5) end,
+            function() return heed.dropout(x, 0.5, { generator = heed.generator(4) }) end,
+            function() return heed.linear(w, w, nil, "relu", 0.5) end,
+            function() return (heed.attention(q, q, q, nil, nil, 0.5)) end,
+            function() return (heed.multi_head_attention(heed.ones(24, 8), nil, w, nil, 2, 0.5, true, q[1])) end,
+        } do
+            local y, state = drawn(f, 0)
+            for n = 1, 6 do
+                local again, reached = drawn(f, n)
+                assert.is_true(heed.equal(y, again))
+                assert.is_true(heed.equal(state, reached))
+            end
+        end
+    end)
+end)
+
 describe("memory", function()
     it("is freed by free(), twice as well", function()
         settle()
