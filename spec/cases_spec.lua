@@ -298,7 +298,7 @@ end)
 
 describe("training", function()
     it("adds sinusoids as the paper has them, odd dimensions too [BERT-pytorch 78]", function()
-        local row = heed.sinusoidal_positions(2, 5)[2]
+        local row = heed.nn.SinusoidalPositions(2, 5).table[2]
         assert.is_close(row, { .841471, .540302, .025116, .999685, .000631 }, 1e-6)
     end)
 

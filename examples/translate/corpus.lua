@@ -1,19 +1,15 @@
 --- The second job: pairs of a corpus. A shared BPE vocabulary is learned from them, batches are counted by tokens, the checkpoint
 --- that is best on the validation pairs is kept.
 
+local fail = require "translate.fail"
 local heed = require "heed"
 local run = require "translate.run"
 local score = require "translate.score"
 
-local function fail(message)
-    io.stderr:write("translate.lua: ", message, "\n")
-    os.exit(1, true)
-end
-
 local function read(path)
     local list, message = heed.data.pairs(path)
-    if not list then fail(message) end
-    if #list == 0 then fail(path .. ": no pairs in it") end
+    if not list then fail("%s", message) end
+    if #list == 0 then fail("%s: no pairs in it", path) end
     return list
 end
 
@@ -42,16 +38,16 @@ end
 -- Opened before the training, so that a path which cannot be written to is known before the work and not after it.
 local function open_output(path)
     local file, message = io.open(path, "a")
-    if not file then fail(message) end
+    if not file then fail("%s", message) end
     file:close()
 end
 
 local function write_output(path, lines)
     local file, message = io.open(path, "w")
-    if not file then fail(message) end
+    if not file then fail("%s", message) end
     local written, write_message = file:write(table.concat(lines, "\n"), "\n")
     local closed, close_message = file:close()
-    if not (written and closed) then fail(("%s: %s"):format(path, write_message or close_message)) end
+    if not (written and closed) then fail("%s: %s", path, write_message or close_message) end
 end
 
 local function report(model, bpe, test, o)
@@ -78,7 +74,7 @@ return function(Translator, o)
     if not finished then os.exit(130, true) end
     if o.save then
         local ok, message = heed.checkpoint.load(o.save, { model = model })
-        if not ok then fail(message) end
+        if not ok then fail("%s", message) end
     end
     model:eval()
     if test then report(model, bpe, test, o) end

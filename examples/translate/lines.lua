@@ -1,25 +1,21 @@
 --- The third job: translating the lines of standard input with a saved model.
 
+local fail = require "translate.fail"
 local heed = require "heed"
 local score = require "translate.score"
 
 local LINES = 64 -- translated together
 
-local function fail(message)
-    io.stderr:write("translate.lua: ", message, "\n")
-    os.exit(1, true)
-end
-
 local function load_model(Translator, path)
     local config, bpe = {}, heed.text.bpe.new()
     local ok, message = heed.checkpoint.load(path, { config = config, vocabulary = bpe })
-    if not ok then fail(message) end
+    if not ok then fail("%s", message) end
     if config.src_vocab ~= #bpe or config.tgt_vocab ~= #bpe then
-        fail(("%s: its vocabulary has %d tokens, its model %s"):format(path, #bpe, tostring(config.src_vocab)))
+        fail("%s: its vocabulary has %d tokens, its model %s", path, #bpe, tostring(config.src_vocab))
     end
     local model = Translator(config)
     ok, message = heed.checkpoint.load(path, { model = model })
-    if not ok then fail(message) end
+    if not ok then fail("%s", message) end
     return model:eval(), bpe
 end
 

@@ -1,16 +1,12 @@
 --- A training run that can be interrupted and gone on with: everything that it is stands in one table of parts.
 
+local fail = require "translate.fail"
 local heed = require "heed"
 
 local run = {}
 
 local CLIP = 1.0
 local MEASURED_STEPS = 60 -- after so many the length of a run of --minutes is planned
-
-local function fail(message)
-    io.stderr:write("translate.lua: ", message, "\n")
-    os.exit(1, true)
-end
 
 --- @return integer parameters of a model
 function run.count(model)
@@ -50,7 +46,7 @@ end
 
 local function save(path, parts)
     local ok, message = heed.checkpoint.save(path, parts)
-    if not ok then fail(message) end
+    if not ok then fail("%s", message) end
 end
 
 -- What a checkpoint of the run holds.
@@ -72,17 +68,17 @@ end
 local function resume(parts, o)
     local found = {}
     local ok, message = heed.checkpoint.load(o.save .. ".resume", { config = found })
-    if not ok then fail(message) end
+    if not ok then fail("%s", message) end
     for name, value in pairs(parts.config) do
         if found[name] ~= value then
-            fail(("%s.resume: its %s is %s, the options say %s"):format(o.save, name, tostring(found[name]), tostring(value)))
+            fail("%s.resume: its %s is %s, the options say %s", o.save, name, tostring(found[name]), tostring(value))
         end
     end
     local learned = parts.vocabulary:state_dict().text
     ok, message = heed.checkpoint.load(o.save .. ".resume", saved_parts(parts))
-    if not ok then fail(message) end
+    if not ok then fail("%s", message) end
     if parts.vocabulary:state_dict().text ~= learned then
-        fail(o.save .. ".resume: its vocabulary is not the one that --train gives: it was learned from other pairs")
+        fail("%s.resume: its vocabulary is not the one that --train gives: it was learned from other pairs", o.save)
     end
 end
 

@@ -6,9 +6,15 @@ local check = require "heed.check"
 check.is_tensor = core.is_tensor
 core.locate_errors(require("heed.errors").locate_core)
 
+-- What the modules of heed call, by position and without defaults; the names below are the public doors to them.
+local INSIDE = check.set("adamw", "cross_entropy", "data_id", "decoder_layer", "encoder_layer", "fail_allocation", "feed_forward",
+    "grad_norm", "isatty", "locate_errors", "methods", "multi_head_attention", "replace_file", "safetensors_load",
+    "safetensors_save", "scale_grads", "sinusoidal_positions", "zero_grads")
+
 local heed = {}
-for name, value in pairs(core) do heed[name] = value end
-heed.locate_errors, heed.methods, heed.replace_file = nil, nil, nil -- of use inside only
+for name, value in pairs(core) do
+    if not INSIDE[name] then heed[name] = value end
+end
 
 local autograd = require "heed.autograd"
 
