@@ -126,4 +126,12 @@ describe("heed.attention", function()
         assert.error_matches(function() heed.attention(q, q, q, { causal = true }) end, 'no option "causal"')
         assert.error_matches(function() heed.attention(q, q, q, { mask = "causal" }) end, 'expected a mask .* got "causal"')
     end)
+
+    it("refuses lengths of keys that are none", function()
+        local q = heed.zeros(2, 3, 4)
+        for _, bad in ipairs { -1, 4 } do
+            assert.error_matches(function() heed.attention(q, q, q, { mask = heed.mask.padding { 3, bad } }) end,
+                "key_lengths: expected 0 to 3 keys, got " .. bad .. " at row 2", nil, true)
+        end
+    end)
 end)

@@ -97,15 +97,28 @@ static hd_status check_packing(hd_ctx *cx, const hd_tensor *q, const hd_tensor *
     return hd_require_shape(cx, "key_starts", o->key_starts, 1, o->query_starts->shape);
 }
 
+/* Lengths of keys, one a row of the batch: 0 .. S. */
+static hd_status check_lengths(hd_ctx *cx, const hd_tensor *lengths, const hd_tensor *q, const hd_tensor *k) {
+    if (hd_require_dtype(cx, "key_lengths", lengths, HD_I64) ||
+        hd_require_shape(cx, "key_lengths", lengths, 1, q->shape))
+        return cx->error.status;
+    const int64_t *length = hd_data(lengths);
+    for (int64_t b = 0; b < lengths->shape[0]; b++) {
+        int64_t given = length[b * lengths->stride[0]];
+        if (given < 0 || given > k->shape[2])
+            return hd_fail(cx, HD_EARG, "key_lengths: expected 0 to %lld keys, got %lld at row %lld",
+                           (long long)k->shape[2], (long long)given, (long long)b + 1);
+    }
+    return HD_OK;
+}
+
 static hd_status check_options(hd_ctx *cx, const hd_tensor *q, const hd_tensor *k,
                                const hd_attention_options *o) {
     if (check_packing(cx, q, k, o) || hd_require_probability(cx, "dropout", o->dropout))
         return cx->error.status;
     if (!(o->softcap >= 0) || isinf(o->softcap))
         return hd_fail(cx, HD_EARG, "softcap: expected a positive number, or 0 for none, got %g", o->softcap);
-    if (o->key_lengths && (hd_require_dtype(cx, "key_lengths", o->key_lengths, HD_I64) ||
-                           hd_require_shape(cx, "key_lengths", o->key_lengths, 1, q->shape)))
-        return cx->error.status;
+    if (o->key_lengths && check_lengths(cx, o->key_lengths, q, k)) return cx->error.status;
     if (o->mask && hd_dtype_is_float((hd_dtype)o->mask->dtype))
         return hd_fail(cx, HD_EARG,
                        "mask: expected bool or integers (nonzero may attend), got %s; floats are a bias",
