@@ -46,6 +46,14 @@ if(BUSTED)
                                                    TIMEOUT 1200)
     endif()
   endforeach()
+  # The same numbers from the kernels of every instruction set (one that the processor lacks falls back to its best).
+  foreach(isa plain avx2 avx512)
+    add_test(NAME isa/${isa}
+             COMMAND ${BUSTED} spec/ops/torch_spec.lua spec/nn/transformer_torch_spec.lua spec/attention_spec.lua
+             WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+    set_tests_properties(isa/${isa} PROPERTIES ENVIRONMENT "${test_environment};${sanitizer_environment};HEED_ISA=${isa}"
+                                               TIMEOUT 1200)
+  endforeach()
 else()
   message(WARNING "busted was not found: only the C tests will run")
 endif()
