@@ -170,9 +170,11 @@ static hd_tensor *d_second(hd_ctx *cx, hd_binary op, hd_tensor *g, hd_tensor *a,
         return hd_chain_unary(cx, HD_NEG, hd_chain_binary(cx, HD_MUL, q, g));
     }
     case HD_POW: return d_exponent(cx, g, a, b, y);
-    case HD_MOD: /* y = a - floor(a/b) b  ->  db = -g floor(a/b) */
-        return hd_chain_unary(cx, HD_NEG,
-                              hd_chain_binary(cx, HD_MUL, hd_binary_op(cx, HD_FLOORDIV, a, b), g));
+    case HD_MOD: /* y = a - q b, q whole  ->  db = -q g, -q = (y - a)/b rounded */ {
+        hd_tensor *minus_qb = hd_chain_binary(cx, HD_SUB, hd_binary_op(cx, HD_MOD, a, b), a);
+        hd_tensor *minus_q = hd_chain_unary(cx, HD_ROUND, hd_chain_binary(cx, HD_DIV, minus_qb, b));
+        return hd_chain_binary(cx, HD_MUL, minus_q, g);
+    }
     case HD_MAXIMUM:
     case HD_MINIMUM: return d_extremum(cx, op, g, b, a);
     default: return hd_tensor_zeros(cx, (hd_dtype)g->dtype, g->ndim, g->shape);

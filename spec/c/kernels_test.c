@@ -187,7 +187,7 @@ static void check_binary_special(void) {
     k->binary[HD_MINIMUM][HD_F32](6, f, 1, g, 1, out.f, 1);
     CHECK(out.f[0] != out.f[0] && out.f[1] != out.f[1] && out.f[2] == 2 && out.f[3] == -1);
     k->binary[HD_FLOORDIV][HD_F32](6, f, 1, g, 1, out.f, 1);
-    CHECK(out.f[3] == -1 && out.f[4] == -INFINITY && out.f[5] == -4);
+    CHECK(out.f[3] == 0 && out.f[4] == -INFINITY && out.f[5] == -4);
     k->binary[HD_LT][HD_F32](6, f, 1, g, 1, out.b, 1);
     CHECK(!out.b[0] && !out.b[1] && !out.b[2] && out.b[3] && out.b[4] && !out.b[5]);
     k->binary[HD_NE][HD_F32](1, f, 1, f, 1, out.b, 1);

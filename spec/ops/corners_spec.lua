@@ -28,15 +28,6 @@ local function pairs_of(dtype)
     return at(function(i) return i // #CORNERS end), at(function(i) return i % #CORNERS end)
 end
 
--- The quotient that belongs to %: a = (a // b) b + a % b, so -1 for 1 // -inf, and 9 for 1 // 0.1.
-local function floored(a, b)
-    if a ~= a or b ~= b or b == 0 then return a / b end
-    if math.abs(a) == INF then return NAN end
-    local rest = math.fmod(a, b)
-    local quotient = math.floor((a - rest) / b + 0.5)
-    return (rest ~= 0 and (b < 0) ~= (rest < 0)) and quotient - 1.0 or quotient + 0.0
-end
-
 local BINARY = {
     add = function(a, b) return a + b end,
     sub = function(a, b) return a - b end,
@@ -44,7 +35,7 @@ local BINARY = {
     div = function(a, b) return a / b end,
     pow = function(a, b) return a ^ b end,
     mod = function(a, b) return a % b end,
-    floordiv = floored,
+    floordiv = function(a, b) return a // b end,
     maximum = function(a, b) return (a ~= a or b ~= b) and NAN or math.max(a, b) end,
     minimum = function(a, b) return (a ~= a or b ~= b) and NAN or math.min(a, b) end,
 }

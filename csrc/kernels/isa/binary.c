@@ -21,18 +21,11 @@ static inline double mod_of_f64(double a, double b) {
     double r = fmod(a, b);
     return r != 0 && (r < 0) != (b < 0) ? r + b : r;
 }
-/* The quotient that belongs to mod_of: a = floordiv · b + mod, as near as rounding lets it. */
-static inline double floordiv_of_f64(double a, double b) {
-    if (b == 0) return a / b;
-    double r = fmod(a, b), exact = (a - r) / b;
-    if (r != 0 && (r < 0) != (b < 0)) exact -= 1;
-    double whole = floor(exact);
-    return exact - whole > 0.5 ? whole + 1 : whole;
-}
 SCALAR_MAP2(mod_f32, float, float, (float)mod_of_f64(a, b))
 SCALAR_MAP2(mod_f64, double, double, mod_of_f64(a, b))
-SCALAR_MAP2(floordiv_f32, float, float, (float)floordiv_of_f64(a, b))
-SCALAR_MAP2(floordiv_f64, double, double, floordiv_of_f64(a, b))
+/* As Lua's, whose numbers are f64: the quotient is rounded before it is floored, 1 // 0.1 is 10. */
+SCALAR_MAP2(floordiv_f32, float, float, (float)floor((double)a / b))
+SCALAR_MAP2(floordiv_f64, double, double, floor(a / b))
 
 SCALAR_MAP2(any_pow_f32, float, float, powf(a, b))
 SCALAR_MAP2(any_pow_f64, double, double, pow(a, b))
