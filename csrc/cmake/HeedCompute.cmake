@@ -17,7 +17,7 @@ add_library(heed_compute OBJECT ${compute_sources})
 target_link_libraries(heed_compute PUBLIC heed_flags)
 target_include_directories(heed_compute PRIVATE ${CJSON_INCLUDE_DIRS})
 set_source_files_properties(${CMAKE_SOURCE_DIR}/csrc/kernels/gemm.c PROPERTIES
-                            INCLUDE_DIRECTORIES "${BLIS_INCLUDE_DIR}")
+                            INCLUDE_DIRECTORIES "${BLIS_INCLUDE_DIR}" COMPILE_OPTIONS "${BLIS_COMPILE_OPTIONS}")
 
 # csrc/kernels/isa/*.c once per instruction set.
 file(GLOB isa_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/csrc/kernels/isa/*.c)

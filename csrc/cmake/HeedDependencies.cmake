@@ -16,3 +16,13 @@ pkg_check_modules(EDIT libedit) # optional: without it the prompt has no history
 
 find_path(BLIS_INCLUDE_DIR blis.h PATH_SUFFIXES blis ${CMAKE_LIBRARY_ARCHITECTURE} REQUIRED)
 find_library(BLIS_LIBRARY blis REQUIRED)
+# blis.h of the OpenMP build includes omp.h, which clang alone does not bring, and uses nothing of it: an empty one
+# does.
+include(CheckCSourceCompiles)
+set(CMAKE_REQUIRED_INCLUDES ${BLIS_INCLUDE_DIR})
+check_c_source_compiles("#include <blis.h>\nint main(void) { return 0; }" BLIS_COMPILES)
+unset(CMAKE_REQUIRED_INCLUDES)
+if(NOT BLIS_COMPILES)
+  file(WRITE ${CMAKE_BINARY_DIR}/blis/omp.h "")
+  set(BLIS_COMPILE_OPTIONS -idirafter ${CMAKE_BINARY_DIR}/blis)
+endif()
