@@ -52,14 +52,14 @@ describe("training a small model", function()
 end)
 
 describe("memory", function()
-    -- The peak over the second half of a loop must not pass that of the first half by much: a leak of one step's tensors would
-    -- add several times the whole.
+    -- The peak of a loop must not pass that of its first sixth by much: when the collector comes depends on the machine, but
+    -- a leak of a step's tensors would end near six times as high.
     local function peaks(step)
         local highest = { 0, 0 }
         for i = 1, 120 do
             step()
-            local half = i <= 60 and 1 or 2
-            highest[half] = math.max(highest[half], heed.memory().live)
+            local part = i <= 20 and 1 or 2
+            highest[part] = math.max(highest[part], heed.memory().live)
         end
         return highest
     end
@@ -79,7 +79,7 @@ describe("memory", function()
                 opt:step()
             end)
             collectgarbage(before)
-            assert.is_true(highest[2] <= 1.5 * highest[1], ("%d, then %d bytes"):format(highest[1], highest[2]))
+            assert.is_true(highest[2] <= 2.5 * highest[1], ("%d, then %d bytes"):format(highest[1], highest[2]))
         end)
 
         it("plateaus in an evaluation loop, " .. mode, function()
@@ -88,7 +88,7 @@ describe("memory", function()
             local x = heed.randn(16, 24, 64)
             local highest = peaks(function() heed.no_grad(function() return model(x):sum():item() end) end)
             collectgarbage(before)
-            assert.is_true(highest[2] <= 1.5 * highest[1], ("%d, then %d bytes"):format(highest[1], highest[2]))
+            assert.is_true(highest[2] <= 2.5 * highest[1], ("%d, then %d bytes"):format(highest[1], highest[2]))
         end)
     end
 end)
