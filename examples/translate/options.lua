@@ -56,6 +56,11 @@ return function(arguments)
     if options.train and not options.valid then parser:error "--train needs --valid" end
     if options.test and not options.train then parser:error "--test needs --train" end
     if options.output and not options.test then parser:error "--output needs --test" end
+    if options.vocab < 260 then parser:error "--vocab: expected at least 260: 256 bytes and 4 special tokens" end
+    local d_model, heads = options.d_model or options.train and 256 or 64, options.heads or options.train and 8 or 4
+    if d_model % heads ~= 0 then
+        parser:error(("--heads: expected a divisor of the %d features of --d-model, got %d"):format(d_model, heads))
+    end
     if options.resume and not options.save then parser:error "--resume needs the --save FILE of the run" end
     return options
 end

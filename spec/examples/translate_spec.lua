@@ -65,8 +65,8 @@ describe("examples/translate.lua", function()
     it("goes on after Ctrl-C with the same bits", function()
         local options = "--steps 300 --validate 50"
         assert.equal(0, (select(3, command.run(train_command("whole", options)))))
-        local script = ("env --default-signal=INT %s %s 2>%s/errors & p=$!; while ! grep -q validation %s/errors; do sleep 0.02; done; "
-            .. "kill -INT $p; wait $p"):format(shell.quote(command.path), train_command("parts", options), folder, folder)
+        local script = (": > %s/errors; env --default-signal=INT %s %s 2>>%s/errors & p=$!; while ! grep -q validation %s/errors; do sleep 0.02; done; "
+            .. "kill -INT $p; wait $p"):format(folder, shell.quote(command.path), train_command("parts", options), folder, folder)
         local _, status = shell.run(script)
         assert.equal(130, status)
         assert.truthy(shell.read(folder .. "/errors"):find "saved; the same command with %-%-resume goes on")
@@ -82,6 +82,8 @@ describe("examples/translate.lua", function()
             { "--train missing.tsv --valid missing.tsv", "missing.tsv: No such file" },
             { ("--train %s/train.tsv"):format(folder), "--train needs --valid" },
             { "--steps 0", "expected a whole number of at least 1, got '0'" },
+            { "--heads 3", "--heads: expected a divisor of the 64 features of --d-model, got 3" },
+            { "--vocab 10", "--vocab: expected at least 260" },
             { "--load missing", "missing: No such file" },
             { "--load README.md", "README.md: not a safetensors file" },
             { "--resume", "--resume needs the --save FILE" },
