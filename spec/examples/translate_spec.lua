@@ -65,11 +65,13 @@ describe("examples/translate.lua", function()
     it("goes on after Ctrl-C with the same bits", function()
         local options = "--steps 300 --validate 50"
         assert.equal(0, (select(3, command.run(train_command("whole", options)))))
-        local script = (": > %s/errors; env --default-signal=INT %s %s 2>>%s/errors & p=$!; while ! grep -q validation %s/errors; do sleep 0.02; done; "
-            .. "kill -INT $p; wait $p"):format(folder, shell.quote(command.path), train_command("parts", options), folder, folder)
+        local errors_path = folder .. "/errors"
+        local script = (": > %s; env --default-signal=INT %s %s 2>>%s & p=$!; "
+            .. "while ! grep -q validation %s; do sleep 0.02; done; kill -INT $p; wait $p")
+            :format(errors_path, shell.quote(command.path), train_command("parts", options), errors_path, errors_path)
         local _, status = shell.run(script)
         assert.equal(130, status)
-        assert.truthy(shell.read(folder .. "/errors"):find "saved; the same command with %-%-resume goes on")
+        assert.truthy(shell.read(errors_path):find "saved; the same command with %-%-resume goes on")
         local _, errors, resumed = command.run(train_command("parts", options .. " --resume"))
         assert.equal(0, resumed, errors)
         assert.equal(shell.read(folder .. "/whole"), shell.read(folder .. "/parts"))
