@@ -1,6 +1,6 @@
 /* binary.c: y = f(a, b). Integers wrap; a quotient or remainder by the integer 0 is 0 (whoever calls raises
  * before). Not there: division of integers (it is one of floats), arithmetic of bool but + (or) and * (and),
- * AND OR XOR of floats.
+ * AND OR XOR of what is not bool.
  */
 #include "kernels/isa/map.h"
 #include "kernels/isa/parts.h"
@@ -51,13 +51,6 @@ static void pow_f64(int64_t n, const void *a, int64_t sa, const void *b, int64_t
         any_pow_f64(n, a, sa, b, sb, y, sy);
 }
 
-#define WRAP(operation) (int64_t)((uint64_t)a operation(uint64_t) b)
-SCALAR_MAP2(add_i64, int64_t, int64_t, WRAP(+))
-SCALAR_MAP2(sub_i64, int64_t, int64_t, WRAP(-))
-SCALAR_MAP2(mul_i64, int64_t, int64_t, WRAP(*))
-SCALAR_MAP2(maximum_i64, int64_t, int64_t, a > b ? a : b)
-SCALAR_MAP2(minimum_i64, int64_t, int64_t, a < b ? a : b)
-
 static inline int64_t mod_of_i64(int64_t a, int64_t b) {
     if (b == 0 || b == -1) return 0; /* INT64_MIN % -1 traps */
     int64_t r = a % b;
@@ -77,13 +70,20 @@ static inline int64_t pow_of_i64(int64_t a, int64_t b) {
         if (b & 1) power *= base;
     return (int64_t)power;
 }
-SCALAR_MAP2(mod_i64, int64_t, int64_t, mod_of_i64(a, b))
-SCALAR_MAP2(floordiv_i64, int64_t, int64_t, floordiv_of_i64(a, b))
-SCALAR_MAP2(pow_i64, int64_t, int64_t, pow_of_i64(a, b))
+/* Of each integer type, with U its unsigned twin: both have the same low bits. What divides takes i64. */
+#define INTEGERS(type, T, U)                                                                                 \
+    SCALAR_MAP2(add_##type, T, T, (T)((U)a + (U)b))                                                          \
+    SCALAR_MAP2(sub_##type, T, T, (T)((U)a - (U)b))                                                          \
+    SCALAR_MAP2(mul_##type, T, T, (T)((U)a * (U)b))                                                          \
+    SCALAR_MAP2(maximum_##type, T, T, a > b ? a : b)                                                         \
+    SCALAR_MAP2(minimum_##type, T, T, a < b ? a : b)                                                         \
+    SCALAR_MAP2(mod_##type, T, T, (T)mod_of_i64(a, b))                                                       \
+    SCALAR_MAP2(floordiv_##type, T, T, (T)floordiv_of_i64(a, b))                                             \
+    SCALAR_MAP2(pow_##type, T, T, (T)pow_of_i64(a, b))
+INTEGERS(i64, int64_t, uint64_t)
+INTEGERS(i32, int32_t, uint32_t)
+INTEGERS(u8, uint8_t, uint8_t)
 
-SCALAR_MAP2(and_i64, int64_t, int64_t, a &b)
-SCALAR_MAP2(or_i64, int64_t, int64_t, a | b)
-SCALAR_MAP2(xor_i64, int64_t, int64_t, a ^ b)
 SCALAR_MAP2(and_bool, uint8_t, uint8_t, a &b)
 SCALAR_MAP2(or_bool, uint8_t, uint8_t, a | b)
 SCALAR_MAP2(xor_bool, uint8_t, uint8_t, a ^ b)
@@ -106,12 +106,10 @@ SCALAR_MAP2(xor_bool, uint8_t, uint8_t, a ^ b)
 COMPARISONS(f32, float)
 COMPARISONS(f64, double)
 COMPARISONS(i64, int64_t)
-COMPARISONS(bool, uint8_t)
+COMPARISONS(i32, int32_t)
+COMPARISONS(u8, uint8_t) /* of bool too */
 
 static void fill_logic(hd_kernels *k) {
-    k->binary[HD_AND][HD_I64] = and_i64;
-    k->binary[HD_OR][HD_I64] = or_i64;
-    k->binary[HD_XOR][HD_I64] = xor_i64;
     k->binary[HD_AND][HD_BOOL] = k->binary[HD_MUL][HD_BOOL] = k->binary[HD_MINIMUM][HD_BOOL] = and_bool;
     k->binary[HD_OR][HD_BOOL] = k->binary[HD_ADD][HD_BOOL] = k->binary[HD_MAXIMUM][HD_BOOL] = or_bool;
     k->binary[HD_XOR][HD_BOOL] = xor_bool;
@@ -120,7 +118,9 @@ static void fill_logic(hd_kernels *k) {
 #define SET(op, name)                                                                                        \
     k->binary[op][HD_F32] = name##_f32;                                                                      \
     k->binary[op][HD_F64] = name##_f64;                                                                      \
-    k->binary[op][HD_I64] = name##_i64;
+    k->binary[op][HD_I64] = name##_i64;                                                                      \
+    k->binary[op][HD_I32] = name##_i32;                                                                      \
+    k->binary[op][HD_U8] = name##_u8;
 
 void HD_ISA(hd_fill_binary)(hd_kernels *k) {
     SET(HD_ADD, add)
@@ -136,6 +136,8 @@ void HD_ISA(hd_fill_binary)(hd_kernels *k) {
     fill_comparisons_f32(k, HD_F32);
     fill_comparisons_f64(k, HD_F64);
     fill_comparisons_i64(k, HD_I64);
-    fill_comparisons_bool(k, HD_BOOL);
+    fill_comparisons_i32(k, HD_I32);
+    fill_comparisons_u8(k, HD_U8);
+    fill_comparisons_u8(k, HD_BOOL);
     fill_logic(k);
 }

@@ -69,11 +69,13 @@ static inline int64_t wrapping_fma(int64_t a, int64_t b, int64_t c) {
 LINEAR(f32, float, IDENTITY, FLOAT_FMA)
 LINEAR(f64, double, IDENTITY, FLOAT_FMA)
 LINEAR(i64, int64_t, integer_of, wrapping_fma)
-WHERE(bool, uint8_t)
+WHERE(i32, int32_t)
+WHERE(u8, uint8_t) /* of bool too */
 
 void HD_ISA(hd_fill_linear)(hd_kernels *k) {
     fill_f32(k, HD_F32);
     fill_f64(k, HD_F64);
     fill_i64(k, HD_I64);
-    k->where[HD_BOOL] = where_bool;
+    k->where[HD_I32] = where_i32;
+    k->where[HD_U8] = k->where[HD_BOOL] = where_u8;
 }

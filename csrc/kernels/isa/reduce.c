@@ -37,15 +37,21 @@
 #define HD_REAL 64
 #include "kernels/isa/reduce_body.h"
 
-#define WRAP(operation) (int64_t)((uint64_t)y operation(uint64_t) x)
-ROW_AND_COLS(sum_i64, int64_t, int64_t, 0, WRAP(+))
-ROW_AND_COLS(prod_i64, int64_t, int64_t, 1, WRAP(*))
-ROW_AND_COLS(max_i64, int64_t, int64_t, INT64_MIN, x > y ? x : y)
-ROW_AND_COLS(min_i64, int64_t, int64_t, INT64_MAX, x < y ? x : y)
+#define WRAP(operation) (int64_t)((uint64_t)y operation(uint64_t)(int64_t) x)
+#define INTEGERS(type, T, least, most)                                                                       \
+    ROW_AND_COLS(sum_##type, T, int64_t, 0, WRAP(+))                                                         \
+    ROW_AND_COLS(prod_##type, T, int64_t, 1, WRAP(*))                                                        \
+    ROW_AND_COLS(max_##type, T, T, least, x > y ? x : y)                                                     \
+    ROW_AND_COLS(min_##type, T, T, most, x < y ? x : y)
+INTEGERS(i64, int64_t, INT64_MIN, INT64_MAX)
+INTEGERS(i32, int32_t, INT32_MIN, INT32_MAX)
+INTEGERS(u8, uint8_t, 0, UINT8_MAX)
 ROW_AND_COLS(sum_bool, uint8_t, int64_t, 0, y + (x != 0))
 ROW_AND_COLS(prod_bool, uint8_t, int64_t, 1, y &(x != 0))
 ROW_AND_COLS(any_bool, uint8_t, uint8_t, 0, y | (x != 0))
 ROW_AND_COLS(all_bool, uint8_t, uint8_t, 1, y &(x != 0))
+ROW_AND_COLS(any_i32, int32_t, uint8_t, 0, y | (x != 0))
+ROW_AND_COLS(all_i32, int32_t, uint8_t, 1, y &(x != 0))
 ROW_AND_COLS(any_i64, int64_t, uint8_t, 0, y | (x != 0))
 ROW_AND_COLS(all_i64, int64_t, uint8_t, 1, y &(x != 0))
 ROW_AND_COLS(any_f32, float, uint8_t, 0, y | (x != 0))
@@ -63,21 +69,10 @@ ROW_AND_COLS(all_f64, double, uint8_t, 1, y &(x != 0))
     }
 ARG(argmax_i64, int64_t, >)
 ARG(argmin_i64, int64_t, <)
+ARG(argmax_i32, int32_t, >)
+ARG(argmin_i32, int32_t, <)
 ARG(argmax_bool, uint8_t, >)
 ARG(argmin_bool, uint8_t, <)
-
-static void column_sums_i64(int64_t rows, int64_t n, const void *x, int64_t row_stride, void *out) {
-    for (int64_t r = 0; r < rows; r++) sum_i64_cols(n, (const int64_t *)x + r * row_stride, out);
-}
-static void column_sums_bool(int64_t rows, int64_t n, const void *x, int64_t row_stride, void *out) {
-    for (int64_t r = 0; r < rows; r++) sum_bool_cols(n, (const uint8_t *)x + r * row_stride, out);
-}
-
-static double sum_squares_i64(int64_t n, const void *x) {
-    double sum = 0;
-    for (int64_t i = 0; i < n; i++) sum += (double)((const int64_t *)x)[i] * (double)((const int64_t *)x)[i];
-    return sum;
-}
 
 #define SET(op, dtype, name)                                                                                 \
     k->reduce_row[op][dtype] = name##_row;                                                                   \
@@ -90,26 +85,34 @@ static void fill_logic(hd_kernels *k) {
     SET(HD_ALL, HD_F64, all_f64)
     SET(HD_ANY, HD_I64, any_i64)
     SET(HD_ALL, HD_I64, all_i64)
+    SET(HD_ANY, HD_I32, any_i32)
+    SET(HD_ALL, HD_I32, all_i32)
+    SET(HD_ANY, HD_U8, any_bool)
+    SET(HD_ALL, HD_U8, all_bool)
     SET(HD_ANY, HD_BOOL, any_bool)
     SET(HD_ALL, HD_BOOL, all_bool)
 }
 
+#define SET_INTEGERS(op, name)                                                                               \
+    SET(op, HD_I64, name##_i64)                                                                              \
+    SET(op, HD_I32, name##_i32)                                                                              \
+    SET(op, HD_U8, name##_u8)
+
 static void fill_integers(hd_kernels *k) {
-    SET(HD_SUM, HD_I64, sum_i64)
-    SET(HD_PROD, HD_I64, prod_i64)
-    SET(HD_MAX, HD_I64, max_i64)
-    SET(HD_MIN, HD_I64, min_i64)
+    SET_INTEGERS(HD_SUM, sum)
+    SET_INTEGERS(HD_PROD, prod)
+    SET_INTEGERS(HD_MAX, max)
+    SET_INTEGERS(HD_MIN, min)
     SET(HD_SUM, HD_BOOL, sum_bool)
     SET(HD_PROD, HD_BOOL, prod_bool)
     SET(HD_MAX, HD_BOOL, any_bool)
     SET(HD_MIN, HD_BOOL, all_bool)
     k->argmax_row[HD_I64] = argmax_i64;
     k->argmin_row[HD_I64] = argmin_i64;
-    k->argmax_row[HD_BOOL] = argmax_bool;
-    k->argmin_row[HD_BOOL] = argmin_bool;
-    k->column_sums[HD_I64] = column_sums_i64;
-    k->column_sums[HD_BOOL] = column_sums_bool;
-    k->sum_squares[HD_I64] = sum_squares_i64;
+    k->argmax_row[HD_I32] = argmax_i32;
+    k->argmin_row[HD_I32] = argmin_i32;
+    k->argmax_row[HD_U8] = k->argmax_row[HD_BOOL] = argmax_bool;
+    k->argmin_row[HD_U8] = k->argmin_row[HD_BOOL] = argmin_bool;
 }
 
 #define SET_REAL(op, name)                                                                                   \
