@@ -22,7 +22,9 @@ typedef enum hd_unary {
     HD_SQRT,
     HD_RSQRT,
     HD_EXP,
+    HD_EXPM1,
     HD_LOG,
+    HD_LOG1P,
     HD_SIN,
     HD_COS,
     HD_TANH,
@@ -30,6 +32,8 @@ typedef enum hd_unary {
     HD_ERF,
     HD_RELU,
     HD_GELU /* exact, by erf */,
+    HD_GELU_TANH,
+    HD_GELU_SIGMOID,
     HD_SILU,
     HD_SOFTPLUS,
     HD_FLOOR,
@@ -39,6 +43,13 @@ typedef enum hd_unary {
     HD_ISFINITE /* to bool */,
     HD_UNARY_COUNT
 } hd_unary;
+
+/* Functions with a parameter. */
+typedef enum hd_shaped {
+    HD_LEAKY_RELU /* the slope below 0 */,
+    HD_ELU /* alpha: what it comes down to is -alpha */,
+    HD_SHAPED_COUNT
+} hd_shaped;
 
 typedef enum hd_binary {
     HD_ADD,
@@ -78,18 +89,21 @@ typedef enum hd_activation {
     HD_ACT_RELU,
     HD_ACT_GELU,
     HD_ACT_SILU,
+    HD_ACT_GELU_TANH,
+    HD_ACT_GELU_SIGMOID,
     HD_ACT_COUNT
 } hd_activation;
 
 typedef void (*hd_unary_fn)(int64_t n, const void *x, int64_t sx, void *y, int64_t sy);
 typedef void (*hd_binary_fn)(int64_t n, const void *a, int64_t sa, const void *b, int64_t sb, void *y,
                              int64_t sy);
-/* dx = g * f'(...): s is what the operation saved, its output for HD_EXP HD_SQRT HD_RSQRT HD_TANH HD_SIGMOID
- * and HD_RELU (of which only the sign counts), its input for the others. */
+/* dx = g * f'(...): s is what the operation saved, its output for HD_EXP HD_EXPM1 HD_SQRT HD_RSQRT HD_TANH
+ * HD_SIGMOID and HD_RELU (of which only the sign counts), its input for the others. */
 typedef void (*hd_unary_grad_fn)(int64_t n, const void *g, int64_t sg, const void *s, int64_t ss, void *dx,
                                  int64_t sdx);
 /* One value from n elements: *out = x[0] op x[1] ... in a fixed order that depends on n alone. Sums of f32
- * are blocked or wider so that 10^7 ones give 10^7. Max and min propagate NaN. bool and i64 sums give i64. */
+ * are blocked or wider so that 10^7 ones give 10^7. Max and min propagate NaN. Sums and products of integers
+ * and bool give i64. */
 typedef void (*hd_reduce_row_fn)(int64_t n, const void *x, int64_t sx, void *out);
 /* out[j] = out[j] op x[j] for n columns: reducing an outer dimension row by row. */
 typedef void (*hd_reduce_cols_fn)(int64_t n, const void *x, void *out);
@@ -101,6 +115,11 @@ typedef struct hd_kernels {
     /* elementwise */
     hd_unary_fn unary[HD_UNARY_COUNT][HD_DTYPE_COUNT];
     hd_unary_grad_fn unary_grad[HD_UNARY_COUNT][HD_DTYPE_COUNT];
+    /* y = f(x; p); dx = g f'(x; p) from the input */
+    void (*shaped[HD_SHAPED_COUNT][HD_DTYPE_COUNT])(int64_t n, double p, const void *x, int64_t sx, void *y,
+                                                    int64_t sy);
+    void (*shaped_grad[HD_SHAPED_COUNT][HD_DTYPE_COUNT])(int64_t n, double p, const void *g, int64_t sg,
+                                                         const void *x, int64_t sx, void *dx, int64_t sdx);
     hd_binary_fn binary[HD_BINARY_COUNT][HD_DTYPE_COUNT]; /* by the dtype of a and b */
     void (*where[HD_DTYPE_COUNT])(int64_t n, const uint8_t *c, int64_t sc, const void *a, int64_t sa,
                                   const void *b, int64_t sb, void *y, int64_t sy);
@@ -149,6 +168,12 @@ typedef struct hd_kernels {
     void (*layer_norm_row_grad[HD_DTYPE_COUNT])(int64_t n, const void *g, const void *x, const void *w,
                                                 const void *mean, const void *rstd, void *dx, void *dw,
                                                 void *db);
+    /* y = x * rstd * w, rstd = 1 / sqrt(mean(x²) + eps); w may be NULL */
+    void (*rms_norm_row[HD_DTYPE_COUNT])(int64_t n, const void *x, const void *w, double eps, void *y,
+                                         void *rstd);
+    /* dx of one row; adds into dw (NULL: not wanted) */
+    void (*rms_norm_row_grad[HD_DTYPE_COUNT])(int64_t n, const void *g, const void *x, const void *w,
+                                              const void *rstd, void *dx, void *dw);
     /* loss of one row of logits against target (0-based). Smoothing eps without `excluded` (NULL): eps / n to
      * every class and 1 - eps more to the target, as PyTorch does; with it: 1 - eps to the target, eps shared
      * by the other classes j with excluded[j] == 0. A class with no share adds nothing, even where its log is

@@ -14,7 +14,9 @@ hd_activation hd_opt_activation(hd_call *c, int index, const char *argument) {
     if (strcmp(name, "relu") == 0) return HD_ACT_RELU;
     if (strcmp(name, "gelu") == 0) return HD_ACT_GELU;
     if (strcmp(name, "silu") == 0) return HD_ACT_SILU;
-    hd_arg_expected(c, index, argument, "\"relu\", \"gelu\" or \"silu\"");
+    if (strcmp(name, "gelu_tanh") == 0) return HD_ACT_GELU_TANH;
+    if (strcmp(name, "gelu_sigmoid") == 0) return HD_ACT_GELU_SIGMOID;
+    hd_arg_expected(c, index, argument, "\"relu\", \"gelu\", \"gelu_tanh\", \"gelu_sigmoid\" or \"silu\"");
     return HD_ACT_NONE;
 }
 
@@ -151,6 +153,13 @@ static int layer_norm(lua_State *L) {
     return hd_return(&c, hd_layer_norm(c.cx, x, w, b, hd_opt_number(&c, 4, "eps", 1e-5)));
 }
 
+/* rms_norm(x, weight, eps = 1e-6): over the last dimension */
+static int rms_norm(lua_State *L) {
+    hd_call c = hd_enter(L, "rms_norm");
+    hd_tensor *x = hd_arg_tensor(&c, 1, "x"), *w = hd_opt_tensor(&c, 2, "weight");
+    return hd_return(&c, hd_rms_norm(c.cx, x, w, hd_opt_number(&c, 3, "eps", 1e-6)));
+}
+
 /* embedding(weight, tokens, padding_idx, scale = 1) */
 static int embedding(lua_State *L) {
     hd_call c = hd_enter(L, "embedding");
@@ -278,6 +287,7 @@ static const hd_function functions[] = {
     {"attention", attention, HD_MODULE},
     {"linear", linear, HD_MODULE},
     {"layer_norm", layer_norm, HD_MODULE},
+    {"rms_norm", rms_norm, HD_MODULE},
     {"embedding", embedding, HD_MODULE},
     {"dropout", dropout, HD_MODULE},
     {"dropout_add", dropout_add, HD_MODULE},

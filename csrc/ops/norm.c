@@ -1,8 +1,9 @@
-/* norm.c: layer norm over the last dimension (Ba, Kiros & Hinton 2016).
+/* norm.c: norms over the last dimension.
  *
- *   y = (x - mean) rstd w + b,  rstd = 1 / sqrt(variance + eps)
+ *   layer norm (Ba, Kiros & Hinton 2016):   y = (x - mean) rstd w + b,  rstd = 1 / sqrt(variance + eps)
+ *   root mean square (Zhang & Sennrich 2019):        y = x rstd w,      rstd = 1 / sqrt(mean(x²) + eps)
  *
- * Saved: x, w, and mean and rstd of each row. Backward goes over x once and leaves partial sums of dw and db,
+ * Saved: x, w, and the statistics of each row. Backward goes over x once and leaves partial sums of dw and db,
  * one a task; tasks are cut by the shape, and the sums are added in order.
  */
 #include "ops/rows.h"
@@ -18,21 +19,40 @@ typedef struct norm_pass {
     const hd_kernels *kernels;
     hd_dtype dtype;
     double eps;
-    hd_rows x, y, g, stats; /* stats: [rows, 2], mean and rstd; in backward y is dx */
+    hd_rows x, y, g, stats; /* stats: mean and rstd, or rstd alone; in backward y is dx */
     const void *w, *b;
     char *partial;     /* [tasks, 2, n]: dw and db */
     bool has_w, has_b; /* which of them are wanted */
     int64_t grain;
 } norm_pass;
 
-static void forward_rows(void *arg, int64_t first, int64_t last, int worker) {
-    (void)worker;
-    const norm_pass *p = arg;
-    for (int64_t i = first; i < last; i++) {
-        char *stats = hd_row(&p->stats, i);
+static bool centres(const norm_pass *p) {
+    return p->stats.width == 2;
+}
+
+static void forward_row(const norm_pass *p, int64_t i) {
+    char *stats = hd_row(&p->stats, i);
+    if (centres(p))
         p->kernels->layer_norm_row[p->dtype](p->x.width, hd_row(&p->x, i), p->w, p->b, p->eps,
                                              hd_row(&p->y, i), stats, stats + p->stats.size);
-    }
+    else
+        p->kernels->rms_norm_row[p->dtype](p->x.width, hd_row(&p->x, i), p->w, p->eps, hd_row(&p->y, i),
+                                           stats);
+}
+
+static void forward_rows(void *arg, int64_t first, int64_t last, int worker) {
+    (void)worker;
+    for (int64_t i = first; i < last; i++) forward_row(arg, i);
+}
+
+static void backward_row(const norm_pass *p, int64_t i, char *dw, char *db) {
+    char *stats = hd_row(&p->stats, i);
+    if (centres(p))
+        p->kernels->layer_norm_row_grad[p->dtype](p->x.width, hd_row(&p->g, i), hd_row(&p->x, i), p->w, stats,
+                                                  stats + p->stats.size, hd_row(&p->y, i), dw, db);
+    else
+        p->kernels->rms_norm_row_grad[p->dtype](p->x.width, hd_row(&p->g, i), hd_row(&p->x, i), p->w, stats,
+                                                hd_row(&p->y, i), dw);
 }
 
 static void backward_rows(void *arg, int64_t first, int64_t last, int worker) {
@@ -40,12 +60,8 @@ static void backward_rows(void *arg, int64_t first, int64_t last, int worker) {
     const norm_pass *p = arg;
     size_t bytes = (size_t)p->x.width * p->x.size;
     char *dw = p->partial + (size_t)(first / p->grain) * 2 * bytes;
-    for (int64_t i = first; i < last; i++) {
-        char *stats = hd_row(&p->stats, i);
-        p->kernels->layer_norm_row_grad[p->dtype](p->x.width, hd_row(&p->g, i), hd_row(&p->x, i), p->w, stats,
-                                                  stats + p->stats.size, hd_row(&p->y, i),
-                                                  p->has_w ? dw : NULL, p->has_b ? dw + bytes : NULL);
-    }
+    for (int64_t i = first; i < last; i++)
+        backward_row(p, i, p->has_w ? dw : NULL, p->has_b ? dw + bytes : NULL);
 }
 
 static hd_tensor *add_partials(hd_ctx *cx, const norm_pass *p, int64_t tasks, size_t which) {
@@ -73,8 +89,7 @@ static hd_status run_backward(hd_ctx *cx, norm_pass *p, hd_tensor **grad_inputs)
     return status;
 }
 
-static hd_status layer_norm_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grads,
-                                     hd_tensor **grad_inputs) {
+static hd_status norm_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grads, hd_tensor **grad_inputs) {
     if (!grads[0]) return HD_OK;
     hd_tensor *x = hd_node_saved(cx, node, SAVED_X), *stats = hd_node_saved(cx, node, SAVED_STATS), *w = NULL;
     if (!x || !stats) return cx->error.status;
@@ -98,7 +113,8 @@ static hd_status layer_norm_backward(hd_ctx *cx, hd_node *node, hd_tensor *const
     return status;
 }
 
-static const hd_node_class layer_norm_class = {"layer_norm", layer_norm_backward, NULL};
+static const hd_node_class layer_norm_class = {"layer_norm", norm_backward, NULL};
+static const hd_node_class rms_norm_class = {"rms_norm", norm_backward, NULL};
 
 static hd_status check(hd_ctx *cx, hd_tensor *x, hd_tensor *w, hd_tensor *b) {
     char got[HD_SHAPE_TEXT];
@@ -115,13 +131,14 @@ static hd_status check(hd_ctx *cx, hd_tensor *x, hd_tensor *w, hd_tensor *b) {
     return HD_OK;
 }
 
-hd_tensor *hd_layer_norm(hd_ctx *cx, hd_tensor *x, hd_tensor *w, hd_tensor *b, double eps) {
+static hd_tensor *norm(hd_ctx *cx, const hd_node_class *class, hd_tensor *x, hd_tensor *w, hd_tensor *b,
+                       double eps) {
     if (check(cx, x, w, b)) return NULL;
     norm_pass p = {.kernels = cx->kernels, .dtype = (hd_dtype)x->dtype, .eps = eps};
     hd_tensor *weight = NULL, *bias = NULL, *y = NULL, *stats = NULL, *result = NULL;
     hd_tensor *rows = hd_as_rows(cx, x, &p.x);
     if (!rows || (w && !(weight = hd_packed(cx, w))) || (b && !(bias = hd_packed(cx, b)))) goto done;
-    int64_t stats_shape[2] = {p.x.count, 2};
+    int64_t stats_shape[2] = {p.x.count, class == &layer_norm_class ? 2 : 1};
     if (!(y = hd_tensor_like(cx, x)) || !(stats = hd_tensor_new(cx, p.dtype, 2, stats_shape))) goto done;
     p.y = hd_rows_of(y);
     p.stats = hd_rows_of(stats);
@@ -129,7 +146,7 @@ hd_tensor *hd_layer_norm(hd_ctx *cx, hd_tensor *x, hd_tensor *w, hd_tensor *b, d
     p.b = bias ? hd_data(bias) : NULL;
     if (hd_parallel_ranges(cx, p.x.count, hd_rows_grain(p.x.width), forward_rows, &p)) goto done;
     hd_tensor *inputs[INPUTS] = {x, w, b}, *saved[SAVED] = {rows, weight, stats};
-    result = hd_record(cx, &layer_norm_class, y, INPUTS, inputs, SAVED, saved, NULL, 0);
+    result = hd_record(cx, class, y, INPUTS, inputs, SAVED, saved, NULL, 0);
     y = NULL;
 done:
     hd_release(rows);
@@ -138,4 +155,12 @@ done:
     hd_release(y);
     hd_release(stats);
     return result;
+}
+
+hd_tensor *hd_layer_norm(hd_ctx *cx, hd_tensor *x, hd_tensor *w, hd_tensor *b, double eps) {
+    return norm(cx, &layer_norm_class, x, w, b, eps);
+}
+
+hd_tensor *hd_rms_norm(hd_ctx *cx, hd_tensor *x, hd_tensor *w, double eps) {
+    return norm(cx, &rms_norm_class, x, w, NULL, eps);
 }

@@ -41,8 +41,9 @@ hd_tensor *hd_randperm(hd_ctx *cx, hd_rng *rng, int64_t n); /* 1..n shuffled, i6
 hd_status hd_uniform_(hd_ctx *cx, hd_rng *rng, hd_tensor *t, double low, double high);
 hd_status hd_normal_(hd_ctx *cx, hd_rng *rng, hd_tensor *t, double mean, double std);
 
-/* ---- unary.c, binary.c, where.c, cast.c: elementwise, broadcasting ------------------------------------ */
+/* ---- unary.c, shaped.c, binary.c, where.c, cast.c: elementwise, broadcasting ------------------------------------ */
 hd_tensor *hd_unary_op(hd_ctx *cx, hd_unary op, hd_tensor *x);
+hd_tensor *hd_shaped_op(hd_ctx *cx, hd_shaped op, hd_tensor *x, double parameter);
 hd_tensor *hd_binary_op(hd_ctx *cx, hd_binary op, hd_tensor *a, hd_tensor *b);
 hd_tensor *hd_binary_scalar(hd_ctx *cx, hd_binary op, hd_tensor *a, hd_scalar b, bool reversed /* b op a */);
 hd_tensor *hd_where(hd_ctx *cx, hd_tensor *condition, hd_tensor *a, hd_tensor *b);
@@ -54,6 +55,8 @@ hd_tensor *hd_triu(hd_ctx *cx, hd_tensor *x, int64_t diagonal);
 hd_tensor *hd_round_decimals(hd_ctx *cx, hd_tensor *x, int decimals);
 /* in place (inplace.c too): t = t op b. Recorded as hd_check_inplace allows; the dtype never changes. */
 hd_status hd_unary_(hd_ctx *cx, hd_unary op, hd_tensor *t);
+hd_status hd_shaped_(hd_ctx *cx, hd_shaped op, hd_tensor *t, double parameter);
+hd_status hd_clamp_(hd_ctx *cx, hd_tensor *t, const hd_scalar *low, const hd_scalar *high);
 hd_status hd_binary_(hd_ctx *cx, hd_binary op, hd_tensor *t, hd_tensor *b);
 hd_status hd_binary_scalar_(hd_ctx *cx, hd_binary op, hd_tensor *t, hd_scalar b);
 hd_status hd_fill_(hd_ctx *cx, hd_tensor *t, hd_scalar value);
@@ -70,19 +73,48 @@ hd_tensor *hd_narrow(hd_ctx *cx, hd_tensor *x, int dim, int64_t start, int64_t l
                      int64_t step);                                     /* view */
 hd_tensor *hd_select(hd_ctx *cx, hd_tensor *x, int dim, int64_t index); /* view, one dimension less */
 hd_tensor *hd_unsqueeze(hd_ctx *cx, hd_tensor *x, int dim);             /* view */
-hd_tensor *hd_squeeze(hd_ctx *cx, hd_tensor *x, int dim);               /* view; dim INT_MIN: all ones */
+hd_tensor *hd_squeeze_dims(hd_ctx *cx, hd_tensor *x, uint32_t dims);     /* view; a bit set */
 hd_tensor *hd_expand(hd_ctx *cx, hd_tensor *x, int ndim, const int64_t *shape); /* view; -1 keeps a size */
-hd_tensor *hd_flip(hd_ctx *cx, hd_tensor *x, uint32_t dims);
+hd_tensor *hd_diagonal(hd_ctx *cx, hd_tensor *x, int64_t offset, int dim1,
+                       int dim2); /* view, the diagonal last */
 hd_tensor *hd_contiguous(hd_ctx *cx, hd_tensor *x); /* x itself when it is */
 hd_tensor *hd_clone(hd_ctx *cx, hd_tensor *x);
 hd_tensor *hd_cat(hd_ctx *cx, int count, hd_tensor *const *parts, int dim);
 hd_tensor *hd_stack(hd_ctx *cx, int count, hd_tensor *const *parts, int dim);
+
+/* ---- split.c: several views of one tensor, whose gradients meet in one buffer --------------------------------- */
+/* Parts of these sizes, one behind the other along dim; into parts[0 .. count - 1]. */
+hd_status hd_split(hd_ctx *cx, hd_tensor *x, int dim, int64_t count, const int64_t *sizes, hd_tensor **parts);
+/* All of x's slices along dim, which goes away. */
+hd_status hd_unbind(hd_ctx *cx, hd_tensor *x, int dim, hd_tensor **parts);
+
+/* ---- arrange.c, pad.c: elements at other places ------------------------------------------------------------------ */
+hd_tensor *hd_flip(hd_ctx *cx, hd_tensor *x, uint32_t dims);
+/* Element i of dimension d goes to i + shifts[d], around its end. */
+hd_tensor *hd_roll(hd_ctx *cx, hd_tensor *x, const int64_t *shifts /* one a dimension */);
+/* x again and again: counts[d] times along dimension d; either may have more dimensions. */
+hd_tensor *hd_tile(hd_ctx *cx, hd_tensor *x, int ndim, const int64_t *counts);
+typedef enum hd_pad_mode {
+    HD_PAD_CONSTANT,
+    HD_PAD_REFLECT,   /* c b | a b c | b a */
+    HD_PAD_REPLICATE, /* a a | a b c | c c */
+    HD_PAD_CIRCULAR   /* b c | a b c | a b */
+} hd_pad_mode;
+/* before[d] and after[d] elements more at the ends of dimension d; negative ones take away. */
+hd_tensor *hd_pad(hd_ctx *cx, hd_tensor *x, const int64_t *before, const int64_t *after, hd_pad_mode mode,
+                  hd_scalar value /* of constant */);
 
 /* ---- index.c, assign.c: index tensors are i64, values from 1, checked; the message names position, value and range ---- */
 hd_tensor *hd_index_select(hd_ctx *cx, hd_tensor *x, int dim, hd_tensor *index);
 hd_tensor *hd_gather(hd_ctx *cx, hd_tensor *x, int dim, hd_tensor *index);
 hd_tensor *hd_masked_select(hd_ctx *cx, hd_tensor *x, hd_tensor *mask); /* 1-d */
 hd_tensor *hd_one_hot(hd_ctx *cx, hd_tensor *index, int64_t classes);   /* i64 */
+/* scatter.c: sums run in the order of the index. index and src of x's dimensions; x[.., index[p], ..] += src[p]. */
+hd_tensor *hd_scatter_add(hd_ctx *cx, hd_tensor *x, int dim, hd_tensor *index, hd_tensor *src);
+hd_status hd_scatter_add_(hd_ctx *cx, hd_tensor *t, int dim, hd_tensor *index, hd_tensor *src);
+/* index [n], src as x but n along dim: x[.., index[p], ..] += src[.., p, ..]. */
+hd_tensor *hd_index_add(hd_ctx *cx, hd_tensor *x, int dim, hd_tensor *index, hd_tensor *src);
+hd_status hd_index_add_(hd_ctx *cx, hd_tensor *t, int dim, hd_tensor *index, hd_tensor *src);
 /* assignment: the functional node of x[...] = v. `region` is a view of x (made by narrow, select); writes v there. */
 hd_status hd_assign_(hd_ctx *cx, hd_tensor *x, hd_tensor *region, hd_tensor *v);
 hd_status hd_assign_mask_(hd_ctx *cx, hd_tensor *x, hd_tensor *mask, hd_tensor *v);
@@ -103,6 +135,8 @@ hd_tensor *hd_norm2(hd_ctx *cx, hd_tensor *x); /* sqrt(sum of squares), 0-d; gra
 /* ---- matmul.c, linear.c ---------------------------------------------------------------------------------------- */
 hd_tensor *hd_matmul(hd_ctx *cx, hd_tensor *a,
                      hd_tensor *b); /* as PyTorch's: vectors, batches, broadcasting */
+/* einsum.c: sums of products, letters naming dimensions ("bld,bsd->bls"); as products of matrices. */
+hd_tensor *hd_einsum(hd_ctx *cx, const char *equation, int count, hd_tensor *const *operands);
 /* y = act(x W^T + b), then dropout(p) when p > 0 drawing from cx->rng. x [..., in], w [out, in], b [out] or NULL. */
 hd_tensor *hd_linear(hd_ctx *cx, hd_tensor *x, hd_tensor *w, hd_tensor *b, hd_activation act, double dropout);
 /* residual + dropout(x W^T + b), in the same single pass: how a sublayer ends. residual has the result's shape. */
@@ -113,7 +147,8 @@ hd_tensor *hd_linear_residual(hd_ctx *cx, hd_tensor *residual, hd_tensor *x, hd_
 hd_tensor *hd_softmax(hd_ctx *cx, hd_tensor *x, int dim);
 hd_tensor *hd_log_softmax(hd_ctx *cx, hd_tensor *x, int dim);
 hd_tensor *hd_layer_norm(hd_ctx *cx, hd_tensor *x, hd_tensor *w, hd_tensor *b,
-                         double eps);                      /* last dimension; w, b may be NULL */
+                         double eps); /* last dimension; w, b may be NULL */
+hd_tensor *hd_rms_norm(hd_ctx *cx, hd_tensor *x, hd_tensor *w, double eps); /* likewise */
 hd_tensor *hd_dropout(hd_ctx *cx, hd_tensor *x, double p); /* draws from cx->rng; p = 0: x itself */
 hd_tensor *hd_dropout_add(hd_ctx *cx, hd_tensor *residual, hd_tensor *x,
                           double p); /* residual + dropout(x), one pass */

@@ -7,10 +7,10 @@
 static double reduced(int op, hd_dtype t, const block *x, int64_t x0, int64_t sx, int64_t n) {
     static const double starts[] = {0, 1, -INFINITY, INFINITY, 0, 1};
     double y = starts[op];
-    if (n == 0 && t == HD_I64 && op == HD_MAX) return (double)INT64_MIN;
-    if (n == 0 && t == HD_I64 && op == HD_MIN) return (double)INT64_MAX;
-    if (t == HD_BOOL && op == HD_MAX) y = 0;
-    if (t == HD_BOOL && op == HD_MIN) y = 1;
+    static const double least[] = {0, 0, INT32_MIN, (double)INT64_MIN},
+                        most[] = {1, UINT8_MAX, INT32_MAX, (double)INT64_MAX};
+    if (!hd_dtype_is_float(t) && op == HD_MAX) y = least[t];
+    if (!hd_dtype_is_float(t) && op == HD_MIN) y = most[t];
     for (int64_t i = 0; i < n; i++) {
         double v = get(t, x, x0 + i * sx);
         y = op == HD_SUM    ? y + v
@@ -25,7 +25,7 @@ static double reduced(int op, hd_dtype t, const block *x, int64_t x0, int64_t sx
 
 static hd_dtype reduced_dtype(int op, hd_dtype t) {
     if (op == HD_ANY || op == HD_ALL) return HD_BOOL;
-    return t == HD_BOOL && (op == HD_SUM || op == HD_PROD) ? HD_I64 : t;
+    return !hd_dtype_is_float(t) && (op == HD_SUM || op == HD_PROD) ? HD_I64 : t;
 }
 
 static void check_reductions(void) {
@@ -33,10 +33,10 @@ static void check_reductions(void) {
         EACH_DTYPE(t, computed) {
             hd_dtype to = reduced_dtype(op, t);
             make(t, &in_a, op == HD_PROD ? 1.2 : 5, 9);
-            if (op == HD_PROD && t == HD_I64)
-                for (int64_t i = 0; i < ROOM; i++) in_a.i[i] = i % 7 ? 1 : -2;
+            if (op == HD_PROD && hd_dtype_is_integer(t))
+                for (int64_t i = 0; i < ROOM; i++) set(t, &in_a, i, i % 7 ? 1 : t == HD_U8 ? 2 : -2);
             EACH_LENGTH(n) {
-                if (op == HD_PROD && t == HD_I64 && n > 400) continue;
+                if (op == HD_PROD && hd_dtype_is_integer(t) && n > 400) continue;
                 for (int s = 0; s < STRIDES; s++) {
                     int64_t x0 = base_of(strides[s]);
                     k->reduce_row[op][t](n, at(t, &in_a, x0), strides[s], at(to, &out, 0));
@@ -80,7 +80,7 @@ static void check_arg(void) {
             if (pass == 1 && !hd_dtype_is_float(t)) break;
             if (pass == 1) set(t, &in_a, 40, NAN), set(t, &in_a, 55, NAN);
             if (pass == 2)
-                for (int64_t i = 0; i < ROOM; i++) set(t, &in_a, i, -INFINITY);
+                for (int64_t i = 0; i < ROOM; i++) set(t, &in_a, i, hd_dtype_is_float(t) ? -INFINITY : 0);
             EACH_LENGTH(n)
             for (int s = 0; s < 3; s++) {
                 int64_t stride = strides[s];
@@ -124,8 +124,8 @@ static void check_sums(void) {
 }
 
 static void check_column_sums(void) {
-    EACH_DTYPE(t, computed) {
-        hd_dtype to = t == HD_BOOL ? HD_I64 : t;
+    EACH_DTYPE(t, floats) {
+        hd_dtype to = t;
         make(t, &in_a, 2, 12);
         for (int64_t n = 0; n < 150; n++)
             for (int64_t rows = 0; rows < 25; rows += 1 + rows / 3) {
@@ -323,6 +323,42 @@ static void check_layer_norm(void) {
     for (int i = 0; i < 20; i++) CHECK(fabsf(y[i]) < 1e-5f);
 }
 
+static void check_rms_norm_once(hd_dtype t, int64_t n, bool affine, double scale) {
+    double squares = 0, eps = 1e-5, sum_hz = 0;
+    make(t, &in_a, 2, 18);
+    make(t, &in_b, 2, 19);
+    make(t, &in_c, 2, 20);
+    for (int64_t i = 0; i < n; i++) set(t, &in_a, 1 + i, scale * get(t, &in_a, 1 + i));
+    for (int64_t i = 0; i < n; i++) squares += square(get(t, &in_a, 1 + i)) / (double)n;
+    double rstd = 1 / sqrt(squares + eps);
+    block *w = &in_b, *g = &in_c, *dw = &out, *stats = &out3;
+    memcpy(&out, &before, sizeof out);
+    k->rms_norm_row[t](n, at(t, &in_a, 1), affine ? w : NULL, eps, at(t, &out, 3), stats);
+    CHECK(near(t, get(t, stats, 0), rstd, 2e-6));
+    for (int64_t i = 0; i < n; i++) {
+        double z = get(t, &in_a, 1 + i) * rstd, h = get(t, g, i) * (affine ? get(t, w, i) : 1);
+        CHECK(near(t, get(t, &out, 3 + i), affine ? z * get(t, w, i) : z, 2e-6));
+        sum_hz += h * z;
+    }
+    check_untouched(t, &out, 3, 1, n);
+    for (int64_t i = 0; i < n; i++) set(t, dw, i, 1);
+    k->rms_norm_row_grad[t](n, g, at(t, &in_a, 1), affine ? w : NULL, stats, at(t, stats, 3),
+                            affine ? dw : NULL);
+    for (int64_t i = 0; i < n; i++) {
+        double h = get(t, g, i) * (affine ? get(t, w, i) : 1), z = get(t, &in_a, 1 + i) * rstd;
+        CHECK(near(t, get(t, stats, 3 + i), rstd * (h - z * sum_hz / (double)n), rstd > 10 ? 1e-4 : 6e-6));
+        CHECK(!affine || near(t, get(t, dw, i), 1 + get(t, g, i) * z, 2e-6));
+    }
+}
+
+static void check_rms_norm(void) {
+    EACH_DTYPE(t, floats) EACH_LENGTH(n) if (n > 0) {
+        check_rms_norm_once(t, n, true, 1);
+        check_rms_norm_once(t, n, false, 1);
+        check_rms_norm_once(t, n, true, 1000);
+    }
+}
+
 static double share(int64_t n, int64_t j, int64_t target, double smoothing, const uint8_t *excluded) {
     if (!excluded) return smoothing / (double)n + (j == target ? 1 - smoothing : 0);
     int64_t others = 0;
@@ -396,6 +432,7 @@ static void check_all(void) {
     check_softmax_special();
     check_masked_softmax();
     check_layer_norm();
+    check_rms_norm();
     check_cross_entropy();
 }
 

@@ -63,6 +63,16 @@ function layer.layer_norm(x, w, b, eps)
     return b and layer.add(normed, b) or normed
 end
 
+function layer.rms_norm(x, w, eps)
+    local normed = naive.along(x, -1, x.dtype, function(list)
+        local square, result = 0.0, {}
+        for _, v in ipairs(list) do square = square + v * v / #list end
+        for i, v in ipairs(list) do result[i] = v / math.sqrt(square + (eps or 1e-6)) end
+        return result
+    end)
+    return w and naive.zip(x.dtype, function(a, c) return a * c end, normed, w) or normed
+end
+
 ---q [B,H,L,D], k [B,Hk,S,D], v [B,Hk,S,Dv]. o: scale, softcap, causal, lengths [B], mask and bias broadcast to [B,H,L,S].
 ---Returns out [B,H,L,Dv] and the weights [B,H,L,S].
 function layer.attention(q, k, v, o)

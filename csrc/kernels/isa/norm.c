@@ -1,4 +1,4 @@
-/* norm.c: layer normalisation by rows (Ba, Kiros & Hinton 2016). */
+/* norm.c: layer norm (Ba, Kiros & Hinton 2016) and root mean square norm (Zhang & Sennrich 2019) by rows. */
 #include "kernels/isa/parts.h"
 
 #define HD_REAL 32
@@ -11,4 +11,8 @@ void HD_ISA(hd_fill_norm)(hd_kernels *k) {
     k->layer_norm_row[HD_F64] = layer_norm_f64;
     k->layer_norm_row_grad[HD_F32] = layer_norm_grad_f32;
     k->layer_norm_row_grad[HD_F64] = layer_norm_grad_f64;
+    k->rms_norm_row[HD_F32] = rms_norm_f32;
+    k->rms_norm_row[HD_F64] = rms_norm_f64;
+    k->rms_norm_row_grad[HD_F32] = rms_norm_grad_f32;
+    k->rms_norm_row_grad[HD_F64] = rms_norm_grad_f64;
 }

@@ -69,4 +69,52 @@ static void NAME(layer_norm_grad)(int64_t n, const void *pg, const void *px, con
     }
 }
 
+/* ---- root mean square ------------------------------------------------------------------------ */
+
+HD_INLINE double NAME(row_squares)(int64_t n, const real *x) {
+    vr s0 = {0}, s1 = {0};
+    int64_t i = 0;
+    for (; i + 2 * LANES <= n; i += 2 * LANES) {
+        vr a = V(load)(x + i), b = V(load)(x + i + LANES);
+        s0 += a * a;
+        s1 += b * b;
+    }
+    for (; i < n; i += LANES) {
+        vr a = V(load_n)(x + i, n - i < LANES ? n - i : LANES);
+        s0 += a * a;
+    }
+    return V(sum)(s0 + s1);
+}
+
+static void NAME(rms_norm)(int64_t n, const void *px, const void *pw, double eps, void *py, void *prstd) {
+    const real *x = px, *w = pw;
+    real *y = py, rstd = *(real *)prstd = (real)(1 / sqrt(NAME(row_squares)(n, x) / (double)n + eps));
+    for (int64_t i = 0; i < n; i += LANES) {
+        int64_t count = n - i < LANES ? n - i : LANES;
+        vr z = V(load_n)(x + i, count) * rstd;
+        V(store_n)(y + i, w ? z * V(load_n)(w + i, count) : z, count);
+    }
+}
+
+/* forward: z = x rstd, y = z w. With h = g w: dx = rstd (h - z mean(h z)), dw = g z */
+static void NAME(rms_norm_grad)(int64_t n, const void *pg, const void *px, const void *pw, const void *prstd,
+                                void *pdx, void *pdw) {
+    const real *g = pg, *x = px, *w = pw;
+    real *dx = pdx, *dw = pdw, rstd = *(const real *)prstd;
+    vr sum_hz = {0};
+    for (int64_t i = 0; i < n; i += LANES) {
+        int64_t count = n - i < LANES ? n - i : LANES;
+        vr gz = V(load_n)(g + i, count) * (V(load_n)(x + i, count) * rstd);
+        sum_hz += w ? gz * V(load_n)(w + i, count) : gz;
+        if (dw) V(store_n)(dw + i, V(load_n)(dw + i, count) + gz, count);
+    }
+    real mean_hz = V(sum)(sum_hz) / (real)n;
+    for (int64_t i = 0; i < n; i += LANES) {
+        int64_t count = n - i < LANES ? n - i : LANES;
+        vr h = V(load_n)(g + i, count), z = V(load_n)(x + i, count) * rstd;
+        if (w) h *= V(load_n)(w + i, count);
+        V(store_n)(dx + i, rstd * (h - z * mean_hz), count);
+    }
+}
+
 #include "kernels/vec_real_end.h"

@@ -1,52 +1,86 @@
 local check = require "heed.check"
 local core = require "heed.core"
+local errors = require "heed.errors"
 local module = require "heed.nn.module"
 
-local layer_norm = core.layer_norm
+local layer_norm, rms_norm = core.layer_norm, core.rms_norm
 
----y = (x - mean) / sqrt(var + eps) · weight + bias over the last dimension (Ba et al. 2016).
+-- What both print: the width, and what is not as usual.
+local function described(self)
+    if self.weight then return ("%d%s"):format(self.dim, self.has_bias and not self.bias and ", bias = false" or "") end
+    return ("%d, elementwise_affine = false"):format(self.dim)
+end
+
+-- Without parameters nobody else would know a wrong width.
+local function check_width(self, x)
+    if x:dim() < 1 or x:size(-1) ~= self.dim then
+        errors.raise("x: expected %d features (dim), got %s", self.dim, tostring(x.shape))
+    end
+end
+
+---y = (x - mean) / sqrt(var + eps) · weight + bias over the last dimension, var the mean of squares of x - mean (Ba, Kiros and
+---Hinton 2016, "Layer Normalization").
+---
+---```lua
+---print(nn.LayerNorm(4)(heed.tensor { 1, 2, 3, 4 }))
+---```
 ---@class heed.nn.LayerNorm: heed.nn.Module
----@field weight heed.Tensor [dim]
----@field bias heed.Tensor [dim]
+---@field weight heed.Tensor|nil [dim], ones at first
+---@field bias heed.Tensor|nil [dim], zeros at first
+---@field eps number
 local LayerNorm = module.Module:extend "LayerNorm"
 
+LayerNorm.has_bias = true
+
 ---@param dim integer
----@param options? { eps?: number } default 1e-5
+---@param options? { eps?: number, bias?: boolean, elementwise_affine?: boolean } eps: default 1e-5; bias = false: weight alone;
+---elementwise_affine = false: neither
 function LayerNorm:init(dim, options)
-    check.integer("nn.LayerNorm", "dim", dim)
-    options = check.options("nn.LayerNorm", options, { eps = true })
-    self.eps = check.number("nn.LayerNorm", "eps", options.eps or 1e-5, 0)
+    self.dim = check.integer("nn.LayerNorm", "dim", dim)
+    options = check.options("nn.LayerNorm", options, check.set("eps", "bias", "elementwise_affine"))
+    self.eps = check.number("nn.LayerNorm", "eps", check.default(options.eps, 1e-5), 0)
+    local has_bias = check.flag("nn.LayerNorm", "bias", options.bias, true)
+    if not check.flag("nn.LayerNorm", "elementwise_affine", options.elementwise_affine, true) then return end
     self.weight = module.parameter(core.ones(dim))
-    self.bias = module.parameter(core.zeros(dim))
+    if has_bias then self.bias = module.parameter(core.zeros(dim)) end
 end
 
 ---@param x heed.Tensor [..., dim]
 ---@return heed.Tensor [..., dim]
-function LayerNorm:forward(x) return layer_norm(x, self.weight, self.bias, self.eps) end
+function LayerNorm:forward(x)
+    if not self.weight then check_width(self, x) end
+    return layer_norm(x, self.weight, self.bias, self.eps)
+end
 
-function LayerNorm:extra() return ("%d"):format(self.weight:size(1)) end
+LayerNorm.extra = described
 
----y = x / sqrt(mean(x²) + eps) · weight over the last dimension (Zhang and Sennrich 2019).
+---y = x / sqrt(mean(x²) + eps) · weight over the last dimension (Zhang and Sennrich 2019, "Root Mean Square Layer Normalization").
+---
+---```lua
+---print(nn.RMSNorm(2)(heed.tensor { 3, 4 }))
+---```
 ---@class heed.nn.RMSNorm: heed.nn.Module
----@field weight heed.Tensor [dim]
+---@field weight heed.Tensor|nil [dim], ones at first
+---@field eps number
 local RMSNorm = module.Module:extend "RMSNorm"
 
 ---@param dim integer
----@param options? { eps?: number } default 1e-6
+---@param options? { eps?: number, elementwise_affine?: boolean } eps: default 1e-6; elementwise_affine = false: no weight
 function RMSNorm:init(dim, options)
-    check.integer("nn.RMSNorm", "dim", dim)
-    options = check.options("nn.RMSNorm", options, { eps = true })
-    self.eps = check.number("nn.RMSNorm", "eps", options.eps or 1e-6, 0)
+    self.dim = check.integer("nn.RMSNorm", "dim", dim)
+    options = check.options("nn.RMSNorm", options, check.set("eps", "elementwise_affine"))
+    self.eps = check.number("nn.RMSNorm", "eps", check.default(options.eps, 1e-6), 0)
+    if not check.flag("nn.RMSNorm", "elementwise_affine", options.elementwise_affine, true) then return end
     self.weight = module.parameter(core.ones(dim))
 end
 
 ---@param x heed.Tensor [..., dim]
 ---@return heed.Tensor [..., dim]
 function RMSNorm:forward(x)
-    local mean_square = (x * x):mean(-1, true)
-    return x * (mean_square + self.eps):rsqrt() * self.weight
+    if not self.weight then check_width(self, x) end
+    return rms_norm(x, self.weight, self.eps)
 end
 
-RMSNorm.extra = LayerNorm.extra
+RMSNorm.extra = described
 
 return { LayerNorm = LayerNorm, RMSNorm = RMSNorm }

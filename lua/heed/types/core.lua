@@ -642,6 +642,18 @@ function core.linear(x, weight, bias, activation, dropout) end
 ---@return heed.Tensor
 function core.layer_norm(x, weight, bias, eps) end
 
+---x / sqrt(mean(x²) + eps) · weight over the last dimension (Zhang and Sennrich 2019, "Root Mean Square Layer Normalization").
+---With eps 0 a row of zeros gives NaN.
+---
+---```lua
+---print(heed.rms_norm(heed.tensor { { 3, 4 } }))
+---```
+---@param x heed.Tensor [..., E] f32 or f64
+---@param weight? heed.Tensor [E]
+---@param eps? number 1e-6
+---@return heed.Tensor [..., E]
+function core.rms_norm(x, weight, eps) end
+
 ---@param weight heed.Tensor [V, E]
 ---@param tokens heed.Ids [...]
 ---@param padding_idx? integer this row gets no gradient

@@ -53,6 +53,15 @@ add {
     varied = true,
 }
 add {
+    name = "rms_norm",
+    cases = { { { 3, 37 }, { 37 } }, { { 2, 3, 4 } }, { { 4, 5 }, { 5 }, eps = 1e-3 }, { { 6 }, { 6 } }, { { 3, 1 }, { 1 } },
+        { { 0, 4 }, { 4 } } },
+    large = { { 600, 131 }, { 131 } },
+    call = function(case, x, w) return core.rms_norm(x, w, case.eps) end,
+    naive = function(case, x, w) return layer.rms_norm(x, w, case.eps) end,
+    gradient = true,
+}
+add {
     name = "embedding",
     cases = { { { 5, 37 }, { 2, 3 }, n = 5 }, { { 5, 4 }, { 7 }, n = 5, scale = 2.5 }, { { 5, 4 }, {}, n = 5 },
         { { 5, 4 }, { 0 }, n = 5 } },
