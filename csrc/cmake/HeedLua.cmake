@@ -24,7 +24,6 @@ set_target_properties(heed_core PROPERTIES PREFIX "" OUTPUT_NAME core
 
 # Every module under lua/ becomes one row of a C table.
 file(GLOB_RECURSE embedded_modules CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR}/lua ${CMAKE_SOURCE_DIR}/lua/*.lua)
-list(FILTER embedded_modules EXCLUDE REGEX "^heed/types/")
 list(TRANSFORM embedded_modules PREPEND ${CMAKE_SOURCE_DIR}/lua/ OUTPUT_VARIABLE embedded_files)
 set(embedded_c ${CMAKE_BINARY_DIR}/embedded_modules.c)
 add_custom_command(

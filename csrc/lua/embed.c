@@ -30,6 +30,26 @@ static void push_chunk(lua_State *L, const hd_embedded_module *m) {
     lua_remove(L, -2);
 }
 
+/* What heed.sources is here (lua/heed/sources.lua reads files): the text of a module or stub, or nil. */
+static int source_text(lua_State *L) {
+    const hd_embedded_module *m = find(luaL_checkstring(L, 1));
+    if (m)
+        lua_pushlstring(L, m->source, m->length);
+    else
+        lua_pushnil(L);
+    return 1;
+}
+
+static int open_sources(lua_State *L) {
+    lua_pushcfunction(L, source_text);
+    return 1;
+}
+
+/* Stubs are text for help and language servers, and no modules. */
+static bool is_stub(const hd_embedded_module *m) {
+    return strncmp(m->name, "heed.types.", 11) == 0;
+}
+
 /* Upvalue 1: the module (light userdata). */
 static int preload(lua_State *L) {
     const hd_embedded_module *m = lua_touserdata(L, lua_upvalueindex(1));
@@ -42,12 +62,15 @@ static int preload(lua_State *L) {
 
 static void fill_preload(lua_State *L, int table) {
     for (const hd_embedded_module *m = hd_embedded_modules; m->name; m++) {
+        if (is_stub(m)) continue;
         lua_pushlightuserdata(L, (void *)m);
         lua_pushcclosure(L, preload, 1);
         lua_setfield(L, table, m->name);
     }
     lua_pushcfunction(L, luaopen_heed_core);
     lua_setfield(L, table, "heed.core");
+    lua_pushcfunction(L, open_sources);
+    lua_setfield(L, table, "heed.sources");
 }
 
 /* ---- without package --------------------------------------------------------------------- */
@@ -59,7 +82,7 @@ static int require_embedded(lua_State *L) {
     if (lua_getfield(L, lua_upvalueindex(1), name) != LUA_TNIL) return 1;
     lua_settop(L, 1);
     const hd_embedded_module *m = find(name);
-    if (!m)
+    if (!m || is_stub(m))
         return luaL_error(L, "module '%s' is not part of heed, and this Lua state has no package library",
                           name);
     push_chunk(L, m);
@@ -78,6 +101,8 @@ static void push_require(lua_State *L) {
     lua_newtable(L); /* loaded */
     luaL_requiref(L, "heed.core", luaopen_heed_core, 0);
     lua_setfield(L, -2, "heed.core");
+    lua_pushcfunction(L, source_text);
+    lua_setfield(L, -2, "heed.sources");
     lua_newtable(L); /* environment */
     lua_createtable(L, 0, 1);
     lua_pushglobaltable(L);

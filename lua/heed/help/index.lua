@@ -1,0 +1,275 @@
+--- From a value or a name to what is written about it: the public names of heed, and the annotations in its sources.
+
+local annotations = require "heed.help.annotations"
+local core = require "heed.core"
+local source = require "heed.sources"
+
+local index = {}
+
+local STUBS = { "heed.types.core" }
+
+-- ---- annotations by module -----------------------------------------------------------------------------------------
+
+local read = {}
+
+-- The entries of a module's source, and by name, key and line.
+local function module_entries(name)
+    if read[name] then return read[name] end
+    local text = source(name)
+    local found = { list = text and annotations.read(text) or {}, by_name = {}, by_key = {}, by_line = {},
+        header = text and annotations.header(text) or "" }
+    for _, entry in ipairs(found.list) do
+        entry.module = name
+        found.by_name[entry.name] = found.by_name[entry.name] or entry
+        found.by_key[entry.key] = found.by_key[entry.key] or entry
+        found.by_line[entry.line] = entry
+    end
+    read[name] = found
+    return found
+end
+
+local function follow(found, entry)
+    for _ = 1, 8 do
+        if not (entry and entry.same_as) then break end
+        entry = found.by_name[entry.same_as] or found.by_key[entry.same_as:match "[^.:]+$"]
+    end
+    return entry
+end
+
+local function stub_entry(name)
+    for _, stub in ipairs(STUBS) do
+        local found = module_entries(stub)
+        if found.by_name[name] then return follow(found, found.by_name[name]) end
+    end
+end
+
+-- ---- modules that are loaded ---------------------------------------------------------------------------------------
+
+local function loaded() return package and package.loaded or {} end
+
+local function module_of_table(value)
+    for name, module in pairs(loaded()) do
+        if rawequal(module, value) and type(name) == "string" and name:find "^heed" then return name end
+    end
+end
+
+-- heed/nn/linear.lua or heed/nn/init.lua, wherever it lies: heed.nn.linear, heed.nn.
+local function module_of_function(f)
+    local info = debug and debug.getinfo(f, "S")
+    local path = info and info.what ~= "C" and info.source:match "heed[%w_/]*%.lua$"
+    if not path then return nil end
+    -- The last folder of that name: the checkout may be called so too.
+    path = info.source:match ".*(heed/lua/heed[%w_/]*%.lua)$" and info.source:match ".*heed/lua/(heed[%w_/]*%.lua)$" or path
+    return (path:gsub("%.lua$", ""):gsub("/init$", ""):gsub("/", ".")), info.linedefined
+end
+
+local function function_entry(f, key)
+    if key and rawequal(core[key], f) then return stub_entry("core." .. key) end
+    local name, line = module_of_function(f)
+    if not name then return nil end
+    local found = module_entries(name)
+    return follow(found, found.by_line[line] or key and found.by_key[key])
+end
+
+-- ---- the public tree -----------------------------------------------------------------------------------------------
+
+local function is_class(value)
+    return type(value) == "table" and (rawget(value, "is_heed_module") or rawget(value, "class_name")) and true or false
+end
+
+-- The annotated class of a name, found in the module that has it or in those that are loaded.
+local function class_entry(name)
+    for module in pairs(loaded()) do
+        if type(module) == "string" and module:find "^heed" then
+            local found = module_entries(module).by_name[name]
+            if found and found.kind == "class" then return found end
+        end
+    end
+    for _, stub in ipairs(STUBS) do
+        local found = module_entries(stub).by_name[name]
+        if found and found.kind == "class" then return found end
+    end
+end
+
+local function sorted_keys(t)
+    local keys = {}
+    for key in pairs(t) do
+        if type(key) == "string" and not key:find "^_" then keys[#keys + 1] = key end
+    end
+    table.sort(keys)
+    return keys
+end
+
+---@class heed.help.Doc
+---@field path string heed.nn.Linear
+---@field kind "function"|"class"|"module"|"value"
+---@field value any
+---@field entry heed.help.Entry|nil
+---@field prose string|nil of a module
+---@field members heed.help.Doc[]|nil of a module
+---@field methods heed.help.Entry[]|nil of a class
+---@field made heed.help.Doc|nil the class of what a function returns, if it is documented with that function
+
+local function methods_of(entry)
+    local found, short, list = module_entries(entry.module), entry.name:match "[^.]+$", {}
+    for _, e in ipairs(found.list) do
+        if e.name:match("^" .. short .. "[.:][%w_]+$") then
+            local real = follow(found, e)
+            if not real and e.same_as and e.same_as:find "^core%." then real = stub_entry(e.same_as) end
+            if real then
+                list[#list + 1] = setmetatable({ name = e.name, key = e.key }, { __index = real })
+            end
+        end
+    end
+    return list
+end
+
+-- The class of what a constructor function returns, when it stands in the same source.
+local function made_by(entry)
+    local name = entry and entry.returns[1] and entry.returns[1].type
+    local found = name and name ~= "heed.Tensor" and module_entries(entry.module).by_name[name]
+    if found and found.kind == "class" then
+        return { path = name, kind = "class", entry = found, methods = methods_of(found) }
+    end
+end
+
+local function describe(path, value)
+    if type(value) == "function" then
+        local entry = function_entry(value, path:match "[^.:]+$")
+        return { path = path, kind = "function", value = value, entry = entry, made = made_by(entry) }
+    elseif is_class(value) then
+        local entry = class_entry(path) or class_entry("heed.nn." .. tostring(value.class_name))
+        return { path = path, kind = "class", value = value, entry = entry, methods = entry and methods_of(entry) }
+    elseif type(value) == "table" then
+        local name = module_of_table(value) or path
+        local meta = getmetatable(value)
+        local caller = meta and rawget(meta, "__call")
+        local entry = caller and function_entry(caller)
+        return { path = path, kind = "module", value = value, entry = entry, prose = module_entries(name).header }
+    end
+    return { path = path, kind = "value", value = value }
+end
+
+---What heed offers, by path: every function, class and table of functions, in alphabetical order below its table.
+---@return heed.help.Doc
+function index.tree()
+    local seen = {}
+    local function grow(path, value)
+        local doc = describe(path, value)
+        if doc.kind == "module" and not seen[value] then
+            seen[value] = true
+            doc.members = {}
+            for _, key in ipairs(sorted_keys(value)) do
+                local member = value[key]
+                if type(member) == "function" or type(member) == "table" then
+                    doc.members[#doc.members + 1] = grow(path .. "." .. key, member)
+                end
+            end
+        end
+        return doc
+    end
+    return grow("heed", require "heed")
+end
+
+-- The shortest public path of a value.
+local function path_of(wanted)
+    local best
+    local function search(doc)
+        if rawequal(doc.value, wanted) and (not best or #doc.path < #best) then best = doc.path end
+        for _, member in ipairs(doc.members or {}) do search(member) end
+    end
+    search(index.tree())
+    return best
+end
+
+-- ---- looking up ----------------------------------------------------------------------------------------------------
+
+local function tensor_doc()
+    local entry = class_entry "heed.Tensor"
+    return entry and { path = "heed.Tensor", kind = "class", value = core.methods, entry = entry, methods = methods_of(entry) }
+end
+
+-- A field, without running anybody's code: through tables that are somebody's __index.
+local function field(value, key)
+    for _ = 1, 16 do
+        if type(value) ~= "table" then return nil end
+        local found = rawget(value, key)
+        if found ~= nil then return found end
+        local meta = getmetatable(value)
+        value = meta and rawget(meta, "__index")
+    end
+end
+
+local function method_doc(owner, key)
+    local doc = owner and index.lookup(owner)
+    for _, entry in ipairs(doc and doc.methods or {}) do
+        if entry.key == key then return { path = doc.path .. ":" .. key, kind = "function", entry = entry } end
+    end
+end
+
+-- "heed.nn.Linear", "nn.Linear", "Tensor.softmax", "softmax".
+local function by_name(name)
+    name = name:gsub("^%s+", ""):gsub("[%s()]+$", ""):gsub("^heed[.:]", "")
+    if name == "heed" then return describe("heed", require "heed") end
+    if name == "Tensor" then return tensor_doc() end
+    local value, path = require "heed", "heed"
+    for key in name:gmatch "[^.:]+" do
+        local member = field(value, key)
+        if member == nil then
+            if path == "heed" and (key == "Tensor" or key == "tensor") then member = core.methods end
+            if member == nil then return method_doc(is_class(value) and value or nil, key) end
+        end
+        value, path = member, path .. "." .. key
+    end
+    if path:find "^heed%.[Tt]ensor%." then return describe("heed." .. path:match "[^.]+$", value) end
+    return index.lookup(value, path)
+end
+
+-- The class of an instance of something that is no module of layers: a mask, a vocabulary.
+local function class_of_methods(meta)
+    for _, f in pairs(meta) do
+        local module, line
+        if type(f) == "function" then module, line = module_of_function(f) end
+        local found = module and module_entries(module)
+        local short = found and found.by_line[line] and found.by_line[line].name:match "^([%w_]+)[.:]"
+        for _, entry in ipairs(short and found.list or {}) do
+            if entry.kind == "class" and entry.name:match "[^.]+$" == short then
+                return { path = entry.name, kind = "class", value = meta, entry = entry, methods = methods_of(entry) }
+            end
+        end
+    end
+end
+
+---What is known of a value or a name.
+---@param what any a function, class, module, tensor, or the name of one
+---@param path? string under which it was found
+---@return heed.help.Doc|nil
+function index.lookup(what, path)
+    if type(what) == "string" then
+        return by_name(what) or (core.methods[what] and describe("heed." .. what, core.methods[what]))
+    elseif core.is_tensor(what) or rawequal(what, core.methods) then
+        return tensor_doc()
+    elseif type(what) == "table" and not is_class(what) and is_class(getmetatable(what)) then
+        return index.lookup(getmetatable(what)) -- an instance: its class
+    end
+    path = path or path_of(what)
+    if not path and type(what) == "table" and getmetatable(what) then return class_of_methods(getmetatable(what)) end
+    local doc = path and describe(path, what) or nil
+    if doc and doc.kind == "module" then doc.members = index.tree_at(path, what) end
+    if doc or type(what) ~= "function" then return doc end
+    local entry = function_entry(what)
+    return entry and { path = entry.name:gsub(":", "."), kind = "function", value = what, entry = entry } or nil
+end
+
+---The members of one table of the tree.
+function index.tree_at(path, value)
+    local list = {}
+    for _, key in ipairs(sorted_keys(value)) do
+        if type(value[key]) == "function" or type(value[key]) == "table" then
+            list[#list + 1] = describe(path .. "." .. key, value[key])
+        end
+    end
+    return list
+end
+
+return index

@@ -1,0 +1,265 @@
+--- Documentation as text for a terminal: the signature, what it means, arguments, results, an example.
+
+local text = {}
+
+local PLAIN = setmetatable({}, { __index = function() return function(s) return s end end })
+local COLORED = {
+    bold = function(s) return "\27[1m" .. s .. "\27[0m" end,
+    dim = function(s) return "\27[2m" .. s .. "\27[0m" end,
+    code = function(s) return "\27[36m" .. s .. "\27[0m" end,
+}
+
+-- ---- lines ---------------------------------------------------------------------------------------------------------
+
+local function width_of(s) return utf8.len(s) or #s end
+
+-- Words of a paragraph in lines of at most `width`, each after `indent`.
+local function wrap(paragraph, width, indent, first)
+    local lines, line = {}, first or indent
+    local empty = true
+    for word in paragraph:gmatch "%S+" do
+        if not empty and width_of(line) + 1 + width_of(word) > width then
+            lines[#lines + 1], line, empty = line, indent, true
+        end
+        line = empty and line .. word or line .. " " .. word
+        empty = false
+    end
+    lines[#lines + 1] = line
+    return table.concat(lines, "\n")
+end
+
+local function short_type(name)
+    return (name:gsub("heed%.Tensor", "Tensor"):gsub("heed%.(%u)", "%1"))
+end
+
+-- A list of `name  type  text`, the texts wrapped in a column of their own.
+local function columns(rows, out, width)
+    local widest = 0
+    for _, r in ipairs(rows) do widest = math.max(widest, width_of(r[1])) end
+    widest = math.min(widest, 26)
+    for _, r in ipairs(rows) do
+        local head = "  " .. r[1] .. (" "):rep(widest - width_of(r[1])) .. "  "
+        if width_of(r[1]) > widest then
+            out[#out + 1] = "  " .. r[1]
+            head = (" "):rep(widest + 4)
+        end
+        out[#out + 1] = (wrap(r[2], width, (" "):rep(widest + 4), head):gsub("%s+$", ""))
+    end
+end
+
+-- The fields of a table type, `{ a?: T, b: U }`, in order; nil for any other type.
+local function fields_of(type_text)
+    local inside = type_text:match "^{%s*(.-)%s*}$"
+    if not inside or inside:find "^%[" then return nil end
+    local fields, depth, start = {}, 0, 1
+    for at = 1, #inside + 1 do
+        local c = at > #inside and "," or inside:sub(at, at)
+        if c:find "[{(<]" then depth = depth + 1 elseif c:find "[})>]" then depth = depth - 1 end
+        if c == "," and depth == 0 then
+            local name, optional, kind = inside:sub(start, at - 1):match "^%s*([%w_]+)(%??):%s*(.*)$"
+            if not name then return nil end
+            fields[#fields + 1] = { name = name, optional = optional == "?", type = kind, text = "" }
+            fields[name], start = fields[#fields], at + 1
+        end
+    end
+    return fields
+end
+
+-- `mask: who may be seen; scale: default 1` belongs to the fields that it names; what names none comes back.
+local function give_clauses(text_, fields)
+    local rest, last = {}, nil
+    for clause in (text_ .. "; "):gmatch "(.-);%s+" do
+        local name, words = clause:match "^([%w_]+):?%s+(.*)$"
+        if name and fields[name] then
+            last = fields[name]
+            last.text = words
+        elseif last then
+            last.text = last.text .. "; " .. clause
+        elseif clause ~= "" then
+            rest[#rest + 1] = clause
+        end
+    end
+    return table.concat(rest, "; ")
+end
+
+---Parameters, with the fields of a table of options as parameters of their own (`inner`) after it.
+---@param params heed.help.Param[]
+---@return heed.help.Param[]
+function text.flat(params)
+    local list = {}
+    for _, p in ipairs(params) do
+        local fields = fields_of(p.type)
+        if fields then
+            list[#list + 1] = { name = p.name, optional = p.optional, type = "table", text = give_clauses(p.text, fields) }
+            for _, field in ipairs(fields) do
+                field.inner, field.type = true, short_type(field.type)
+                list[#list + 1] = field
+            end
+        else
+            list[#list + 1] = { name = p.name, optional = p.optional, type = short_type(p.type), text = p.text }
+        end
+    end
+    return list
+end
+
+local function described(p)
+    return short_type(p.type) .. (p.text ~= "" and "  " .. p.text or "")
+end
+
+local function param_rows(params)
+    local rows = {}
+    for i, p in ipairs(text.flat(params)) do
+        rows[i] = { (p.inner and "  " or "") .. p.name .. (p.optional and "?" or ""), described(p) }
+    end
+    return rows
+end
+
+-- Up to the first stop that a new sentence follows.
+local function first_sentence(prose)
+    local all = prose[1] or ""
+    for stop in all:gmatch "()[.:] %u" do
+        if not all:sub(1, stop):find "al%.$" then return all:sub(1, stop) end
+    end
+    return all
+end
+
+-- ---- a definition --------------------------------------------------------------------------------------------------
+
+---`heed.softmax(t, dim?)`: optional arguments marked.
+---@param path string
+---@param entry heed.help.Entry
+---@return string
+function text.signature(path, entry)
+    if not entry.arguments then return path end
+    local optional = {}
+    for _, p in ipairs(entry.params) do optional[p.name] = p.optional end
+    local names = {}
+    for i, name in ipairs(entry.arguments) do names[i] = name .. (optional[name] and "?" or "") end
+    return ("%s(%s)"):format(path, table.concat(names, ", "))
+end
+
+local function add_prose(entry, out, width)
+    for _, paragraph in ipairs(entry.prose) do
+        out[#out + 1] = ""
+        out[#out + 1] = wrap(paragraph, width, "  ")
+    end
+end
+
+local function add_definition(entry, out, width)
+    if #entry.params > 0 then
+        out[#out + 1] = ""
+        columns(param_rows(entry.params), out, width)
+    end
+    for i, r in ipairs(entry.returns) do
+        if i == 1 then out[#out + 1] = "" end
+        out[#out + 1] = wrap(short_type(r.type) .. (r.text ~= "" and "  " .. r.text or ""), width, "       ", "  ->  ")
+    end
+end
+
+local function add_examples(entry, out, style)
+    for _, example in ipairs(entry.examples) do
+        out[#out + 1] = ""
+        for line in (example .. "\n"):gmatch "(.-)\n" do out[#out + 1] = "  " .. style.code("> " .. line) end
+    end
+end
+
+local function method(entries, name)
+    for _, entry in ipairs(entries or {}) do
+        if entry.name:match(":" .. name .. "$") then return entry end
+    end
+end
+
+-- The methods of tensors are functions of heed too, and many: their names alone.
+local function add_method_names(doc, out, width)
+    local names = {}
+    for _, entry in ipairs(doc.methods) do names[#names + 1] = entry.key end
+    table.sort(names)
+    out[#out + 1] = wrap(table.concat(names, " "), width, "  ")
+    out[#out + 1] = "\n  t:f(...) is heed.f(t, ...): help(heed.softmax) says more"
+end
+
+local function add_methods(doc, out, width, style)
+    local rows = {}
+    for _, entry in ipairs(doc.methods or {}) do
+        if entry.key ~= "init" and entry.key ~= "forward" and not entry.key:find "^_" then
+            local result = entry.returns[1]
+            local words = entry.prose[1] and first_sentence(entry.prose) or result and "-> " .. described(result) or ""
+            rows[#rows + 1] = { text.signature(":" .. entry.key, entry), words }
+        end
+    end
+    if #rows == 0 then return end
+    out[#out + 1] = "\n" .. style.bold "methods"
+    if #rows > 60 then add_method_names(doc, out, width) else columns(rows, out, width) end
+end
+
+local function add_class(doc, out, width, style)
+    local class, init, forward = doc.path:match "[^.]+$", method(doc.methods, "init"), method(doc.methods, "forward")
+    add_prose(doc.entry, out, width)
+    if init then
+        out[#out + 1] = "\n" .. style.bold(text.signature(doc.path, init))
+        add_prose(init, out, width)
+        add_definition(init, out, width)
+    end
+    if forward then
+        out[#out + 1] = "\n" .. style.bold(text.signature(class:lower(), forward))
+        add_prose(forward, out, width)
+        add_definition(forward, out, width)
+    end
+    if #doc.entry.fields > 0 then
+        out[#out + 1] = "\n" .. style.bold "fields"
+        columns(param_rows(doc.entry.fields), out, width)
+    end
+    add_methods(doc, out, width, style)
+    if doc.entry.parent and doc.entry.parent:find "%." then
+        out[#out + 1] = "\n  " .. style.dim("and what every " .. doc.entry.parent .. " has")
+    end
+    add_examples(doc.entry, out, style)
+end
+
+local function member_rows(doc, wanted)
+    local rows = {}
+    for _, member in ipairs(doc.members or {}) do
+        local words = member.prose and first_sentence { member.prose } or member.entry and first_sentence(member.entry.prose) or ""
+        if (member.kind == "module") == wanted then rows[#rows + 1] = { member.path:match "[^.]+$", words } end
+    end
+    return rows
+end
+
+-- Tables of functions, then functions: many of these by their names alone.
+local function add_members(doc, out, width, style)
+    local tables, functions = member_rows(doc, true), member_rows(doc, false)
+    for _, rows in ipairs { tables, functions } do
+        if #rows > 0 then out[#out + 1] = "" end
+        if #rows > 60 then
+            local names = {}
+            for i, r in ipairs(rows) do names[i] = r[1] end
+            out[#out + 1] = wrap(table.concat(names, " "), width, "  ")
+        else
+            columns(rows, out, width)
+        end
+    end
+    out[#out + 1] = "\n  " .. style.dim("help(%s.NAME) says more"):format(doc.path)
+end
+
+---The whole of it.
+---@param doc heed.help.Doc
+---@param options { width?: integer, color?: boolean }
+---@return string
+function text.render(doc, options)
+    local width, style = math.max(40, math.min(options.width or 80, 110)), options.color and COLORED or PLAIN
+    local entry, out = doc.entry, {}
+    out[1] = style.bold(entry and doc.kind == "function" and text.signature(doc.path, entry) or doc.path)
+    if doc.prose and doc.prose ~= "" then out[#out + 1] = "\n" .. wrap(doc.prose, width, "  ") end
+    if doc.kind == "class" and entry then
+        add_class(doc, out, width, style)
+    elseif entry then
+        add_prose(entry, out, width)
+        add_definition(entry, out, width)
+        if doc.made then add_methods(doc.made, out, width, style) end
+        add_examples(entry, out, style)
+    end
+    if doc.kind == "module" then add_members(doc, out, width, style) end
+    return (table.concat(out, "\n"))
+end
+
+return text

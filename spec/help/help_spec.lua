@@ -1,0 +1,97 @@
+local heed = require "heed"
+local annotations = require "heed.help.annotations"
+local help = require "heed.help"
+
+local function text(what, options) return assert(help.text(what, options)) end
+
+local function has(what, ...)
+    local all = text(what)
+    for _, words in ipairs { ... } do
+        assert(all:find(words, 1, true), ("%q is not in\n%s"):format(words, all))
+    end
+end
+
+describe("help", function()
+    it("says the signature, shapes and results of a function in C, and in Lua", function()
+        has(heed.softmax, "heed.softmax(t, dim", "->  Tensor")
+        has(heed.attention, "heed.attention(q, k, v, options?)", "[B, H, L, D]", "softcap?", "number", "before dropout")
+    end)
+
+    it("finds things by name, short or long, and methods", function()
+        assert.equal(text(heed.softmax), text "softmax")
+        assert.equal(text(heed.softmax), text "heed.softmax")
+        assert.equal(text(heed.softmax), text "Tensor.softmax")
+        assert.equal(text(heed.nn.Linear), text "nn.Linear")
+        has("nn.Linear.state_dict", "state_dict(options?)", "PyTorch")
+    end)
+
+    it("knows classes, their instances, and what constructors make", function()
+        has(heed.nn.RMSNorm, "heed.nn.RMSNorm(dim, options?)", "eps?", "rmsnorm(x)")
+        assert.equal(text(heed.nn.RMSNorm), text(heed.nn.RMSNorm(4)))
+        has(heed.mask.causal(), "heed.Mask", ":dense(L, S?")
+        has(heed.optim.AdamW, ":state_dict()")
+        has(heed.ones(2), "heed.Tensor", "requires_grad", "softmax")
+    end)
+
+    it("lists what stands in a table", function()
+        has(heed, "nn", "attention", "help(heed.NAME)")
+        has(heed.optim.schedule, "noam", "cosine")
+    end)
+
+    it("says when there is nothing", function()
+        local nothing, message = help.text "no_such_thing"
+        assert.is_nil(nothing)
+        assert.equal('heed has nothing called "no_such_thing"', message)
+        assert.is_nil((help.text(print)))
+        assert.has_error(function() help.text(nil) end)
+    end)
+
+    it("fits the width, and colours only when told", function()
+        for line in text(heed.attention, { width = 50 }):gmatch "[^\n]+" do
+            assert(utf8.len(line) <= 50, line)
+        end
+        assert.is_nil(text(heed.attention):find("\27", 1, true))
+        assert.is_truthy(text(heed.attention, { color = true }):find("\27[1m", 1, true))
+    end)
+end)
+
+describe("annotations", function()
+    local entries = annotations.read [[
+---@class shop.Till: shop.Thing
+---@field coins integer[] what it holds
+local Till = thing:extend "Till"
+
+-- ---- using it ------
+
+---Opens it. Twice is fine.
+---
+---Second paragraph.
+---
+---```lua
+---print(1)
+---```
+---@param key string|fun(x: integer): boolean what opens
+---goes on here
+---@param options? { loud?: boolean, to: table<string, integer> } loud: rings; to: where
+---@return boolean ok
+function Till:open(key, options)
+end
+Till.unlock = Till.open
+local plain = 1
+]]
+
+    it("are read with their definitions", function()
+        assert.equal(3, #entries)
+        local class, open, unlock = table.unpack(entries)
+        assert.same({ "shop.Till", "class", "shop.Thing" }, { class.name, class.kind, class.parent })
+        assert.same({ name = "coins", optional = false, type = "integer[]", text = "what it holds" }, class.fields[1])
+        assert.same({ "Opens it. Twice is fine.", "Second paragraph." }, open.prose)
+        assert.same({ "print(1)" }, open.examples)
+        assert.same({ "key", "options" }, open.arguments)
+        assert.same("string|fun(x: integer): boolean", open.params[1].type)
+        assert.same("what opens goes on here", open.params[1].text)
+        assert.same("{ loud?: boolean, to: table<string, integer> }", open.params[2].type)
+        assert.same({ true, "ok" }, { open.params[2].optional, open.returns[1].text })
+        assert.same({ "using it", "Till.open" }, { open.section, unlock.same_as })
+    end)
+end)
