@@ -174,6 +174,9 @@ describe("a module's state", function()
         assert.error_matches(function()
             b:load_state_dict { ["embedding.weight"] = heed.zeros(3, 2), ["output.weight"] = heed.ones(3, 2) }
         end, "one tensor here")
+        b:to("f32"):load_state_dict { ["embedding.weight"] = heed.ones(3, 2) } -- as files have it that hold it once
+        assert.are.same({ 1.0, 1.0 }, b.output.weight[1]:totable())
+        assert.error_matches(function() b:load_state_dict {} end, "missing: embedding.weight, output.weight")
     end)
 
     it("outlives the scope that the model was made in, buffers too", function()

@@ -322,15 +322,17 @@ function Module:state_dict(options)
     return state
 end
 
--- What does not fit: lists of names; and the copies to make when all does.
+-- What does not fit: lists of names; and the copies to make when all does. A tensor with several names may be given under one:
+-- files often hold it once.
 local function compare(self, state, base)
-    local missing, unexpected, misfits, copies, known = {}, {}, {}, {}, {}
+    local missing, unexpected, misfits, copies, known, lacking, found = {}, {}, {}, {}, {}, {}, {}
     each_tensor(self, base, function(name, t, _, _, kind)
         if kind == "temporary" then return end
         known[name] = true
         local given = state[name]
+        found[t] = found[t] or given ~= nil
         if given == nil then
-            missing[#missing + 1] = name
+            lacking[#lacking + 1] = { t, name }
         elseif not check.is_tensor(given) then
             misfits[#misfits + 1] = ("%s: expected a tensor, got %s"):format(name, check.describe(given))
         elseif tostring(given.shape) ~= tostring(t.shape) then
@@ -339,6 +341,9 @@ local function compare(self, state, base)
             copies[#copies + 1] = { t, given, name }
         end
     end)
+    for _, lack in ipairs(lacking) do
+        if not found[lack[1]] then missing[#missing + 1] = lack[2] end
+    end
     for name in pairs(state) do
         if not known[name] then unexpected[#unexpected + 1] = tostring(name) end
     end
