@@ -2,4 +2,5 @@
 
 return {
     attention = require "heed.viz.attention",
+    curve = require "heed.viz.curve",
 }

@@ -15,6 +15,11 @@ local function columns(code)
     return 1
 end
 
+-- Control characters, and the two that XML forbids.
+local function is_unprintable(code)
+    return code < 32 or (code >= 0x7F and code <= 0x9F) or code == 0xFFFE or code == 0xFFFF
+end
+
 ---The characters of a text (bytes where it is not UTF-8; control characters as ·), and what each takes.
 ---@param text string
 ---@return string[] characters
@@ -24,32 +29,40 @@ function width.characters(text)
     local valid = utf8.len(text) ~= nil
     for character in text:gmatch(valid and utf8.charpattern or ".") do
         local code = valid and utf8.codepoint(character) or character:byte()
-        if code < 32 or code == 127 or (not valid and code > 127) then character, code = "·", 0xB7 end
+        if is_unprintable(code) or (not valid and code > 127) then character, code = "·", 0xB7 end
         list[#list + 1], taken[#taken + 1] = character, columns(code)
     end
     return list, taken
 end
 
----The text in exactly so many columns: cut with … or filled with spaces on the left or right.
+---The text in at most so many columns: what is too long ends in …
+---@param text string
+---@param size integer
+---@return string
+---@return integer taken its columns
+function width.cut(text, size)
+    local list, taken = width.characters(text)
+    local total = 0
+    for _, n in ipairs(taken) do total = total + n end
+    if total <= size then return table.concat(list), total end
+    local kept, used = {}, 0
+    for i, character in ipairs(list) do
+        if used + taken[i] > size - 1 then break end
+        kept[#kept + 1], used = character, used + taken[i]
+    end
+    kept[#kept + 1] = "…"
+    return table.concat(kept), used + 1
+end
+
+---The text in exactly so many columns: cut, or filled with spaces on the left or right.
 ---@param text string
 ---@param size integer
 ---@param left? boolean fill on the left
 ---@return string
 function width.fit(text, size, left)
-    local list, taken = width.characters(text)
-    local total = 0
-    for _, n in ipairs(taken) do total = total + n end
-    if total > size then
-        local kept, used = {}, 0
-        for i, character in ipairs(list) do
-            if used + taken[i] > size - 1 then break end
-            kept[#kept + 1], used = character, used + taken[i]
-        end
-        list, total = kept, used + 1
-        list[#list + 1] = "…"
-    end
-    local filler = (" "):rep(size - total)
-    return left and filler .. table.concat(list) or table.concat(list) .. filler
+    local cut, taken = width.cut(text, size)
+    local filler = (" "):rep(size - taken)
+    return left and filler .. cut or cut .. filler
 end
 
 ---@param text string

@@ -1,0 +1,42 @@
+--- What every picture can do: print (tostring), and go out as SVG and HTML, as a text or into a file.
+
+local check = require "heed.check"
+local files = require "heed.files"
+local page = require "heed.viz.page"
+local svg = require "heed.viz.svg"
+
+---@class heed.viz.Picture
+local Picture = {}
+
+-- The text itself without a path, else whether it could be written.
+local function deliver(where, path, text)
+    if path == nil then return text end
+    return files.write(check.type(where, "path", path, "string"), text)
+end
+
+---A class of pictures: give it `name` as it is called in messages, `__tostring`, and `draw(self, titled)`, which makes a
+---drawing of heed.viz.svg, with its title inside or without it.
+---@param name string
+---@return table class
+function Picture.class(name)
+    local class = { name = name, svg = Picture.svg, html = Picture.html }
+    class.__index = class
+    return class
+end
+
+---As one SVG document, colours for light and dark screens inside; numbers show under the pointer.
+---@param path? string replaced whole or not at all; without it the text is returned
+---@return string|true|nil text, or true; nil when the file could not be written
+---@return string? message
+function Picture:svg(path) return deliver(self.name .. ":svg", path, svg.document(self:draw(true))) end
+
+---As one HTML page that needs no other file.
+---@param path? string replaced whole or not at all; without it the text is returned
+---@return string|true|nil text, or true; nil when the file could not be written
+---@return string? message
+function Picture:html(path)
+    local drawing = self:draw(false)
+    return deliver(self.name .. ":html", path, page(drawing.title, { { drawing = drawing } }))
+end
+
+return Picture
