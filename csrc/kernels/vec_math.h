@@ -24,6 +24,22 @@ HD_INLINE vf vf_exp(vf x) {
     return vf_ldexp(1.0f + (r + r * r * p), n);
 }
 
+/* e^x - 1 = 2^n (e^r - 1) + (2^n - 1); by halves, so that 2^128 stays in reach. */
+HD_INLINE vf vf_expm1(vf x) {
+    vf inside = vf_max(vf_set(-104.0f), vf_min(vf_set(89.0f), x));
+    vf n = vf_rint(inside * 1.44269504f);
+    vf r = inside - n * 0.693359375f;
+    r = r - n * -2.12194440e-4f;
+    vf p = 8.368716880e-03f + r * 1.381459865e-03f;
+    p = 4.166838805e-02f + r * p;
+    p = 1.666652063e-01f + r * p;
+    p = 4.999999345e-01f + r * p;
+    p = r + r * r * p;
+    vf half = vf_ldexp(vf_set(1.0f), n - 1.0f);
+    vf y = vf_select(vf_eq(n, vf_set(0.0f)), p, 2.0f * (half * p + (half - 0.5f)));
+    return vf_copysign(y, x);
+}
+
 HD_INLINE vf vf_log(vf x) {
     vfm tiny = vf_lt(x, vf_set(0x1p-126f));
     vf scaled = vf_select(tiny, x * 0x1p25f, x);
@@ -44,6 +60,14 @@ HD_INLINE vf vf_log(vf x) {
     y = vf_select(vf_lt(x, vf_set(INFINITY)), y, x); /* inf and NaN */
     y = vf_select(vf_eq(x, vf_set(0.0f)), vf_set(-INFINITY), y);
     return vf_select(vf_lt(x, vf_set(0.0f)), vf_set(NAN), y);
+}
+
+/* log(u) of u = 1 + x, and what u was rounded by. */
+HD_INLINE vf vf_log1p(vf x) {
+    vf u = 1.0f + x;
+    vf y = vf_log(u) + (x - (u - 1.0f)) / u;
+    y = vf_select(vf_eq(u, vf_set(0.0f)), vf_set(-INFINITY), y);
+    return vf_copysign(vf_select(vf_eq(x, vf_set(INFINITY)), x, y), x);
 }
 
 HD_INLINE vf vf_tanh(vf x) {
@@ -73,13 +97,32 @@ HD_INLINE vf vf_softplus(vf x) {
 HD_INLINE vf vf_silu(vf x) {
     return vf_max(vf_set(-0x1p127f), x) * vf_sigmoid(x);
 }
-/* s + x s (1 - s), s = sigmoid(x); 1 - s is sigmoid(-x), without cancellation. */
+/* The slope of x sigmoid(z): s + x s (1 - s) dz; 1 - s is sigmoid(-z), without cancellation. */
+HD_INLINE vf vf_gate_slope(vf z, vf x_dz) {
+    vf e = vf_exp(-vf_abs(z)), near = 1.0f / (1.0f + e), far = e * near;
+    return vf_select(vf_lt(z, vf_set(0.0f)), far, near) + x_dz * (near * far);
+}
+HD_INLINE vf vf_within(vf x, float bound) {
+    return vf_min(vf_set(bound), vf_max(vf_set(-bound), x));
+}
 HD_INLINE vf vf_silu_slope(vf x) {
-    vf e = vf_exp(-vf_abs(x)), near = 1.0f / (1.0f + e), far = e * near;
-    vfm negative = vf_lt(x, vf_set(0.0f));
-    vf s = vf_select(negative, far, near);
-    vf inside = vf_min(vf_set(0x1p127f), vf_max(vf_set(-0x1p127f), x));
-    return s + inside * (near * far);
+    return vf_gate_slope(x, vf_within(x, 0x1p127f));
+}
+
+/* gelu with Phi(x) as sigmoid(1.702 x), and as (1 + tanh(z)) / 2 = sigmoid(2 z), z = sqrt(2 / pi) (x +
+ * 0.044715 x^3) (Hendrycks & Gimpel 2016). Beyond 40 both are 0 or x. */
+HD_INLINE vf vf_gelu_sigmoid(vf x) {
+    return vf_max(vf_set(-0x1p127f), x) * vf_sigmoid(1.702f * x);
+}
+HD_INLINE vf vf_gelu_sigmoid_slope(vf x) {
+    return vf_gate_slope(1.702f * x, 1.702f * vf_within(x, 0x1p126f));
+}
+HD_INLINE vf vf_gelu_tanh(vf x) {
+    return vf_max(vf_set(-0x1p127f), x) * vf_sigmoid(x * (1.595769122f + 0.0713548163f * x * x));
+}
+HD_INLINE vf vf_gelu_tanh_slope(vf x) {
+    vf a = vf_within(x, 40.0f), aa = a * a;
+    return vf_gate_slope(a * (1.595769122f + 0.0713548163f * aa), a * (1.595769122f + 0.214064449f * aa));
 }
 
 /* With a = |x| and bell = exp(-a²/2): P(N > a) of a normal N is bell times a function without drama, fitted
@@ -162,6 +205,23 @@ HD_INLINE double hd_silu_slope(double x) {
     double s = hd_sigmoid(x);
     return s + hd_finite(x) * s * hd_sigmoid(-x);
 }
+HD_INLINE double hd_gelu_sigmoid(double x) {
+    return (x < -0x1p1023 ? -0x1p1023 : x) * hd_sigmoid(1.702 * x);
+}
+HD_INLINE double hd_gelu_sigmoid_slope(double x) {
+    double s = hd_sigmoid(1.702 * x);
+    return s + 0.851 * hd_finite(x) * (2 * s * hd_sigmoid(-1.702 * x));
+}
+HD_INLINE double hd_gelu_tanh_inner(double x) { /* 2 z */
+    return x * (1.59576912160573071 + 0.07135481627260025 * x * x);
+}
+HD_INLINE double hd_gelu_tanh(double x) {
+    return (x < -0x1p1023 ? -0x1p1023 : x) * hd_sigmoid(hd_gelu_tanh_inner(x));
+}
+HD_INLINE double hd_gelu_tanh_slope(double x) {
+    double z = hd_gelu_tanh_inner(x), s = hd_sigmoid(z), a = x > 40 ? 40 : x < -40 ? -40 : x;
+    return s + a * s * hd_sigmoid(-z) * (1.59576912160573071 + 0.21406444881780075 * a * a);
+}
 HD_INLINE double hd_phi(double x) {
     return 0.5 * erfc(x * -0.70710678118654752440);
 }
@@ -187,5 +247,9 @@ HD_VD_BY_LANE(vd_silu, hd_silu)
 HD_VD_BY_LANE(vd_silu_slope, hd_silu_slope)
 HD_VD_BY_LANE(vd_gelu, hd_gelu)
 HD_VD_BY_LANE(vd_gelu_slope, hd_gelu_slope)
+HD_VD_BY_LANE(vd_gelu_tanh, hd_gelu_tanh)
+HD_VD_BY_LANE(vd_gelu_tanh_slope, hd_gelu_tanh_slope)
+HD_VD_BY_LANE(vd_gelu_sigmoid, hd_gelu_sigmoid)
+HD_VD_BY_LANE(vd_gelu_sigmoid_slope, hd_gelu_sigmoid_slope)
 
 #endif

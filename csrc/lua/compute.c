@@ -1,4 +1,6 @@
 /* Elementwise arithmetic and functions, products, masks. Families are tables: name, name in place, kernel. */
+#include <string.h>
+
 #include "lua/check.h"
 
 /* ---- one operand ------------------------------------------------------------------------- */
@@ -16,14 +18,15 @@ static const unary_entry unaries[] = {
     {"sqrt", "sqrt_", HD_SQRT},
     {"rsqrt", "rsqrt_", HD_RSQRT},
     {"exp", "exp_", HD_EXP},
+    {"expm1", "expm1_", HD_EXPM1},
     {"log", "log_", HD_LOG},
+    {"log1p", "log1p_", HD_LOG1P},
     {"sin", "sin_", HD_SIN},
     {"cos", "cos_", HD_COS},
     {"tanh", "tanh_", HD_TANH},
     {"sigmoid", "sigmoid_", HD_SIGMOID},
     {"erf", "erf_", HD_ERF},
     {"relu", "relu_", HD_RELU},
-    {"gelu", "gelu_", HD_GELU},
     {"silu", "silu_", HD_SILU},
     {"floor", "floor_", HD_FLOOR},
     {"logical_not", NULL, HD_LOGICAL_NOT},
@@ -44,6 +47,32 @@ static int unary_in_place(lua_State *L) {
     return hd_return_self(&c, hd_unary_(c.cx, e->op, hd_arg_tensor(&c, 1, "self")));
 }
 
+/* gelu({approximate = "none" | "tanh" | "sigmoid"}) */
+static hd_unary which_gelu(hd_call *c) {
+    hd_take_options(c, "approximate");
+    int index = hd_option(c, "approximate");
+    const char *name = !index                                 ? "none"
+                       : lua_type(c->L, index) == LUA_TSTRING ? lua_tostring(c->L, index)
+                                                              : "";
+    if (strcmp(name, "none") == 0) return HD_GELU;
+    if (strcmp(name, "tanh") == 0) return HD_GELU_TANH;
+    if (strcmp(name, "sigmoid") == 0) return HD_GELU_SIGMOID;
+    hd_arg_expected(c, index, "approximate", "\"none\", \"tanh\" or \"sigmoid\"");
+    return HD_GELU;
+}
+
+static int gelu(lua_State *L) {
+    hd_call c = hd_enter(L, "gelu");
+    hd_unary op = which_gelu(&c);
+    return hd_return(&c, hd_unary_op(c.cx, op, hd_arg_tensor(&c, 1, "self")));
+}
+
+static int gelu_(lua_State *L) {
+    hd_call c = hd_begin(L, "gelu_");
+    hd_unary op = which_gelu(&c);
+    return hd_return_self(&c, hd_unary_(c.cx, op, hd_arg_tensor(&c, 1, "self")));
+}
+
 /* round(decimals = 0): half to even. */
 static int round_(lua_State *L) {
     hd_call c = hd_enter(L, "round");
@@ -61,6 +90,38 @@ static int bitwise_not(lua_State *L) {
     hd_tensor *t = hd_arg_tensor(&c, 1, "self");
     if (t->dtype != HD_BOOL) hd_arg_expected(&c, 1, "self", "a bool tensor for ~");
     return hd_return(&c, hd_unary_op(c.cx, HD_LOGICAL_NOT, t));
+}
+
+/* ---- one operand and a number ------------------------------------------------------------ */
+
+typedef struct shaped_entry {
+    const char *name, *in_place, *parameter;
+    hd_shaped op;
+    double otherwise;
+} shaped_entry;
+
+static const shaped_entry shapeds[] = {
+    {"leaky_relu", "leaky_relu_", "slope", HD_LEAKY_RELU, 0.01},
+    {"elu", "elu_", "alpha", HD_ELU, 1},
+};
+
+static double parameter_of(hd_call *c, const shaped_entry *e) {
+    hd_take_options(c, e->parameter);
+    return hd_opt_number(c, hd_or_option(c, 2, e->parameter), e->parameter, e->otherwise);
+}
+
+static int shaped(lua_State *L) {
+    const shaped_entry *e = hd_entry(L);
+    hd_call c = hd_enter(L, e->name);
+    double parameter = parameter_of(&c, e);
+    return hd_return(&c, hd_shaped_op(c.cx, e->op, hd_arg_tensor(&c, 1, "self"), parameter));
+}
+
+static int shaped_in_place(lua_State *L) {
+    const shaped_entry *e = hd_entry(L);
+    hd_call c = hd_begin(L, e->in_place);
+    double parameter = parameter_of(&c, e);
+    return hd_return_self(&c, hd_shaped_(c.cx, e->op, hd_arg_tensor(&c, 1, "self"), parameter));
 }
 
 /* ---- two operands ------------------------------------------------------------------------ */
@@ -200,16 +261,33 @@ static int masked_fill_(lua_State *L) {
 }
 
 /* clamp(low, high) or clamp{min = , max = }; either may be nil. */
+typedef struct bounds {
+    hd_scalar least, most;
+    const hd_scalar *low, *high; /* NULL: open */
+} bounds;
+
+static void read_bounds(hd_call *c, bounds *b) {
+    hd_take_options(c, "min max");
+    int low = hd_or_option(c, 2, "min"), high = hd_or_option(c, 3, "max");
+    if (low) b->least = hd_arg_scalar(c, low, "min");
+    if (high) b->most = hd_arg_scalar(c, high, "max");
+    if (!low && !high) hd_arg_error(c, "min, max", "expected at least one number");
+    b->low = low ? &b->least : NULL;
+    b->high = high ? &b->most : NULL;
+}
+
 static int clamp(lua_State *L) {
     hd_call c = hd_enter(L, "clamp");
-    hd_take_options(&c, "min max");
-    hd_tensor *t = hd_arg_tensor(&c, 1, "self");
-    int low = hd_or_option(&c, 2, "min"), high = hd_or_option(&c, 3, "max");
-    hd_scalar least, most;
-    if (low) least = hd_arg_scalar(&c, low, "min");
-    if (high) most = hd_arg_scalar(&c, high, "max");
-    if (!low && !high) hd_arg_error(&c, "min, max", "expected at least one number");
-    return hd_return(&c, hd_clamp(c.cx, t, low ? &least : NULL, high ? &most : NULL));
+    bounds b;
+    read_bounds(&c, &b);
+    return hd_return(&c, hd_clamp(c.cx, hd_arg_tensor(&c, 1, "self"), b.low, b.high));
+}
+
+static int clamp_(lua_State *L) {
+    hd_call c = hd_begin(L, "clamp_");
+    bounds b;
+    read_bounds(&c, &b);
+    return hd_return_self(&c, hd_clamp_(c.cx, hd_arg_tensor(&c, 1, "self"), b.low, b.high));
 }
 
 static int tril(lua_State *L) {
@@ -258,12 +336,15 @@ static int copy_(lua_State *L) {
 }
 
 static const hd_function functions[] = {
+    {"gelu", gelu, HD_BOTH},
+    {"gelu_", gelu_, HD_BOTH},
     {"round", round_, HD_BOTH},
     {"matmul", matmul, HD_BOTH},
     {"where", where, HD_BOTH},
     {"masked_fill", masked_fill, HD_BOTH},
     {"masked_fill_", masked_fill_, HD_BOTH},
     {"clamp", clamp, HD_BOTH},
+    {"clamp_", clamp_, HD_BOTH},
     {"tril", tril, HD_BOTH},
     {"triu", triu, HD_BOTH},
     {"softmax", softmax, HD_BOTH},
@@ -280,6 +361,10 @@ void hd_register_compute(hd_registrar *r) {
         hd_define_entry(r, unaries[i].name, unary, HD_BOTH, &unaries[i]);
         if (unaries[i].in_place)
             hd_define_entry(r, unaries[i].in_place, unary_in_place, HD_BOTH, &unaries[i]);
+    }
+    for (size_t i = 0; i < sizeof shapeds / sizeof *shapeds; i++) {
+        hd_define_entry(r, shapeds[i].name, shaped, HD_BOTH, &shapeds[i]);
+        hd_define_entry(r, shapeds[i].in_place, shaped_in_place, HD_BOTH, &shapeds[i]);
     }
     for (size_t i = 0; i < sizeof binaries / sizeof *binaries; i++) {
         const binary_entry *e = &binaries[i];

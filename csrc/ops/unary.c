@@ -1,7 +1,7 @@
 /* unary.c: y = f(x), element by element.
  *
  *     dx = g f'(x), by the kernel unary_grad of the same name from x or, where it is cheaper, from y
- *     (exp, sqrt, rsqrt, tanh, sigmoid, and relu, whose sign is all that counts). At 0, abs and relu give 0,
+ *     (exp, expm1, sqrt, rsqrt, tanh, sigmoid, and relu, whose sign is all that counts). At 0, abs and relu give 0,
  *     sqrt infinity. sign, floor and round give zero everywhere.
  *
  * Integers stay integers where f keeps them whole (neg abs sign square relu floor round), and become f32
@@ -19,11 +19,13 @@ static const hd_node_class classes[HD_UNARY_COUNT] = {
     [HD_NEG] = CLASS("neg"),           [HD_ABS] = CLASS("abs"),
     [HD_SIGN] = CLASS("sign"),         [HD_SQUARE] = CLASS("square"),
     [HD_SQRT] = CLASS("sqrt"),         [HD_RSQRT] = CLASS("rsqrt"),
-    [HD_EXP] = CLASS("exp"),           [HD_LOG] = CLASS("log"),
+    [HD_EXP] = CLASS("exp"),           [HD_EXPM1] = CLASS("expm1"),
+    [HD_LOG1P] = CLASS("log1p"),       [HD_LOG] = CLASS("log"),
     [HD_SIN] = CLASS("sin"),           [HD_COS] = CLASS("cos"),
     [HD_TANH] = CLASS("tanh"),         [HD_SIGMOID] = CLASS("sigmoid"),
     [HD_ERF] = CLASS("erf"),           [HD_RELU] = CLASS("relu"),
-    [HD_GELU] = CLASS("gelu"),         [HD_SILU] = CLASS("silu"),
+    [HD_GELU] = CLASS("gelu"),         [HD_GELU_TANH] = CLASS("gelu"),
+    [HD_GELU_SIGMOID] = CLASS("gelu"), [HD_SILU] = CLASS("silu"),
     [HD_SOFTPLUS] = CLASS("softplus"), [HD_FLOOR] = CLASS("floor"),
     [HD_ROUND] = CLASS("round"),       [HD_LOGICAL_NOT] = CLASS("logical_not"),
     [HD_ISNAN] = CLASS("isnan"),       [HD_ISFINITE] = CLASS("isfinite"),
@@ -39,8 +41,8 @@ static bool keeps_whole(hd_unary op) {
 }
 
 static bool saves_output(hd_unary op) {
-    return op == HD_EXP || op == HD_SQRT || op == HD_RSQRT || op == HD_TANH || op == HD_SIGMOID ||
-           op == HD_RELU;
+    return op == HD_EXP || op == HD_EXPM1 || op == HD_SQRT || op == HD_RSQRT || op == HD_TANH ||
+           op == HD_SIGMOID || op == HD_RELU;
 }
 
 static bool is_flat(hd_unary op) {
@@ -50,13 +52,17 @@ static bool is_flat(hd_unary op) {
 static int64_t grain_of(hd_unary op) {
     switch (op) {
     case HD_EXP:
+    case HD_EXPM1:
     case HD_LOG:
+    case HD_LOG1P:
     case HD_SIN:
     case HD_COS:
     case HD_TANH:
     case HD_SIGMOID:
     case HD_ERF:
     case HD_GELU:
+    case HD_GELU_TANH:
+    case HD_GELU_SIGMOID:
     case HD_SOFTPLUS:
     case HD_SILU: return HD_GRAIN_HEAVY;
     default: return HD_GRAIN_LIGHT;
@@ -94,7 +100,7 @@ static hd_status types(hd_ctx *cx, hd_unary op, const hd_tensor *x, hd_dtype *co
     } else if (hd_dtype_is_float(t)) {
         *compute = *result = t;
     } else if (keeps_whole(op)) {
-        *compute = *result = HD_I64;
+        *compute = *result = t == HD_BOOL ? HD_I64 : t;
     } else {
         *compute = *result = HD_F32;
     }

@@ -71,17 +71,23 @@ static hd_tensor *select_between(hd_ctx *cx, hd_tensor *c, hd_tensor *a, hd_tens
     return y;
 }
 
+/* Integers and floats say by a comparison what they mean: 0 and 1, or 0 and -inf. */
+static hd_status check_mask(hd_ctx *cx, const char *argument, const hd_tensor *mask) {
+    if (mask->dtype == HD_BOOL) return HD_OK;
+    return hd_fail(cx, HD_EARG, "%s: expected bool (a comparison gives it: t:ne(0)), got %s", argument,
+                   hd_dtype_name((hd_dtype)mask->dtype));
+}
+
 hd_tensor *hd_where(hd_ctx *cx, hd_tensor *condition, hd_tensor *a, hd_tensor *b) {
-    if (hd_check_computes(cx, condition) || hd_check_computes(cx, a) || hd_check_computes(cx, b)) return NULL;
+    if (check_mask(cx, "condition", condition) || hd_check_computes(cx, a) || hd_check_computes(cx, b))
+        return NULL;
     hd_dtype dtype = hd_dtype_promote((hd_dtype)a->dtype, (hd_dtype)b->dtype);
     hd_tensor *y = NULL;
-    hd_tensor *c = hd_as_dtype(cx, condition, HD_BOOL);
-    hd_tensor *pa = c ? hd_as_dtype(cx, a, dtype) : NULL;
+    hd_tensor *pa = hd_as_dtype(cx, a, dtype);
     hd_tensor *pb = pa ? hd_as_dtype(cx, b, dtype) : NULL;
-    if (pb) y = select_between(cx, c, pa, pb);
+    if (pb) y = select_between(cx, condition, pa, pb);
     hd_tensor *inputs[] = {NULL, a, b};
-    if (y && hd_dtype_is_float(dtype)) y = hd_record(cx, &where_class, y, 3, inputs, 1, &c, NULL, 0);
-    hd_release(c);
+    if (y && hd_dtype_is_float(dtype)) y = hd_record(cx, &where_class, y, 3, inputs, 1, &condition, NULL, 0);
     hd_release(pa);
     hd_release(pb);
     return y;
@@ -115,19 +121,17 @@ static hd_tensor *fill_where(hd_ctx *cx, const hd_tensor *x, const hd_tensor *ma
 
 hd_tensor *hd_masked_fill(hd_ctx *cx, hd_tensor *x, hd_tensor *mask, hd_scalar value) {
     uint64_t element;
-    if (hd_check_computes(cx, x) || hd_check_computes(cx, mask) ||
+    if (hd_check_computes(cx, x) || check_mask(cx, "mask", mask) ||
         hd_scalar_store(cx, "value", value, (hd_dtype)x->dtype, &element))
         return NULL;
-    hd_tensor *m = hd_as_dtype(cx, mask, HD_BOOL);
-    hd_tensor *y = m ? fill_where(cx, x, m, &element) : NULL;
-    if (y && x->requires_grad) y = hd_record(cx, &masked_fill_class, y, 1, &x, 1, &m, NULL, 0);
-    hd_release(m);
+    hd_tensor *y = fill_where(cx, x, mask, &element);
+    if (y && x->requires_grad) y = hd_record(cx, &masked_fill_class, y, 1, &x, 1, &mask, NULL, 0);
     return y;
 }
 
 hd_status hd_masked_fill_(hd_ctx *cx, hd_tensor *t, hd_tensor *mask, hd_scalar value) {
     uint64_t element;
-    if (hd_check_inplace(cx, "masked_fill_", t) || hd_check_computes(cx, t) || hd_check_computes(cx, mask) ||
+    if (hd_check_inplace(cx, "masked_fill_", t) || hd_check_computes(cx, t) || check_mask(cx, "mask", mask) ||
         hd_check_broadcasts_to(cx, "mask", mask, t) ||
         hd_scalar_store(cx, "value", value, (hd_dtype)t->dtype, &element))
         return cx->error.status;
@@ -138,8 +142,7 @@ hd_status hd_masked_fill_(hd_ctx *cx, hd_tensor *t, hd_tensor *mask, hd_scalar v
         hd_release(former);
         return hd_become(cx, t, y);
     }
-    bool shares = mask->dtype == HD_BOOL && hd_shares_memory(t, mask); /* of another dtype it is converted */
-    hd_tensor *m = shares ? hd_clone(cx, mask) : hd_as_dtype(cx, mask, HD_BOOL);
+    hd_tensor *m = hd_shares_memory(t, mask) ? hd_clone(cx, mask) : hd_retain(mask);
     if (!m) return cx->error.status;
     hd_status status = apply_where(cx, t, m, NULL, &element, t);
     hd_wrote(t);
@@ -236,6 +239,26 @@ hd_tensor *hd_clamp(hd_ctx *cx, hd_tensor *x, const hd_scalar *low, const hd_sca
     hd_release(from);
     if (!y || !x->requires_grad) return y;
     return hd_record(cx, &clamp_class, y, 1, &x, 1, &x, &c, sizeof c);
+}
+
+hd_status hd_clamp_(hd_ctx *cx, hd_tensor *t, const hd_scalar *low, const hd_scalar *high) {
+    if (hd_check_inplace(cx, "clamp_", t) || hd_check_computes(cx, t)) return cx->error.status;
+    hd_dtype result = (hd_dtype)t->dtype;
+    if (low) result = hd_scalar_promote(result, *low);
+    if (high) result = hd_scalar_promote(result, *high);
+    if (hd_check_holds(cx, (hd_dtype)t->dtype, result)) return cx->error.status;
+    if (hd_wants_grad(cx, 1, &t)) {
+        hd_tensor *former = hd_former(cx, t);
+        if (!former) return cx->error.status;
+        hd_tensor *y = hd_clamp(cx, former, low, high);
+        hd_release(former);
+        return hd_become(cx, t, y);
+    }
+    clamp c;
+    if (make_clamp(cx, (hd_dtype)t->dtype, low, high, &c)) return cx->error.status;
+    hd_status status = apply_clamp(cx, &c, run_clamp, t, t, NULL);
+    hd_wrote(t);
+    return status;
 }
 
 /* ---- triangles ------------------------------------------------------------------------------- */

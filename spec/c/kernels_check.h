@@ -28,7 +28,8 @@ SHARED int64_t next_length(int64_t n) {
 
 /* ---- numbers of any dtype ------------------------------------------------------------------------------ */
 
-SHARED const hd_dtype computed[] = {HD_BOOL, HD_I64, HD_F32, HD_F64};
+SHARED const hd_dtype computed[] = {HD_BOOL, HD_U8, HD_I32, HD_I64, HD_F32, HD_F64};
+SHARED const hd_dtype wide[] = {HD_I64, HD_F32, HD_F64};
 SHARED const hd_dtype floats[] = {HD_F32, HD_F64};
 #define EACH_DTYPE(t, list)                                                                                  \
     for (unsigned t##_i = 0; t##_i < sizeof(list) / sizeof(list)[0]; t##_i++)                                \
@@ -72,14 +73,16 @@ SHARED double noise(int64_t i) {
     return hd_draw_f64((hd_draw){99, 1}, (uint64_t)i);
 }
 
-/* Numbers in [-scale, scale], whole ones for integers, with some equal. */
+/* Numbers in [-scale, scale], whole ones for integers, above 0 for u8, with some equal. */
 SHARED void make(hd_dtype t, block *x, double scale, int64_t salt) {
     for (int64_t i = 0; i < ROOM; i++) {
         double u = noise(i + salt * ROOM);
         if (t == HD_BOOL)
             x->b[i] = u < 0.4;
-        else if (t == HD_I64)
-            x->i[i] = (int64_t)floor((2 * u - 1) * scale * 3);
+        else if (t == HD_U8)
+            x->b[i] = (uint8_t)floor(u * scale * 3);
+        else if (hd_dtype_is_integer(t))
+            set(t, x, i, floor((2 * u - 1) * scale * 3));
         else
             set(t, x, i, (2 * u - 1) * scale);
     }
@@ -91,6 +94,7 @@ SHARED bool same(double a, double b) {
 
 SHARED bool near(hd_dtype t, double got, double wanted, double tolerance) {
     if (same(got, wanted)) return true;
+    if (t == HD_U8 && fabs(wanted) < 1e15) return got == (double)(uint8_t)(int64_t)floor(wanted);
     if (t == HD_F32 && same((float)got, (float)wanted)) return true;
     double scale = fabs(wanted) > 1 ? fabs(wanted) : 1;
     return fabs(got - wanted) <= (t == HD_F32 ? tolerance : tolerance * 1e-7) * scale;
@@ -145,6 +149,15 @@ SHARED double phi(double x) {
 SHARED double gelu(double x) {
     return x == -INFINITY ? 0 : x * phi(x);
 }
+SHARED double gelu_sigmoid(double x) {
+    return x == -INFINITY ? 0 : x * sigmoid(1.702 * x);
+}
+SHARED double gelu_tanh_inner(double x) {
+    return 2 * sqrt(2 / M_PI) * (x + 0.044715 * x * x * x);
+}
+SHARED double gelu_tanh(double x) {
+    return x == -INFINITY ? 0 : x * sigmoid(gelu_tanh_inner(x));
+}
 SHARED double silu(double x) {
     return x == -INFINITY ? 0 : x * sigmoid(x);
 }
@@ -161,13 +174,32 @@ SHARED double is_finite(double x) {
     return fabs(x) < INFINITY;
 }
 
-SHARED double (*const unary_of[HD_UNARY_COUNT])(double) = {
-    [HD_NEG] = negative,      [HD_ABS] = fabs,          [HD_SIGN] = sign,  [HD_SQUARE] = square,
-    [HD_SQRT] = sqrt,         [HD_RSQRT] = rsqrt,       [HD_EXP] = exp,    [HD_LOG] = log,
-    [HD_SIN] = sin,           [HD_COS] = cos,           [HD_TANH] = tanh,  [HD_SIGMOID] = sigmoid,
-    [HD_ERF] = erf,           [HD_RELU] = relu,         [HD_GELU] = gelu,  [HD_SILU] = silu,
-    [HD_SOFTPLUS] = softplus, [HD_FLOOR] = floor,       [HD_ROUND] = rint, [HD_LOGICAL_NOT] = is_zero,
-    [HD_ISNAN] = is_nan,      [HD_ISFINITE] = is_finite};
+SHARED double (*const unary_of[HD_UNARY_COUNT])(double) = {[HD_NEG] = negative,
+                                                           [HD_ABS] = fabs,
+                                                           [HD_SIGN] = sign,
+                                                           [HD_SQUARE] = square,
+                                                           [HD_SQRT] = sqrt,
+                                                           [HD_RSQRT] = rsqrt,
+                                                           [HD_EXP] = exp,
+                                                           [HD_EXPM1] = expm1,
+                                                           [HD_LOG1P] = log1p,
+                                                           [HD_LOG] = log,
+                                                           [HD_SIN] = sin,
+                                                           [HD_COS] = cos,
+                                                           [HD_TANH] = tanh,
+                                                           [HD_SIGMOID] = sigmoid,
+                                                           [HD_ERF] = erf,
+                                                           [HD_RELU] = relu,
+                                                           [HD_GELU] = gelu,
+                                                           [HD_GELU_TANH] = gelu_tanh,
+                                                           [HD_GELU_SIGMOID] = gelu_sigmoid,
+                                                           [HD_SILU] = silu,
+                                                           [HD_SOFTPLUS] = softplus,
+                                                           [HD_FLOOR] = floor,
+                                                           [HD_ROUND] = rint,
+                                                           [HD_LOGICAL_NOT] = is_zero,
+                                                           [HD_ISNAN] = is_nan,
+                                                           [HD_ISFINITE] = is_finite};
 
 /* f' by what was saved: see isa/unary_grad.c */
 SHARED double slope(int op, double x) {
@@ -178,7 +210,9 @@ SHARED double slope(int op, double x) {
     case HD_SQRT: return 0.5 / x;
     case HD_RSQRT: return -0.5 * x * x * x;
     case HD_EXP: return x;
+    case HD_EXPM1: return x + 1;
     case HD_LOG: return 1 / x;
+    case HD_LOG1P: return 1 / (1 + x);
     case HD_SIN: return cos(x);
     case HD_COS: return -sin(x);
     case HD_TANH: return 1 - x * x;
@@ -186,6 +220,11 @@ SHARED double slope(int op, double x) {
     case HD_ERF: return 2 / sqrt(M_PI) * exp(-x * x);
     case HD_RELU: return x > 0;
     case HD_GELU: return phi(x) + x * exp(-x * x / 2) / sqrt(2 * M_PI);
+    case HD_GELU_TANH: {
+        double z = gelu_tanh_inner(x);
+        return sigmoid(z) + x * sigmoid(z) * sigmoid(-z) * 2 * sqrt(2 / M_PI) * (1 + 3 * 0.044715 * x * x);
+    }
+    case HD_GELU_SIGMOID: return sigmoid(1.702 * x) + 1.702 * x * sigmoid(1.702 * x) * sigmoid(-1.702 * x);
     case HD_SILU: return sigmoid(x) + x * sigmoid(x) * sigmoid(-x);
     case HD_SOFTPLUS: return sigmoid(x);
     default: return 0;

@@ -101,7 +101,11 @@ static void check_dropout(void) {
 }
 
 static void check_bias_act(void) {
-    static const int ops[] = {[HD_ACT_RELU] = HD_RELU, [HD_ACT_GELU] = HD_GELU, [HD_ACT_SILU] = HD_SILU};
+    static const int ops[] = {[HD_ACT_RELU] = HD_RELU,
+                              [HD_ACT_GELU] = HD_GELU,
+                              [HD_ACT_SILU] = HD_SILU,
+                              [HD_ACT_GELU_TANH] = HD_GELU_TANH,
+                              [HD_ACT_GELU_SIGMOID] = HD_GELU_SIGMOID};
     EACH_DTYPE(t, floats)
     for (int act = 0; act < HD_ACT_COUNT; act++)
         for (int mode = 0; mode < 4; mode++) {

@@ -16,7 +16,8 @@
 ---   mixed       true: inputs may be of different dtypes
 ---   corners     infinities and their like, for the first input
 ---   layouts     those that are possible; default: all of spec.support.layouts
----   in_place    the name of the variant that writes into its first input
+---   in_place    the name of the variant that writes into its first input, and takes the case's `scalar` beside it
+---   variant     a further entry of a name that is there already: what is different in it
 ---   large       a case for the comparison over threads and with other layouts; false: too small to matter
 ---   tolerance   of f32 results, relative above 1; default 1e-5
 
@@ -24,9 +25,9 @@ local registry = { operations = {}, by_name = {} }
 
 for _, family in ipairs { "elementwise", "reduction", "shape", "index", "product", "rows", "layers", "make" } do
     for _, entry in ipairs(require("spec.ops.registry." .. family)) do
-        assert(not registry.by_name[entry.name], entry.name .. " is registered twice")
+        assert(entry.variant or not registry.by_name[entry.name], entry.name .. " is registered twice")
         registry.operations[#registry.operations + 1] = entry
-        registry.by_name[entry.name] = entry
+        registry.by_name[entry.name] = registry.by_name[entry.name] or entry
     end
 end
 

@@ -315,14 +315,14 @@ end
 -- Elements that share a place in memory have no value of their own to be written.
 local function check_expanded_in_place(entry)
     local x = core.ones(1, { dtype = dtypes_of(entry)[1] }):expand(3)
-    local ok, message = pcall(core[entry.in_place], x, #entry.cases[1] > 1 and 2 or nil)
+    local ok, message = pcall(core[entry.in_place], x, #entry.cases[1] > 1 and 2 or entry.cases[1].scalar)
     assert(not ok and message:find "expanded", tostring(message))
 end
 
 -- Backward must see that what it needs was overwritten: when the write is recorded, and when it is not.
 local function check_overwriting_is_noticed(entry)
     local arrays = contents(entry, entry.cases[1], "f64")
-    local other = arrays[2] and layouts.tensor(arrays[2])
+    local other = arrays[2] and layouts.tensor(arrays[2]) or entry.cases[1].scalar
     for _, recorded in ipairs { true, false } do
         local x = layouts.tensor(arrays[1])
         x.requires_grad = true
@@ -451,7 +451,7 @@ describe("the registry of operations", function()
 end)
 
 for _, entry in ipairs(registry.operations) do
-    describe(entry.name, function()
+    describe(entry.name .. (entry.variant and ", " .. entry.variant or ""), function()
         for _, dtype in ipairs(dtypes_of(entry)) do
             if #entry.cases[1] > 0 or dtype == dtypes_of(entry)[1] then
                 it("computes " .. dtype .. " in every layout", function() check_dtype(entry, dtype) end)

@@ -76,6 +76,14 @@ HD_INLINE vr NAME(silu)(vr x, vr g) {
     (void)g;
     return V(silu)(x);
 }
+HD_INLINE vr NAME(gelu_tanh)(vr x, vr g) {
+    (void)g;
+    return V(gelu_tanh)(x);
+}
+HD_INLINE vr NAME(gelu_sigmoid)(vr x, vr g) {
+    (void)g;
+    return V(gelu_sigmoid)(x);
+}
 HD_INLINE vr NAME(relu_grad)(vr x, vr g) {
     return V(select)(V(le)(x, V(set)(0)), V(set)(0), g);
 }
@@ -84,6 +92,13 @@ HD_INLINE vr NAME(gelu_grad)(vr x, vr g) {
 }
 HD_INLINE vr NAME(silu_grad)(vr x, vr g) {
     return g * V(silu_slope)(x);
+}
+
+HD_INLINE vr NAME(gelu_tanh_grad)(vr x, vr g) {
+    return g * V(gelu_tanh_slope)(x);
+}
+HD_INLINE vr NAME(gelu_sigmoid_grad)(vr x, vr g) {
+    return g * V(gelu_sigmoid_slope)(x);
 }
 
 static void NAME(dropout)(hd_draw draw, int64_t first, int64_t n, double p, const void *x, void *y) {
@@ -110,6 +125,8 @@ static void NAME(dropout_add)(hd_draw draw, int64_t first, int64_t n, double p, 
 BIAS_ACT(relu)
 BIAS_ACT(gelu)
 BIAS_ACT(silu)
+BIAS_ACT(gelu_tanh)
+BIAS_ACT(gelu_sigmoid)
 #undef BIAS_ACT
 
 static void NAME(fill_dropout)(hd_kernels *k, hd_dtype t) {
@@ -118,9 +135,13 @@ static void NAME(fill_dropout)(hd_kernels *k, hd_dtype t) {
     k->bias_act[HD_ACT_RELU][t] = NAME(bias_relu);
     k->bias_act[HD_ACT_GELU][t] = NAME(bias_gelu);
     k->bias_act[HD_ACT_SILU][t] = NAME(bias_silu);
+    k->bias_act[HD_ACT_GELU_TANH][t] = NAME(bias_gelu_tanh);
+    k->bias_act[HD_ACT_GELU_SIGMOID][t] = NAME(bias_gelu_sigmoid);
     k->bias_act_grad[HD_ACT_RELU][t] = NAME(bias_relu_grad);
     k->bias_act_grad[HD_ACT_GELU][t] = NAME(bias_gelu_grad);
     k->bias_act_grad[HD_ACT_SILU][t] = NAME(bias_silu_grad);
+    k->bias_act_grad[HD_ACT_GELU_TANH][t] = NAME(bias_gelu_tanh_grad);
+    k->bias_act_grad[HD_ACT_GELU_SIGMOID][t] = NAME(bias_gelu_sigmoid_grad);
 }
 
 #include "kernels/vec_real_end.h"

@@ -7,12 +7,14 @@
 
 void HD_ISA(hd_fill_unary)(hd_kernels *k);
 void HD_ISA(hd_fill_unary_grad)(hd_kernels *k);
+void HD_ISA(hd_fill_shaped)(hd_kernels *k);
 void HD_ISA(hd_fill_binary)(hd_kernels *k);
 void HD_ISA(hd_fill_linear)(hd_kernels *k);
 void HD_ISA(hd_fill_cast)(hd_kernels *k);
 void HD_ISA(hd_fill_reduce)(hd_kernels *k);
 void HD_ISA(hd_fill_softmax)(hd_kernels *k);
 void HD_ISA(hd_fill_norm)(hd_kernels *k);
+void HD_ISA(hd_fill_rotary)(hd_kernels *k);
 void HD_ISA(hd_fill_loss)(hd_kernels *k);
 void HD_ISA(hd_fill_random)(hd_kernels *k);
 void HD_ISA(hd_fill_adamw)(hd_kernels *k);

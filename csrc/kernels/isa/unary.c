@@ -22,11 +22,15 @@ VECTOR_MAP(sqrt_f32, vf_sqrt)
 VECTOR_MAP(rsqrt_f32, vf_rsqrt)
 VECTOR_MAP(round_f32, vf_rint)
 VECTOR_MAP(exp_f32, vf_exp)
+VECTOR_MAP(expm1_f32, vf_expm1)
 VECTOR_MAP(log_f32, vf_log)
+VECTOR_MAP(log1p_f32, vf_log1p)
 VECTOR_MAP(tanh_f32, vf_tanh)
 VECTOR_MAP(sigmoid_f32, vf_sigmoid)
 VECTOR_MAP(erf_f32, vf_erf)
 VECTOR_MAP(gelu_f32, vf_gelu)
+VECTOR_MAP(gelu_tanh_f32, vf_gelu_tanh)
+VECTOR_MAP(gelu_sigmoid_f32, vf_gelu_sigmoid)
 VECTOR_MAP(silu_f32, vf_silu)
 VECTOR_MAP(softplus_f32, vf_softplus)
 
@@ -34,27 +38,36 @@ SCALAR_MAP(sqrt_f64, double, double, sqrt(x))
 SCALAR_MAP(rsqrt_f64, double, double, 1.0 / sqrt(x))
 SCALAR_MAP(round_f64, double, double, rint(x))
 SCALAR_MAP(exp_f64, double, double, exp(x))
+SCALAR_MAP(expm1_f64, double, double, expm1(x))
 SCALAR_MAP(log_f64, double, double, log(x))
+SCALAR_MAP(log1p_f64, double, double, log1p(x))
 SCALAR_MAP(tanh_f64, double, double, tanh(x))
 SCALAR_MAP(sigmoid_f64, double, double, hd_sigmoid(x))
 SCALAR_MAP(erf_f64, double, double, erf(x))
 SCALAR_MAP(gelu_f64, double, double, hd_gelu(x))
+SCALAR_MAP(gelu_tanh_f64, double, double, hd_gelu_tanh(x))
+SCALAR_MAP(gelu_sigmoid_f64, double, double, hd_gelu_sigmoid(x))
 SCALAR_MAP(silu_f64, double, double, hd_silu(x))
 SCALAR_MAP(softplus_f64, double, double, fmax(x, 0) + log1p(exp(-fabs(x))))
 
-/* Wraps: the negative of INT64_MIN is itself. */
-#define NEGATED(x) (int64_t)(0 - (uint64_t)(x))
-SCALAR_MAP(neg_i64, int64_t, int64_t, NEGATED(x))
-SCALAR_MAP(abs_i64, int64_t, int64_t, x < 0 ? NEGATED(x) : x)
-SCALAR_MAP(sign_i64, int64_t, int64_t, (x > 0) - (x < 0))
-SCALAR_MAP(square_i64, int64_t, int64_t, (int64_t)((uint64_t)x *(uint64_t)x))
-SCALAR_MAP(relu_i64, int64_t, int64_t, x < 0 ? 0 : x)
-SCALAR_MAP(same_i64, int64_t, int64_t, x)
+/* Of each integer type, with U its unsigned twin. Wraps: the negative of the least is itself. */
+#define INTEGERS(type, T, U)                                                                                 \
+    SCALAR_MAP(neg_##type, T, T, (T)(0 - (U)x))                                                              \
+    SCALAR_MAP(square_##type, T, T, (T)((U)x * (U)x))                                                        \
+    SCALAR_MAP(same_##type, T, T, x)                                                                         \
+    SCALAR_MAP(not_##type, T, uint8_t, x == 0)
+#define SIGNED(type, T, U)                                                                                   \
+    INTEGERS(type, T, U)                                                                                     \
+    SCALAR_MAP(abs_##type, T, T, x < 0 ? (T)(0 - (U)x) : x)                                                  \
+    SCALAR_MAP(sign_##type, T, T, (x > 0) - (x < 0))                                                         \
+    SCALAR_MAP(relu_##type, T, T, x < 0 ? 0 : x)
+SIGNED(i64, int64_t, uint64_t)
+SIGNED(i32, int32_t, uint32_t)
+INTEGERS(u8, uint8_t, uint8_t)
+SCALAR_MAP(sign_u8, uint8_t, uint8_t, x != 0)
 
 SCALAR_MAP(not_f32, float, uint8_t, x == 0)
 SCALAR_MAP(not_f64, double, uint8_t, x == 0)
-SCALAR_MAP(not_i64, int64_t, uint8_t, x == 0)
-SCALAR_MAP(not_bool, uint8_t, uint8_t, x == 0)
 SCALAR_MAP(isnan_f32, float, uint8_t, x != x)
 SCALAR_MAP(isnan_f64, double, uint8_t, x != x)
 SCALAR_MAP(isfinite_f32, float, uint8_t, fabsf(x) < INFINITY)
@@ -79,21 +92,27 @@ static void fill_tests(hd_kernels *k) {
     SET(HD_ISNAN, isnan)
     SET(HD_ISFINITE, isfinite)
     k->unary[HD_LOGICAL_NOT][HD_I64] = not_i64;
-    k->unary[HD_ISNAN][HD_I64] = never;
-    k->unary[HD_ISFINITE][HD_I64] = always;
-    k->unary[HD_LOGICAL_NOT][HD_BOOL] = not_bool;
-    k->unary[HD_ISNAN][HD_BOOL] = never;
-    k->unary[HD_ISFINITE][HD_BOOL] = always;
+    k->unary[HD_LOGICAL_NOT][HD_I32] = not_i32;
+    k->unary[HD_LOGICAL_NOT][HD_U8] = k->unary[HD_LOGICAL_NOT][HD_BOOL] = not_u8;
+    for (hd_dtype t = HD_BOOL; t <= HD_I64; t++) {
+        k->unary[HD_ISNAN][t] = never;
+        k->unary[HD_ISFINITE][t] = always;
+    }
 }
 
+#define SET_INTEGERS(op, of_i64, of_i32, of_u8)                                                              \
+    k->unary[op][HD_I64] = of_i64;                                                                           \
+    k->unary[op][HD_I32] = of_i32;                                                                           \
+    k->unary[op][HD_U8] = of_u8;
+
 static void fill_integers(hd_kernels *k) {
-    k->unary[HD_NEG][HD_I64] = neg_i64;
-    k->unary[HD_ABS][HD_I64] = abs_i64;
-    k->unary[HD_SIGN][HD_I64] = sign_i64;
-    k->unary[HD_SQUARE][HD_I64] = square_i64;
-    k->unary[HD_RELU][HD_I64] = relu_i64;
-    k->unary[HD_FLOOR][HD_I64] = same_i64;
-    k->unary[HD_ROUND][HD_I64] = same_i64;
+    SET_INTEGERS(HD_NEG, neg_i64, neg_i32, neg_u8)
+    SET_INTEGERS(HD_ABS, abs_i64, abs_i32, same_u8)
+    SET_INTEGERS(HD_SIGN, sign_i64, sign_i32, sign_u8)
+    SET_INTEGERS(HD_SQUARE, square_i64, square_i32, square_u8)
+    SET_INTEGERS(HD_RELU, relu_i64, relu_i32, same_u8)
+    SET_INTEGERS(HD_FLOOR, same_i64, same_i32, same_u8)
+    SET_INTEGERS(HD_ROUND, same_i64, same_i32, same_u8)
 }
 
 void HD_ISA(hd_fill_unary)(hd_kernels *k) {
@@ -104,7 +123,9 @@ void HD_ISA(hd_fill_unary)(hd_kernels *k) {
     SET(HD_SQRT, sqrt)
     SET(HD_RSQRT, rsqrt)
     SET(HD_EXP, exp)
+    SET(HD_EXPM1, expm1)
     SET(HD_LOG, log)
+    SET(HD_LOG1P, log1p)
     SET(HD_SIN, sine)
     SET(HD_COS, cosine)
     SET(HD_TANH, tanh)
@@ -112,6 +133,8 @@ void HD_ISA(hd_fill_unary)(hd_kernels *k) {
     SET(HD_ERF, erf)
     SET(HD_RELU, relu)
     SET(HD_GELU, gelu)
+    SET(HD_GELU_TANH, gelu_tanh)
+    SET(HD_GELU_SIGMOID, gelu_sigmoid)
     SET(HD_SILU, silu)
     SET(HD_SOFTPLUS, softplus)
     SET(HD_FLOOR, floor)

@@ -1,5 +1,5 @@
-/* unary_grad.c: dx = g f'. The second operand s is what the operation saved: its output for exp, sqrt, rsqrt,
- * tanh and sigmoid (their slopes are cheap in it), its input for the others.
+/* unary_grad.c: dx = g f'. The second operand s is what the operation saved: its output for exp, expm1, sqrt,
+ * rsqrt, tanh and sigmoid (their slopes are cheap in it), its input for the others.
  */
 #include "kernels/isa/map.h"
 #include "kernels/isa/parts.h"
@@ -15,7 +15,9 @@ FLOATS(square, 2.0f * b * a, 2.0 * b * a)
 FLOATS(sqrt, 0.5f * a / b, 0.5 * a / b)
 FLOATS(rsqrt, -0.5f * a * (b * b * b), -0.5 * a * (b * b * b))
 FLOATS(exp, a *b, a *b)
+FLOATS(expm1, a *(b + 1.0f), a *(b + 1.0))
 FLOATS(log, a / b, a / b)
+FLOATS(log1p, a / (1.0f + b), a / (1.0 + b))
 FLOATS(sine, a *cosf(b), a *cos(b))
 FLOATS(cosine, -a *sinf(b), -a *sin(b))
 FLOATS(tanh, a *(1.0f - b * b), a *(1.0 - b * b))
@@ -28,6 +30,12 @@ HD_INLINE vf vf_erf_grad(vf g, vf x) {
 HD_INLINE vf vf_gelu_grad(vf g, vf x) {
     return g * vf_gelu_slope(x);
 }
+HD_INLINE vf vf_gelu_tanh_grad(vf g, vf x) {
+    return g * vf_gelu_tanh_slope(x);
+}
+HD_INLINE vf vf_gelu_sigmoid_grad(vf g, vf x) {
+    return g * vf_gelu_sigmoid_slope(x);
+}
 HD_INLINE vf vf_silu_grad(vf g, vf x) {
     return g * vf_silu_slope(x);
 }
@@ -36,10 +44,14 @@ HD_INLINE vf vf_softplus_grad(vf g, vf x) {
 }
 VECTOR_MAP2(erf_f32, vf_erf_grad)
 VECTOR_MAP2(gelu_f32, vf_gelu_grad)
+VECTOR_MAP2(gelu_tanh_f32, vf_gelu_tanh_grad)
+VECTOR_MAP2(gelu_sigmoid_f32, vf_gelu_sigmoid_grad)
 VECTOR_MAP2(silu_f32, vf_silu_grad)
 VECTOR_MAP2(softplus_f32, vf_softplus_grad)
 SCALAR_MAP2(erf_f64, double, double, a * 1.12837916709551257390 * exp(-b * b))
 SCALAR_MAP2(gelu_f64, double, double, a *hd_gelu_slope(b))
+SCALAR_MAP2(gelu_tanh_f64, double, double, a *hd_gelu_tanh_slope(b))
+SCALAR_MAP2(gelu_sigmoid_f64, double, double, a *hd_gelu_sigmoid_slope(b))
 SCALAR_MAP2(silu_f64, double, double, a *hd_silu_slope(b))
 SCALAR_MAP2(softplus_f64, double, double, a *hd_sigmoid(b))
 
@@ -58,7 +70,9 @@ void HD_ISA(hd_fill_unary_grad)(hd_kernels *k) {
     SET(HD_SQRT, sqrt)
     SET(HD_RSQRT, rsqrt)
     SET(HD_EXP, exp)
+    SET(HD_EXPM1, expm1)
     SET(HD_LOG, log)
+    SET(HD_LOG1P, log1p)
     SET(HD_SIN, sine)
     SET(HD_COS, cosine)
     SET(HD_TANH, tanh)
@@ -66,6 +80,8 @@ void HD_ISA(hd_fill_unary_grad)(hd_kernels *k) {
     SET(HD_ERF, erf)
     SET(HD_RELU, relu)
     SET(HD_GELU, gelu)
+    SET(HD_GELU_TANH, gelu_tanh)
+    SET(HD_GELU_SIGMOID, gelu_sigmoid)
     SET(HD_SILU, silu)
     SET(HD_SOFTPLUS, softplus)
     SET(HD_FLOOR, flat)

@@ -399,11 +399,66 @@ Tensor.to = core.to
 function core.neg(t) end
 core.abs, core.sign, core.square, core.sqrt, core.rsqrt = core.neg, core.neg, core.neg, core.neg, core.neg
 core.exp, core.log, core.sin, core.cos, core.tanh = core.neg, core.neg, core.neg, core.neg, core.neg
-core.sigmoid, core.erf, core.relu, core.gelu, core.silu, core.floor = core.neg, core.neg, core.neg, core.neg, core.neg, core.neg
+core.sigmoid, core.erf, core.relu, core.silu, core.floor = core.neg, core.neg, core.neg, core.neg, core.neg
 Tensor.neg, Tensor.abs, Tensor.sign, Tensor.square, Tensor.sqrt, Tensor.rsqrt = core.neg, core.neg, core.neg, core.neg, core.neg, core.neg
 Tensor.exp, Tensor.log, Tensor.sin, Tensor.cos, Tensor.tanh = core.neg, core.neg, core.neg, core.neg, core.neg
-Tensor.sigmoid, Tensor.erf, Tensor.relu, Tensor.gelu, Tensor.silu, Tensor.floor = core.neg, core.neg, core.neg, core.neg, core.neg, core.neg
+Tensor.sigmoid, Tensor.erf, Tensor.relu, Tensor.silu, Tensor.floor = core.neg, core.neg, core.neg, core.neg, core.neg
 core.softplus, Tensor.softplus = core.neg, core.neg
+
+---e^x - 1, exact near 0 too. The gradient is g · e^x. Integers give f32.
+---
+---```lua
+---print(heed.expm1(heed.tensor { 0, 1e-6, 1 }))
+---```
+---@param t heed.Tensor
+---@return heed.Tensor
+function core.expm1(t) end
+Tensor.expm1 = core.expm1
+
+---log(1 + x), exact near 0 too; -inf at -1, NaN below. The gradient is g / (1 + x). Integers give f32.
+---
+---```lua
+---print(heed.log1p(heed.tensor { 0, 1e-6, 1 }))
+---```
+---@param t heed.Tensor
+---@return heed.Tensor
+function core.log1p(t) end
+Tensor.log1p = core.log1p
+
+---x · Φ(x), Φ the normal distribution's (Hendrycks and Gimpel 2016). With approximate = "tanh":
+---x / 2 · (1 + tanh(√(2/π) (x + 0.044715 x³))), as GPT-2 has it; with "sigmoid": x · sigmoid(1.702 x). Integers give f32.
+---
+---```lua
+---local x = heed.tensor { -1, 0, 1 }
+---print(heed.gelu(x), heed.gelu(x, { approximate = "tanh" }))
+---```
+---@param t heed.Tensor
+---@param options? { approximate?: "none"|"tanh"|"sigmoid" } "none" when left out
+---@return heed.Tensor
+function core.gelu(t, options) end
+Tensor.gelu = core.gelu
+
+---x above 0, slope · x below. The gradient at 0 is slope. Integers give f32.
+---
+---```lua
+---print(heed.leaky_relu(heed.tensor { -2, 0, 2 }), heed.leaky_relu(heed.tensor { -2 }, 0.3))
+---```
+---@param t heed.Tensor
+---@param slope? number|{ slope?: number } 0.01
+---@return heed.Tensor
+function core.leaky_relu(t, slope) end
+Tensor.leaky_relu = core.leaky_relu
+
+---x above 0, alpha · (e^x - 1) below (Clevert et al. 2015). The gradient at 0 is alpha. Integers give f32.
+---
+---```lua
+---print(heed.elu(heed.tensor { -2, 0, 2 }))
+---```
+---@param t heed.Tensor
+---@param alpha? number|{ alpha?: number } 1
+---@return heed.Tensor
+function core.elu(t, alpha) end
+Tensor.elu = core.elu
 
 ---In place.
 ---@param t heed.Tensor
@@ -411,11 +466,76 @@ core.softplus, Tensor.softplus = core.neg, core.neg
 function core.neg_(t) end
 core.abs_, core.sign_, core.square_, core.sqrt_, core.rsqrt_ = core.neg_, core.neg_, core.neg_, core.neg_, core.neg_
 core.exp_, core.log_, core.sin_, core.cos_, core.tanh_ = core.neg_, core.neg_, core.neg_, core.neg_, core.neg_
-core.sigmoid_, core.erf_, core.relu_, core.gelu_, core.silu_, core.floor_ = core.neg_, core.neg_, core.neg_, core.neg_, core.neg_, core.neg_
+core.sigmoid_, core.erf_, core.relu_, core.silu_, core.floor_ = core.neg_, core.neg_, core.neg_, core.neg_, core.neg_
 Tensor.neg_, Tensor.abs_, Tensor.sign_, Tensor.square_, Tensor.sqrt_, Tensor.rsqrt_ = core.neg_, core.neg_, core.neg_, core.neg_, core.neg_, core.neg_
 Tensor.exp_, Tensor.log_, Tensor.sin_, Tensor.cos_, Tensor.tanh_ = core.neg_, core.neg_, core.neg_, core.neg_, core.neg_
-Tensor.sigmoid_, Tensor.erf_, Tensor.relu_, Tensor.gelu_, Tensor.silu_, Tensor.floor_ = core.neg_, core.neg_, core.neg_, core.neg_, core.neg_, core.neg_
+Tensor.sigmoid_, Tensor.erf_, Tensor.relu_, Tensor.silu_, Tensor.floor_ = core.neg_, core.neg_, core.neg_, core.neg_, core.neg_
 core.softplus_, Tensor.softplus_ = core.neg_, core.neg_
+
+---`expm1` in place.
+---
+---```lua
+---print(heed.tensor { 0, 1 }:expm1_())
+---```
+---@param t heed.Tensor
+---@return heed.Tensor t
+function core.expm1_(t) end
+Tensor.expm1_ = core.expm1_
+
+---`log1p` in place.
+---
+---```lua
+---print(heed.tensor { 0, 1 }:log1p_())
+---```
+---@param t heed.Tensor
+---@return heed.Tensor t
+function core.log1p_(t) end
+Tensor.log1p_ = core.log1p_
+
+---`gelu` in place.
+---
+---```lua
+---print(heed.tensor { -1, 1 }:gelu_ { approximate = "tanh" })
+---```
+---@param t heed.Tensor
+---@param options? { approximate?: "none"|"tanh"|"sigmoid" }
+---@return heed.Tensor t
+function core.gelu_(t, options) end
+Tensor.gelu_ = core.gelu_
+
+---`leaky_relu` in place.
+---
+---```lua
+---print(heed.tensor { -2, 2 }:leaky_relu_(0.1))
+---```
+---@param t heed.Tensor
+---@param slope? number|{ slope?: number } 0.01
+---@return heed.Tensor t
+function core.leaky_relu_(t, slope) end
+Tensor.leaky_relu_ = core.leaky_relu_
+
+---`elu` in place.
+---
+---```lua
+---print(heed.tensor { -2, 2 }:elu_())
+---```
+---@param t heed.Tensor
+---@param alpha? number|{ alpha?: number } 1
+---@return heed.Tensor t
+function core.elu_(t, alpha) end
+Tensor.elu_ = core.elu_
+
+---`clamp` in place; the dtype stays, so integers take integer bounds.
+---
+---```lua
+---print(heed.tensor { -2, 0.5, 2 }:clamp_(-1, 1))
+---```
+---@param t heed.Tensor
+---@param min? number|{ min?: number, max?: number } none when left out
+---@param max? number
+---@return heed.Tensor t
+function core.clamp_(t, min, max) end
+Tensor.clamp_ = core.clamp_
 
 ---@param t heed.Tensor
 ---@return heed.Tensor bool
@@ -654,6 +774,14 @@ function core.layer_norm(x, weight, bias, eps) end
 ---@return heed.Tensor [..., E]
 function core.rms_norm(x, weight, eps) end
 
+---Pairs of features turned by angles: y_a = x_a cos - x_b sin, y_b = x_b cos + x_a sin. heed.nn.Rotary gives it its tables.
+---@param x heed.Tensor [..., L, D]
+---@param cos heed.Tensor [L, P] or [B, L, P], 2P at most D: the features after the pairs pass
+---@param sin heed.Tensor as cos
+---@param interleaved? boolean pair i is (2i - 1, 2i); default (i, P + i)
+---@return heed.Tensor [..., L, D]
+function core.rotary(x, cos, sin, interleaved) end
+
 ---@param weight heed.Tensor [V, E]
 ---@param tokens heed.Ids [...]
 ---@param padding_idx? integer this row gets no gradient
@@ -683,6 +811,26 @@ function core.dropout_add(residual, x, p) end
 ---@param smoothing_exclude? integer[]
 ---@return heed.Tensor
 function core.cross_entropy(logits, targets, ignore_index, label_smoothing, weight, reduction, smoothing_exclude) end
+
+---@param hidden heed.Tensor [..., E]
+---@param weight heed.Tensor [V, E]
+---@param targets heed.Ids [...] 1..V or ignore_index
+---@param bias? heed.Tensor [V]
+---@param ignore_index? integer
+---@param label_smoothing? number
+---@param class_weight? heed.Tensor [V]
+---@param reduction? "mean"|"sum"|"none"
+---@param smoothing_exclude? integer[]
+---@return heed.Tensor
+function core.linear_cross_entropy(hidden, weight, targets, bias, ignore_index, label_smoothing, class_weight, reduction, smoothing_exclude) end
+
+---@param log_probs heed.Tensor [..., V]
+---@param targets heed.Ids [...] 1..V or ignore_index
+---@param ignore_index? integer
+---@param weight? heed.Tensor [V]
+---@param reduction? "mean"|"sum"|"none"
+---@return heed.Tensor
+function core.nll_loss(log_probs, targets, ignore_index, weight, reduction) end
 
 ---A batch without its padding: the first lengths[b] elements of each x[b], one behind the other. Any dtype.
 ---@param x heed.Tensor [B, L, ...]

@@ -94,6 +94,14 @@ unary("rsqrt", to_float(function(v) return 1 / math.sqrt(v) end), { inputs = { v
     corners = { 0.0, INF, 0 / 0, -1.0 } })
 unary("exp", to_float(math.exp))
 unary("log", to_float(math.log), { inputs = { values.positive } })
+unary("expm1", to_float(function(v)
+    if math.abs(v) < 1e-5 then return v + v * v / 2 end
+    return math.exp(v) - 1
+end))
+unary("log1p", to_float(function(v)
+    if math.abs(v) < 1e-5 then return v - v * v / 2 end
+    return math.log(1 + v)
+end), { inputs = { values.positive }, corners = { 0.0, -0.0, -1.0, -0.5, -2.0, INF, -INF, 0 / 0, 1e-30, -1e-30, 1e30 } })
 unary("sin", to_float(math.sin))
 unary("cos", to_float(math.cos))
 unary("tanh", to_float(tanh))
@@ -107,6 +115,38 @@ unary("logical_not", to_bool(function(v) return not naive.convert(v, "bool") end
 unary("isnan", to_bool(function(v) return v ~= v end), { gradient = false, in_place = false })
 unary("isfinite", to_bool(function(v) return type(v) == "boolean" or (v == v and math.abs(v) ~= INF) end),
     { gradient = false, in_place = false })
+
+-- gelu's approximations; the exact one stands above.
+local function gelu(approximate, reference)
+    local options = { approximate = approximate }
+    unary("gelu", to_float(reference), {
+        corners = { 0.0, 0 / 0, INF, 100.0, -100.0, 1e-30 },
+        cases = { { { 3, 37 }, scalar = options }, { {}, scalar = options }, { { 0 }, scalar = options } },
+        call = function(case, x) return core.gelu(x, case.scalar or options) end,
+        variant = approximate,
+    })
+end
+gelu("tanh", function(v)
+    if v > 50 then return v end
+    return 0.5 * v * (1 + tanh(math.sqrt(2 / math.pi) * (v + 0.044715 * v ^ 3)))
+end)
+gelu("sigmoid", function(v) return v * sigmoid(1.702 * v) end)
+
+-- With a parameter, which has a default.
+local function shaped(name, default, other, reference)
+    unary(name, nil, {
+        cases = { { { 3, 37 } }, { { 2, 3, 5 }, scalar = other }, { {} }, { { 1 } }, { { 0 }, scalar = other }, { { 2, 0, 3 } } },
+        call = function(case, x) return core[name](x, case.scalar) end,
+        naive = function(case, x)
+            return to_float(function(v) return reference(v, case.scalar or default) end)(case, x)
+        end,
+    })
+end
+shaped("leaky_relu", 0.01, -0.5, function(v, slope) return v > 0 and v or slope * v end)
+shaped("elu", 1.0, 2.5, function(v, alpha)
+    if v > 0 then return v end
+    return math.abs(v) < 1e-5 and alpha * v or alpha * (math.exp(v) - 1)
+end)
 
 add {
     name = "round",
@@ -261,20 +301,23 @@ add(masked("masked_fill_", function(_, x, mask) return core.masked_fill_(x:clone
 add {
     name = "clamp",
     cases = {
-        { { 3, 37 }, low = -1, high = 2 }, { { 2, 3, 5 }, low = -1 }, { { 3, 4 }, high = 1 }, { {}, low = 0, high = 1 },
-        { { 0 }, low = 0 },
+        { { 3, 37 }, scalar = { min = -1, max = 2 } }, { { 2, 3, 5 }, scalar = { min = -1 } }, { { 3, 4 }, scalar = { max = 1 } },
+        { {}, scalar = { min = 0, max = 1 } }, { { 0 }, scalar = { min = 0 } },
     },
-    large = { { 257, 531 }, low = -1, high = 1 },
-    call = function(case, x) return core.clamp(x, case.low, case.high) end,
+    large = { { 257, 531 }, scalar = { min = -1, max = 1 } },
+    call = function(case, x) return core.clamp(x, case.scalar) end,
     naive = function(case, x)
+        local low, high = case.scalar.min, case.scalar.max
+        local dtype = x.dtype == "bool" and "i64" or x.dtype
         return keeps_whole(function(v)
-            if case.low and v < case.low then v = naive.convert(case.low, x.dtype == "bool" and "i64" or x.dtype) end
-            if case.high and v > case.high then v = naive.convert(case.high, x.dtype == "bool" and "i64" or x.dtype) end
+            if low and v < low then v = naive.convert(low, dtype) end
+            if high and v > high then v = naive.convert(high, dtype) end
             return v
         end)(case, x)
     end,
     gradient = true,
     corners = { INF, -INF, 0 / 0 },
+    in_place = "clamp_",
 }
 
 -- ---- writing -----------------------------------------------------------------------------------------------------------
