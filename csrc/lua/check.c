@@ -62,6 +62,15 @@ int hd_arg_expected(hd_call *c, int index, const char *argument, const char *exp
     return hd_arg_error(c, argument, "expected %s, got %s", expected, hd_value_text(c, index, text));
 }
 
+void hd_no_more(hd_call *c, int last) {
+    for (int i = last + 1; i <= c->top; i++) {
+        char text[HD_VALUE_TEXT];
+        if (hd_given(c, i))
+            hd_arg_error(c, "arguments", "expected at most %d, the first included, got %s as number %d", last,
+                         hd_value_text(c, i, text), i);
+    }
+}
+
 /* ---- tensors and numbers ----------------------------------------------------------------- */
 
 hd_tensor *hd_arg_tensor(hd_call *c, int index, const char *argument) {
@@ -153,8 +162,10 @@ hd_dtype hd_arg_dtype(hd_call *c, int index, const char *argument) {
 
 int hd_dim_at(hd_call *c, int index, const char *argument, int ndim) {
     int64_t dim = hd_integer_at(c, index, argument);
+    if (ndim == 0 && (dim == 1 || dim == -1)) return 0;
     if (ndim == 0)
-        hd_arg_error(c, argument, "a tensor without dimensions has no dimension %lld", (long long)dim);
+        hd_arg_error(c, argument, "expected 1 or -1 for a tensor without dimensions, got %lld",
+                     (long long)dim);
     if (dim == 0 || dim > ndim || dim < -ndim)
         hd_arg_error(c, argument, "expected a dimension 1..%d or -%d..-1, got %lld", ndim, ndim,
                      (long long)dim);
@@ -235,8 +246,12 @@ hd_tensor *hd_arg_ids(hd_call *c, int index, const char *argument) {
     }
     hd_tensor *t = hd_arg_tensor(c, index, argument);
     if (t->dtype == HD_I64) return t;
-    if (!hd_dtype_is_integer((hd_dtype)t->dtype)) {
-        char text[HD_VALUE_TEXT];
+    char text[HD_VALUE_TEXT];
+    if (t->dtype == HD_U8)
+        hd_arg_error(c, argument,
+                     "u8 may mean a mask or indices: convert it, by t:to \"bool\" or t:to \"i64\"; got %s",
+                     hd_value_text(c, index, text));
+    if (t->dtype != HD_I32) {
         hd_arg_error(c, argument, "expected integers (dtype = \"i64\", or heed.ids(...)), got %s",
                      hd_value_text(c, index, text));
     }
@@ -334,7 +349,8 @@ int hd_option(hd_call *c, const char *name) {
 }
 
 int hd_or_option(hd_call *c, int index, const char *name) {
-    return hd_given(c, index) ? index : hd_option(c, name);
+    /* not hd_given: an option that was pushed before may lie at this index */
+    return index <= c->top && !lua_isnil(c->L, index) ? index : hd_option(c, name);
 }
 
 bool hd_option_boolean(hd_call *c, const char *name, bool otherwise) {

@@ -25,6 +25,9 @@ static inline bool hd_given(const hd_call *c, int i) {
     return i > 0 && (i <= c->top || (i < 64 && c->pushed >> i & 1)) && !lua_isnil(c->L, i);
 }
 
+/* Refuses arguments behind the `last`: they would be passed over. */
+void hd_no_more(hd_call *c, int last);
+
 hd_tensor *hd_arg_tensor(hd_call *c, int index,
                          const char *argument); /* borrowed from the userdata on the stack */
 hd_tensor *hd_opt_tensor(hd_call *c, int index, const char *argument); /* NULL when absent */
@@ -39,7 +42,8 @@ hd_scalar hd_arg_scalar(hd_call *c, int index, const char *argument);
 bool hd_is_number(hd_call *c, int index);
 hd_dtype hd_arg_dtype(hd_call *c, int index, const char *argument);
 
-/* A dimension, 1..ndim or -ndim..-1, as C counts it. */
+/* A dimension, 1..ndim or -ndim..-1, as C counts it. A tensor without dimensions takes 1 and -1: operations for which that
+ * means nothing refuse it below. */
 int hd_arg_dim(hd_call *c, int index, const char *argument, int ndim);
 int hd_dim_at(hd_call *c, int index, const char *argument, int ndim); /* wherever index points */
 int hd_opt_dim(hd_call *c, int index, const char *argument, int ndim, int otherwise);
@@ -49,7 +53,7 @@ uint32_t hd_opt_dims(hd_call *c, int index, const char *argument, int ndim);
 int64_t hd_arg_position(hd_call *c, int index, const char *argument, int64_t size);
 /* Sizes: one table at `first`, or numbers from `first` to the last argument. `inferred`: -1 is allowed. */
 hd_shape hd_arg_shape(hd_call *c, int first, bool inferred);
-/* A tensor of integers; a Lua table of integers becomes one (the stack slot is replaced). */
+/* Indices, tokens, classes, lengths: a tensor of i64 or i32, as i64; a Lua table of integers becomes one (the stack slot is replaced). */
 hd_tensor *hd_arg_ids(hd_call *c, int index, const char *argument);
 hd_tensor *hd_opt_ids(hd_call *c, int index, const char *argument);
 /* A list of tensors: its length and the i-th (from 1), borrowed from the table on the stack. */

@@ -17,12 +17,25 @@ static bool all_true(hd_call *c, hd_tensor *comparison) {
     return answer;
 }
 
+/* As tensors that compare: f16 and bf16 converted. A new reference. */
+static hd_tensor *comparable(hd_call *c, hd_tensor *t) {
+    return hd_cast(c->cx, t, hd_dtype_of_gradient((hd_dtype)t->dtype));
+}
+
+static bool same_elements(hd_call *c, hd_tensor *a, hd_tensor *b) {
+    hd_tensor *x = comparable(c, a), *y = x ? comparable(c, b) : NULL;
+    hd_tensor *equal = y ? hd_binary_op(c->cx, HD_EQ, x, y) : NULL;
+    hd_release(x);
+    hd_release(y);
+    return all_true(c, equal);
+}
+
 /* equal(a, b): the same shape and the same values. */
 static int equal(lua_State *L) {
     hd_call c = hd_begin(L, "equal");
     hd_tensor *a = hd_arg_tensor(&c, 1, "a"), *b = hd_arg_tensor(&c, 2, "b");
     c.cx->grad_enabled = false;
-    lua_pushboolean(L, hd_same_shape(a, b) && all_true(&c, hd_binary_op(c.cx, HD_EQ, a, b)));
+    lua_pushboolean(L, hd_same_shape(a, b) && same_elements(&c, a, b));
     return 1;
 }
 
@@ -56,7 +69,9 @@ static int allclose(lua_State *L) {
     for (int i = 1; i <= 2; i++) {
         hd_dtype dtype = (hd_dtype)hd_arg_tensor(&c, i, i == 1 ? "a" : "b")->dtype;
         if (!hd_dtype_computes(dtype))
-            hd_arg_error(&c, i == 1 ? "a" : "b", "%s is not computed with; convert it", hd_dtype_name(dtype));
+            hd_arg_error(&c, i == 1 ? "a" : "b",
+                         "dtype: %s is for storing, not for computing; convert it: t:to \"f32\"",
+                         hd_dtype_name(dtype));
     }
     tolerance t = {hd_option_number(&c, "rtol", 1e-5), hd_option_number(&c, "atol", 1e-8),
                    hd_option_boolean(&c, "equal_nan", false)};

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lua/check.h"
+#include "tensor/half.h"
 
 double hd_element(const hd_tensor *t, int64_t position) {
     const void *data = t->storage->data;
@@ -15,7 +16,8 @@ double hd_element(const hd_tensor *t, int64_t position) {
     case HD_I64: return (double)((const int64_t *)data)[position];
     case HD_F32: return ((const float *)data)[position];
     case HD_F64: return ((const double *)data)[position];
-    default: return NAN;
+    case HD_F16: return hd_from_f16(((const uint16_t *)data)[position]);
+    default: return hd_from_bf16(((const uint16_t *)data)[position]);
     }
 }
 
@@ -32,9 +34,7 @@ void hd_push_element(lua_State *L, const hd_tensor *t, int64_t position) {
 
 static void refuse(hd_call *c, int index, const char *argument, hd_dtype dtype) {
     char text[HD_VALUE_TEXT];
-    hd_arg_error(c, argument, "%s cannot be held as %s%s", hd_value_text(c, index, text),
-                 hd_dtype_name(dtype),
-                 dtype == HD_F16 || dtype == HD_BF16 ? " yet: make it f32 and convert it" : "");
+    hd_arg_error(c, argument, "%s cannot be held as %s", hd_value_text(c, index, text), hd_dtype_name(dtype));
 }
 
 static void store_integer(hd_call *c, int index, const char *argument, hd_dtype dtype, void *data,
@@ -69,7 +69,17 @@ void hd_store_element(hd_call *c, int index, const char *argument, hd_dtype dtyp
     case HD_U8:
     case HD_I32:
     case HD_I64: store_integer(c, index, argument, dtype, data, position); return;
-    default: refuse(c, index, argument, dtype);
+    case HD_F16: ((uint16_t *)data)[position] = hd_to_f16((float)number); return;
+    default: ((uint16_t *)data)[position] = hd_to_bf16((float)number);
+    }
+}
+
+static double as_held(hd_dtype dtype, double value) {
+    switch (dtype) {
+    case HD_F64: return value;
+    case HD_F16: return hd_from_f16(hd_to_f16((float)value));
+    case HD_BF16: return hd_from_bf16(hd_to_bf16((float)value));
+    default: return (float)value;
     }
 }
 
@@ -80,10 +90,9 @@ const char *hd_number_text(hd_dtype dtype, double value, char buffer[HD_NUMBER_T
     } else if (!isnan(value) && !hd_dtype_is_float(dtype)) {
         snprintf(text, sizeof text, "%.0f", value);
     } else if (!isnan(value)) {
-        for (int digits = 6; digits <= 17; digits++) {
+        for (int digits = hd_dtype_computes(dtype) ? 6 : 5; digits <= 17; digits++) {
             snprintf(text, sizeof text, "%.*g", digits, value);
-            double back = strtod(text, NULL);
-            if (back == value || (dtype != HD_F64 && (float)back == (float)value)) break;
+            if (as_held(dtype, strtod(text, NULL)) == as_held(dtype, value)) break;
         }
         if (!strpbrk(text, ".e")) strcat(text, ".0");
     }

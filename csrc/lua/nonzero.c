@@ -27,9 +27,6 @@ static void visit(search *s, int dim, int64_t position) {
 static int nonzero(lua_State *L) {
     hd_call c = hd_enter(L, "nonzero");
     search s = {.t = hd_arg_tensor(&c, 1, "self")};
-    if (!hd_dtype_computes((hd_dtype)s.t->dtype))
-        hd_arg_error(&c, "self", "expected one of bool, i64, f32, f64, got %s",
-                     hd_dtype_name((hd_dtype)s.t->dtype));
     visit(&s, 0, s.t->offset);
     hd_tensor *rows = hd_tensor_new(c.cx, HD_I64, 2, (int64_t[]){s.count, s.t->ndim});
     if (!rows) hd_raise(&c);

@@ -164,10 +164,6 @@ static void add_description(printer *p) {
     if (p->t->requires_grad) luaL_addstring(p->b, p->t->node ? ", recorded" : ", requires_grad");
 }
 
-static bool has_values(const hd_tensor *t) {
-    return t->dtype != HD_F16 && t->dtype != HD_BF16 && hd_numel(t) > 0;
-}
-
 static int tensor_tostring(lua_State *L) {
     hd_lua *h = lua_touserdata(L, lua_upvalueindex(1));
     lua_settop(L, 1);
@@ -182,7 +178,7 @@ static int tensor_tostring(lua_State *L) {
     luaL_Buffer buffer;
     luaL_buffinit(L, &buffer);
     printer p = {.t = t, .b = &buffer, .edge = edge_of(t)};
-    if (has_values(t)) {
+    if (hd_numel(t) > 0) {
         choose_format(&p);
         if (t->ndim == 0)
             add_element(&p, t->offset);

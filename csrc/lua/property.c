@@ -65,7 +65,7 @@ void hd_set_requires_grad(hd_call *c, hd_handle *handle, bool wanted) {
         if (wanted) return;
         hd_arg_error(c, "requires_grad", "only a leaf can stop wanting a gradient; use t:detach()");
     }
-    if (wanted && !hd_dtype_is_float((hd_dtype)t->dtype))
+    if (wanted && t->dtype != HD_F32 && t->dtype != HD_F64)
         hd_arg_error(c, "requires_grad", "only f32 and f64 tensors have gradients, this one is %s",
                      hd_dtype_name((hd_dtype)t->dtype));
     t->requires_grad = wanted;

@@ -6,7 +6,9 @@ static int size(lua_State *L) {
     hd_call c = hd_begin(L, "size");
     hd_tensor *t = hd_arg_tensor(&c, 1, "self");
     if (hd_given(&c, 2)) {
-        lua_pushinteger(L, t->shape[hd_arg_dim(&c, 2, "dim", t->ndim)]);
+        int dim = hd_arg_dim(&c, 2, "dim", t->ndim);
+        if (t->ndim == 0) hd_arg_error(&c, "dim", "a tensor without dimensions has no sizes");
+        lua_pushinteger(L, t->shape[dim]);
         return 1;
     }
     luaL_checkstack(L, HD_MAX_DIMS, NULL);

@@ -52,6 +52,11 @@ static hd_binary on_bools(hd_binary op) {
     }
 }
 
+/* Integers have no result for some operands of these. */
+static bool is_partial(hd_binary op, hd_dtype t) {
+    return (divides(op) || op == HD_POW) && hd_dtype_is_integer(t);
+}
+
 static hd_binary_fn kernel_of(const hd_ctx *cx, hd_binary op, hd_dtype t) {
     return cx->kernels->binary[t == HD_BOOL ? on_bools(op) : op][t];
 }
@@ -248,8 +253,7 @@ static hd_tensor *promote_and_compute(hd_ctx *cx, hd_binary op, const plan *p, h
     hd_tensor *y = NULL;
     hd_tensor *pa = hd_as_dtype(cx, a, p->compute);
     hd_tensor *pb = pa ? hd_as_dtype(cx, b, p->compute) : NULL;
-    bool checked =
-        pb && (p->compute != HD_I64 || !(divides(op) || op == HD_POW) || !check_integers(cx, op, pb));
+    bool checked = pb && (!is_partial(op, p->compute) || !check_integers(cx, op, pb));
     if (checked) y = compute(cx, p, pa, pb);
     hd_release(pa);
     hd_release(pb);
@@ -321,14 +325,14 @@ static hd_status plan_scalar(hd_ctx *cx, hd_binary op, const hd_tensor *a, hd_sc
         return cx->error.status;
     if (is_logic(op)) b = hd_scalar_i(b.f != 0);
     if (hd_scalar_store(cx, "number", b, p->compute, element)) return cx->error.status;
-    if (p->compute == HD_I64 && !reversed) return check_integer(cx, op, b.i);
+    if (is_partial(op, p->compute) && !reversed) return check_integer(cx, op, b.i);
     return HD_OK;
 }
 
 static hd_tensor *compute_scalar(hd_ctx *cx, hd_binary op, const plan *p, hd_tensor *a, bool reversed,
                                  const void *element) {
     hd_tensor *from = hd_as_dtype(cx, a, p->compute);
-    bool checked = from && !(reversed && p->compute == HD_I64 && check_integers(cx, op, from));
+    bool checked = from && !(reversed && is_partial(op, p->compute) && check_integers(cx, op, from));
     hd_tensor *y = checked ? hd_tensor_new(cx, p->result, a->ndim, a->shape) : NULL;
     if (y && hd_apply_scalar(cx, p->kernel, p->grain, y, from, element, reversed)) {
         hd_release(y);
@@ -354,8 +358,7 @@ hd_tensor *hd_binary_scalar(hd_ctx *cx, hd_binary op, hd_tensor *a, hd_scalar b,
 
 static hd_status write_result(hd_ctx *cx, hd_binary op, const plan *p, hd_tensor *t, hd_tensor *b) {
     bool direct = p->result == (hd_dtype)t->dtype && t->dtype == b->dtype && p->compute == p->result &&
-                  (p->compute != HD_I64 || !(divides(op) || op == HD_POW)) &&
-                  (hd_same_view(t, b) || !hd_shares_memory(t, b));
+                  !is_partial(op, p->compute) && (hd_same_view(t, b) || !hd_shares_memory(t, b));
     if (!direct) return hd_become(cx, t, promote_and_compute(cx, op, p, t, b));
     hd_status status = hd_apply_binary(cx, p->kernel, p->grain, t, t, b);
     hd_wrote(t);

@@ -37,7 +37,7 @@ static hd_status check_size(hd_ctx *cx, bool smallest, const hd_tensor *x, int d
 /* i64, dimension dim kept with size 1. */
 static hd_tensor *argmax_along(hd_ctx *cx, hd_tensor *x, int dim, bool smallest) {
     if (hd_check_computes(cx, x) || check_size(cx, smallest, x, dim)) return NULL;
-    hd_dtype t = x->dtype == HD_BOOL ? HD_I64 : (hd_dtype)x->dtype;
+    hd_dtype t = (hd_dtype)x->dtype;
     int64_t shape[HD_MAX_DIMS];
     memcpy(shape, x->shape, sizeof shape);
     if (x->ndim) shape[dim] = 1;
@@ -98,7 +98,7 @@ static hd_status max_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grads
     if (!status && x.ndim == 0)
         status = hd_apply_copy(cx, dx, g);
     else if (!status)
-        status = hd_scatter_add(cx, dx, p->dim, index, g);
+        status = hd_scatter_into(cx, dx, p->dim, index, g);
     hd_release(g);
     return status;
 }

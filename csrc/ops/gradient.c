@@ -18,5 +18,5 @@ hd_tensor *hd_gradient_own(hd_ctx *cx, hd_tensor *gradient) {
 }
 
 hd_tensor *hd_gradient_one(hd_ctx *cx, const hd_tensor *root) {
-    return hd_full(cx, (hd_dtype)root->dtype, root->ndim, root->shape, hd_scalar_f(1));
+    return hd_full(cx, hd_dtype_of_gradient((hd_dtype)root->dtype), root->ndim, root->shape, hd_scalar_f(1));
 }

@@ -61,7 +61,7 @@ hd_status hd_node_save(hd_ctx *cx, hd_node *node, int slot, const hd_tensor *t) 
 
 void hd_node_output(hd_node *node, int output, hd_tensor *t) {
     hd_output_meta *meta = &node->outputs[output];
-    meta->dtype = t->dtype;
+    meta->dtype = (uint8_t)hd_dtype_of_gradient((hd_dtype)t->dtype);
     meta->ndim = t->ndim;
     memcpy(meta->shape, t->shape, sizeof meta->shape);
     hd_node_retain(node);
@@ -333,9 +333,10 @@ static hd_tensor *root_gradient(hd_ctx *cx, hd_tensor *root, hd_tensor *gradient
                             "the tensor does not depend on anything that wants a gradient "
                             "(requires_grad = true on a leaf, outside heed.no_grad)");
     if (gradient) {
-        if (!hd_same_shape(root, gradient) || root->dtype != gradient->dtype)
+        hd_dtype dtype = hd_dtype_of_gradient((hd_dtype)root->dtype);
+        if (!hd_same_shape(root, gradient) || dtype != (hd_dtype)gradient->dtype)
             return hd_fail_null(cx, HD_EARG, "gradient: expected %s %s as the tensor, got %s %s",
-                                hd_dtype_name((hd_dtype)root->dtype), hd_tensor_shape_text(root, expected),
+                                hd_dtype_name(dtype), hd_tensor_shape_text(root, expected),
                                 hd_dtype_name((hd_dtype)gradient->dtype),
                                 hd_tensor_shape_text(gradient, got));
         return hd_tensor_alias(cx, gradient);

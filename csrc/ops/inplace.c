@@ -123,7 +123,7 @@ hd_status hd_fill_data(hd_ctx *cx, hd_tensor *t, const void *element) {
 
 hd_status hd_fill_(hd_ctx *cx, hd_tensor *t, hd_scalar value) {
     uint64_t element;
-    if (hd_check_computes(cx, t) || hd_check_inplace(cx, "fill_", t)) return cx->error.status;
+    if (hd_check_inplace(cx, "fill_", t)) return cx->error.status;
     if (hd_scalar_store(cx, "value", value, (hd_dtype)t->dtype, &element)) return cx->error.status;
     hd_tensor *inputs[] = {t};
     hd_node *node = NULL;

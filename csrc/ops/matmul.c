@@ -339,14 +339,22 @@ static hd_tensor *multiply_new(hd_ctx *cx, const hd_tensor *a, const hd_tensor *
     return y;
 }
 
+/* Of integers in i64, whose low bits are those of the narrower ones; of bool i64 stays. */
+static hd_tensor *narrowed(hd_ctx *cx, hd_tensor *y, hd_dtype promoted) {
+    if (!y || promoted == HD_BOOL || (hd_dtype)y->dtype == promoted) return y;
+    hd_tensor *narrow = hd_cast(cx, y, promoted);
+    hd_release(y);
+    return narrow;
+}
+
 hd_tensor *hd_matmul(hd_ctx *cx, hd_tensor *a, hd_tensor *b) {
     if (check_operands(cx, a, b)) return NULL;
-    hd_dtype dtype = hd_dtype_promote((hd_dtype)a->dtype, (hd_dtype)b->dtype);
-    if (!hd_dtype_is_float(dtype)) dtype = HD_I64;
+    hd_dtype promoted = hd_dtype_promote((hd_dtype)a->dtype, (hd_dtype)b->dtype);
+    hd_dtype dtype = hd_dtype_is_float(promoted) ? promoted : HD_I64;
     hd_tensor matrix_a = as_matrix(a, true), matrix_b = as_matrix(b, false);
     hd_tensor *ra = readable(cx, &matrix_a, dtype);
     hd_tensor *rb = ra ? readable(cx, &matrix_b, dtype) : NULL;
-    hd_tensor *y = rb ? multiply_new(cx, ra, rb, dtype) : NULL;
+    hd_tensor *y = rb ? narrowed(cx, multiply_new(cx, ra, rb, dtype), promoted) : NULL;
     if (rb != &matrix_b) hd_release(rb);
     if (ra != &matrix_a) hd_release(ra);
     if (!y) return NULL;

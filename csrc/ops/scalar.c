@@ -3,10 +3,11 @@
 #include <string.h>
 
 #include "ops/internal.h"
+#include "tensor/half.h"
 
 hd_status hd_check_computes(hd_ctx *cx, const hd_tensor *t) {
     if (hd_dtype_computes((hd_dtype)t->dtype)) return HD_OK;
-    return hd_fail(cx, HD_EARG, "dtype: expected one of bool, i64, f32, f64, got %s",
+    return hd_fail(cx, HD_EARG, "dtype: %s is for storing, not for computing; convert it: t:to \"f32\"",
                    hd_dtype_name((hd_dtype)t->dtype));
 }
 
@@ -35,6 +36,15 @@ static bool as_integer(hd_scalar s, int64_t *i) {
     return true;
 }
 
+static bool holds_integer(hd_dtype dtype, int64_t i) {
+    switch (dtype) {
+    case HD_BOOL: return i == 0 || i == 1;
+    case HD_U8: return i >= 0 && i <= UINT8_MAX;
+    case HD_I32: return i >= INT32_MIN && i <= INT32_MAX;
+    default: return true;
+    }
+}
+
 hd_status hd_scalar_store(hd_ctx *cx, const char *argument, hd_scalar s, hd_dtype dtype, void *out) {
     double f = s.is_integer ? (double)s.i : s.f;
     int64_t i = 0;
@@ -46,16 +56,22 @@ hd_status hd_scalar_store(hd_ctx *cx, const char *argument, hd_scalar s, hd_dtyp
         memcpy(out, &v, sizeof v);
         return HD_OK;
     }
-    case HD_I64:
-        if (!as_integer(s, &i)) return cannot_hold(cx, argument, s, dtype);
-        memcpy(out, &i, sizeof i);
+    case HD_F16:
+    case HD_BF16: {
+        uint16_t h = dtype == HD_F16 ? hd_to_f16((float)f) : hd_to_bf16((float)f);
+        float v = dtype == HD_F16 ? hd_from_f16(h) : hd_from_bf16(h);
+        if (isinf(v) && !isinf(f)) return cannot_hold(cx, argument, s, dtype);
+        memcpy(out, &h, sizeof h);
         return HD_OK;
-    case HD_BOOL:
-        if (!as_integer(s, &i) || (i != 0 && i != 1)) return cannot_hold(cx, argument, s, dtype);
-        *(uint8_t *)out = (uint8_t)i;
-        return HD_OK;
-    default:
-        return hd_fail(cx, HD_EARG, "dtype: expected one of bool, i64, f32, f64, got %s",
-                       hd_dtype_name(dtype));
     }
+    default: break;
+    }
+    if (!as_integer(s, &i) || !holds_integer(dtype, i)) return cannot_hold(cx, argument, s, dtype);
+    if (dtype == HD_I64)
+        memcpy(out, &i, sizeof i);
+    else if (dtype == HD_I32)
+        memcpy(out, &(int32_t){(int32_t)i}, sizeof(int32_t));
+    else
+        *(uint8_t *)out = (uint8_t)i;
+    return HD_OK;
 }

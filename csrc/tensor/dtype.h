@@ -18,7 +18,7 @@ typedef enum hd_dtype {
     HD_DTYPE_COUNT
 } hd_dtype;
 
-/* Computed with now: bool, i64, f32, f64. The others have a size and a name; operations refuse them. */
+/* Computed with: all but f16 and bf16, which are stored, moved and converted; arithmetic refuses them. */
 static inline bool hd_dtype_is_float(hd_dtype t) {
     return t >= HD_F16;
 }
@@ -26,7 +26,12 @@ static inline bool hd_dtype_is_integer(hd_dtype t) {
     return t == HD_U8 || t == HD_I32 || t == HD_I64;
 }
 static inline bool hd_dtype_computes(hd_dtype t) {
-    return t == HD_BOOL || t == HD_I64 || t == HD_F32 || t == HD_F64;
+    return t != HD_F16 && t != HD_BF16;
+}
+
+/* In which gradients of t's elements flow: sums of them want more bits than f16 and bf16 have. */
+static inline hd_dtype hd_dtype_of_gradient(hd_dtype t) {
+    return hd_dtype_computes(t) ? t : HD_F32;
 }
 
 size_t hd_dtype_size(hd_dtype t);

@@ -4,42 +4,7 @@
  */
 #include "kernels/isa/map.h"
 #include "kernels/isa/parts.h"
-
-static inline uint32_t bits_of(float x) {
-    uint32_t u;
-    memcpy(&u, &x, 4);
-    return u;
-}
-static inline float float_of(uint32_t u) {
-    float x;
-    memcpy(&x, &u, 4);
-    return x;
-}
-
-static inline float from_bf16(uint16_t h) {
-    return float_of((uint32_t)h << 16);
-}
-static inline uint16_t to_bf16(float x) {
-    uint32_t u = bits_of(x);
-    if (x != x) return (uint16_t)(u >> 16 | 0x40); /* stays NaN */
-    return (uint16_t)((u + 0x7fff + (u >> 16 & 1)) >> 16);
-}
-
-static inline float from_f16(uint16_t h) {
-    uint32_t sign = (uint32_t)(h & 0x8000) << 16, rest = h & 0x7fff;
-    if (rest >= 0x7c00) return float_of(sign | 0x7f800000 | (rest & 0x3ff) << 13);
-    /* read as a tiny f32, then scaled by 2^112: right for denormals too */
-    return float_of(bits_of(float_of(rest << 13) * 0x1p112f) | sign);
-}
-static inline uint16_t to_f16(float x) {
-    uint32_t u = bits_of(x), sign = u >> 16 & 0x8000, rest = u & 0x7fffffff;
-    if (rest > 0x7f800000) return (uint16_t)(sign | 0x7e00);
-    if (rest >= 0x477ff000) return (uint16_t)(sign | 0x7c00); /* 65520 and more round to infinity */
-    if (rest < 0x38800000) { /* denormal: adding 0.5 leaves the rounded multiple of 2^-24 in the low bits */
-        return (uint16_t)(sign | (bits_of(float_of(rest) + 0.5f) - 0x3f000000));
-    }
-    return (uint16_t)(sign | (rest - 0x38000000 + 0xfff + (rest >> 13 & 1)) >> 13);
-}
+#include "tensor/half.h"
 
 static inline int64_t to_i64(double x) {
     return x >= 0x1p63 ? INT64_MAX : x >= -0x1p63 ? (int64_t)x : x == x ? INT64_MIN : 0;
@@ -59,8 +24,8 @@ static inline uint8_t to_u8(double x) {
     SCALAR_MAP(from##_to_u8, T, uint8_t, int_u8(read(x)))                                                    \
     SCALAR_MAP(from##_to_i32, T, int32_t, int_i32(read(x)))                                                  \
     SCALAR_MAP(from##_to_i64, T, int64_t, int_i64(read(x)))                                                  \
-    SCALAR_MAP(from##_to_f16, T, uint16_t, to_f16((float)read(x)))                                           \
-    SCALAR_MAP(from##_to_bf16, T, uint16_t, to_bf16((float)read(x)))                                         \
+    SCALAR_MAP(from##_to_f16, T, uint16_t, hd_to_f16((float)read(x)))                                        \
+    SCALAR_MAP(from##_to_bf16, T, uint16_t, hd_to_bf16((float)read(x)))                                      \
     SCALAR_MAP(from##_to_f32, T, float, (float)read(x))                                                      \
     SCALAR_MAP(from##_to_f64, T, double, (double)read(x))                                                    \
     static void fill_##from(hd_unary_fn *to) {                                                               \
@@ -82,8 +47,8 @@ CASTS(bool, uint8_t, TRUTH, SAME, SAME, SAME)
 CASTS(u8, uint8_t, SAME, SAME, SAME, SAME)
 CASTS(i32, int32_t, SAME, WRAP_U8, SAME, SAME)
 CASTS(i64, int64_t, SAME, WRAP_U8, WRAP_I32, SAME)
-CASTS(f16, uint16_t, from_f16, to_u8, to_i32, to_i64)
-CASTS(bf16, uint16_t, from_bf16, to_u8, to_i32, to_i64)
+CASTS(f16, uint16_t, hd_from_f16, to_u8, to_i32, to_i64)
+CASTS(bf16, uint16_t, hd_from_bf16, to_u8, to_i32, to_i64)
 CASTS(f32, float, SAME, to_u8, to_i32, to_i64)
 CASTS(f64, double, SAME, to_u8, to_i32, to_i64)
 

@@ -1,0 +1,46 @@
+/* half.h: single elements of f16 and bf16, which are stored as their 16 bits. To them: to the nearest, half to even; what
+ * is too large becomes infinity, NaN stays NaN.
+ */
+#ifndef HD_HALF_H
+#define HD_HALF_H
+
+#include <stdint.h>
+#include <string.h>
+
+static inline uint32_t hd_bits_of(float x) {
+    uint32_t u;
+    memcpy(&u, &x, 4);
+    return u;
+}
+static inline float hd_float_of(uint32_t u) {
+    float x;
+    memcpy(&x, &u, 4);
+    return x;
+}
+
+static inline float hd_from_bf16(uint16_t h) {
+    return hd_float_of((uint32_t)h << 16);
+}
+static inline uint16_t hd_to_bf16(float x) {
+    uint32_t u = hd_bits_of(x);
+    if (x != x) return (uint16_t)(u >> 16 | 0x40); /* stays NaN */
+    return (uint16_t)((u + 0x7fff + (u >> 16 & 1)) >> 16);
+}
+
+static inline float hd_from_f16(uint16_t h) {
+    uint32_t sign = (uint32_t)(h & 0x8000) << 16, rest = h & 0x7fff;
+    if (rest >= 0x7c00) return hd_float_of(sign | 0x7f800000 | (rest & 0x3ff) << 13);
+    /* read as a tiny f32, then scaled by 2^112: right for denormals too */
+    return hd_float_of(hd_bits_of(hd_float_of(rest << 13) * 0x1p112f) | sign);
+}
+static inline uint16_t hd_to_f16(float x) {
+    uint32_t u = hd_bits_of(x), sign = u >> 16 & 0x8000, rest = u & 0x7fffffff;
+    if (rest > 0x7f800000) return (uint16_t)(sign | 0x7e00);
+    if (rest >= 0x477ff000) return (uint16_t)(sign | 0x7c00); /* 65520 and more round to infinity */
+    if (rest < 0x38800000) { /* denormal: adding 0.5 leaves the rounded multiple of 2^-24 in the low bits */
+        return (uint16_t)(sign | (hd_bits_of(hd_float_of(rest) + 0.5f) - 0x3f000000));
+    }
+    return (uint16_t)(sign | (rest - 0x38000000 + 0xfff + (rest >> 13 & 1)) >> 13);
+}
+
+#endif
