@@ -69,6 +69,16 @@ static void check_unary_special(void) {
     static const int64_t least[] = {INT64_MIN};
     k->unary[HD_NEG][HD_I64](1, least, 1, out.i, 1);
     CHECK(out.i[0] == INT64_MIN);
+    static const int32_t least_i32[] = {INT32_MIN, 65536};
+    k->unary[HD_ABS][HD_I32](1, least_i32, 1, out.i32, 1);
+    CHECK(out.i32[0] == INT32_MIN);
+    k->unary[HD_SQUARE][HD_I32](2, least_i32, 1, out.i32, 1);
+    CHECK(out.i32[0] == 0 && out.i32[1] == 0);
+    static const uint8_t bytes[] = {1, 16, 255};
+    k->unary[HD_NEG][HD_U8](3, bytes, 1, out.b, 1);
+    CHECK(out.b[0] == 255 && out.b[1] == 240 && out.b[2] == 1);
+    k->unary[HD_SQUARE][HD_U8](3, bytes, 1, out.b, 1);
+    CHECK(out.b[0] == 1 && out.b[1] == 0 && out.b[2] == 1);
 }
 
 static void check_unary_grad(void) {
@@ -143,7 +153,7 @@ static void check_binary_once(int op, hd_dtype t, int64_t n, int64_t sa, int64_t
 
 static bool binary_exists(int op, hd_dtype t) {
     if (hd_dtype_is_float(t)) return op < HD_AND;
-    if (t == HD_I64) return op != HD_DIV;
+    if (hd_dtype_is_integer(t)) return op < HD_AND && op != HD_DIV;
     return op >= HD_EQ || op == HD_ADD || op == HD_MUL || op == HD_MAXIMUM || op == HD_MINIMUM;
 }
 
@@ -154,7 +164,7 @@ static void check_binary(void) {
             if (!k->binary[op][t]) continue;
             make(t, &in_a, 3, 3);
             make(t, &in_b, 2, 4);
-            if (op == HD_POW && t != HD_I64)
+            if (op == HD_POW && hd_dtype_is_float(t))
                 for (int64_t i = 0; i < ROOM; i++) set(t, &in_a, i, fabs(get(t, &in_a, i)) + 0.01);
             EACH_LENGTH(n)
             for (int s = 0; s < STRIDES * STRIDES; s++) {
@@ -181,6 +191,24 @@ static void check_binary_special(void) {
     CHECK(out.i[0] == INT64_MIN && out.i[5] == -2);
     k->binary[HD_POW][HD_I64](8, a, 1, b, 1, out.i, 1);
     CHECK(out.i[1] == 1 && out.i[2] == 49 && out.i[7] == INT64_C(8733086111712066817));
+    int32_t c[] = {INT32_MIN, INT32_MAX, INT32_MIN, 65536}, d[] = {-1, 1, INT32_MIN, 65537};
+    k->binary[HD_FLOORDIV][HD_I32](4, c, 1, d, 1, out.i32, 1);
+    CHECK(out.i32[0] == INT32_MIN && out.i32[1] == INT32_MAX && out.i32[2] == 1 && out.i32[3] == 0);
+    k->binary[HD_ADD][HD_I32](4, c, 1, d, 1, out.i32, 1);
+    CHECK(out.i32[0] == INT32_MAX && out.i32[1] == INT32_MIN && out.i32[2] == 0);
+    k->binary[HD_MUL][HD_I32](4, c, 1, d, 1, out.i32, 1);
+    CHECK(out.i32[0] == INT32_MIN && out.i32[3] == 65536);
+    k->binary[HD_POW][HD_I32](4, c, 1, &(int32_t){3}, 0, out.i32, 1);
+    CHECK(out.i32[0] == 0 && out.i32[1] == INT32_MAX && out.i32[3] == 0);
+    uint8_t e[] = {200, 3, 255, 16}, h[] = {100, 5, 255, 17};
+    k->binary[HD_ADD][HD_U8](4, e, 1, h, 1, out.b, 1);
+    CHECK(out.b[0] == 44 && out.b[1] == 8 && out.b[2] == 254);
+    k->binary[HD_SUB][HD_U8](4, e, 1, h, 1, out.b, 1);
+    CHECK(out.b[0] == 100 && out.b[1] == 254 && out.b[2] == 0);
+    k->binary[HD_MUL][HD_U8](4, e, 1, h, 1, out.b, 1);
+    CHECK(out.b[0] == 32 && out.b[2] == 1 && out.b[3] == 16);
+    k->binary[HD_GT][HD_U8](4, e, 1, h, 1, out.b, 1);
+    CHECK(out.b[0] && !out.b[1] && !out.b[2] && !out.b[3]);
     float f[] = {NAN, 1, INFINITY, -1, -1, 7.5f}, g[] = {1, NAN, 2, INFINITY, 0, -2};
     k->binary[HD_MAXIMUM][HD_F32](6, f, 1, g, 1, out.f, 1);
     CHECK(out.f[0] != out.f[0] && out.f[1] != out.f[1] && out.f[2] == INFINITY && out.f[3] == INFINITY);
@@ -200,6 +228,7 @@ static void check_binary_special(void) {
 }
 
 static void check_linear(void) {
+    EACH_DTYPE(t, wide) CHECK(k->axpy[t] && k->affine[t] && k->accumulate[t]);
     EACH_DTYPE(t, computed) {
         make(t, &in_a, 3, 5);
         make(t, &in_b, 3, 6);
@@ -211,7 +240,7 @@ static void check_linear(void) {
             for (int64_t i = 0; i < n; i++)
                 CHECK(get(t, &out, 1 + i) ==
                       (in_c.b[1 + i * sc] ? get(t, &in_a, 1 + i * sa) : get(t, &in_b, 3 + i * sb)));
-            if (t == HD_BOOL || s >= 9) continue;
+            if (!k->axpy[t] || s >= 9) continue;
             memcpy(&out, &in_b, sizeof out);
             k->axpy[t](n, -2, at(t, &in_a, 1), sa, at(t, &out, 3), 1);
             for (int64_t i = 0; i < n; i++)
@@ -221,7 +250,7 @@ static void check_linear(void) {
             for (int64_t i = 0; i < n; i++)
                 CHECK(near(t, get(t, &out, 3 + 2 * i), get(t, &in_a, 1 + i * sa) * 3 - 1, 1e-6));
         }
-        if (t == HD_BOOL) continue;
+        if (!k->accumulate[t]) continue;
         memcpy(&out, &in_b, sizeof out);
         k->accumulate[t](MAX, at(t, &in_a, 1), at(t, &out, 3));
         for (int64_t i = 0; i < MAX; i++)
@@ -235,14 +264,12 @@ static void check_linear(void) {
 static void check_casts(void) {
     static const hd_dtype plain[] = {HD_BOOL, HD_U8, HD_I32, HD_I64, HD_F32, HD_F64};
     EACH_DTYPE(from, plain) EACH_DTYPE(to, plain) {
-        make(from, &in_a, from == HD_U8 ? 0 : 100, 8);
-        if (from == HD_U8 || from == HD_I32)
-            for (int64_t i = 0; i < ROOM; i++) set(from, &in_a, i, (double)(i % 200));
+        make(from, &in_a, from == HD_U8 ? 80 : 100, 8);
         if (to == HD_U8)
             for (int64_t i = 0; i < ROOM; i++)
                 set(from, &in_a, i, from == HD_BOOL ? (double)(i & 1) : fabs(get(from, &in_a, i)));
-        if (to == HD_U8 && from == HD_I64)
-            for (int64_t i = 0; i < ROOM; i++) in_a.i[i] %= 256;
+        if (to == HD_U8 && hd_dtype_is_integer(from))
+            for (int64_t i = 0; i < ROOM; i++) set(from, &in_a, i, fmod(get(from, &in_a, i), 256));
         EACH_LENGTH(n)
         for (int s = 0; s < 3; s++) {
             memcpy(&out, &before, sizeof out);
