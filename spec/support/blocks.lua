@@ -2,17 +2,18 @@
 local blocks = {}
 
 --- @param path string
---- @return { language: string, text: string, first: integer, last: integer }[] first and last: the lines of the fences
+--- @return { language: string, note: string, text: string, first: integer, last: integer }[] note: the word after the language;
+--- first and last: the lines of the fences
 function blocks.read(path)
     local list, current, number = {}, nil, 0
     for line in io.lines(path) do
         number = number + 1
-        local language = line:match "^%s*```%s*(%S*)"
+        local language, note = line:match "^%s*```%s*(%S*)%s*(%S*)"
         if language and current then
             current.text, current.last = table.concat(current, "\n") .. "\n", number
             list[#list + 1], current = current, nil
         elseif language then
-            current = { language = language, first = number }
+            current = { language = language, note = note, first = number }
         elseif current then
             current[#current + 1] = line
         end
@@ -26,17 +27,20 @@ local function program(list)
     local lines, count = {}, 0
     for i, block in ipairs(list) do
         if block.language == "lua" then
+            local raises = block.note == "raises"
             count = count + 1
             for j = #lines + 1, block.first do lines[j] = "" end
+            if raises then lines[block.first] = "raises(function()" end
             table.move(block, 1, #block, block.first + 1, lines)
-            lines[block.last] = ("block_ends(%d)"):format(i)
+            lines[block.last] = ("%sblock_ends(%d)"):format(raises and "end) " or "", i)
         end
     end
     return table.concat(lines, "\n"), count
 end
 
 --- Runs the `lua` blocks of a file as one program: what one block makes, local or not, the next ones see. A block of language
---- `output` right after one is what it must print.
+--- `output` right after one is what it must print. A block `lua raises` must raise; what it prints is the message, without the
+--- line that it begins with.
 --- @param path string
 --- @return integer count of blocks run
 function blocks.run(path)
@@ -48,6 +52,11 @@ function blocks.run(path)
         local texts = table.pack(...)
         for i = 1, texts.n do texts[i] = tostring(texts[i]) end
         printed[#printed + 1] = table.concat(texts, "\t") .. "\n"
+    end
+    function env.raises(fn)
+        local ok, message = pcall(fn)
+        assert(not ok, path .. ": a block that should raise does not")
+        env.print((tostring(message):gsub("^[%w_./]+%.md:%d+: ", "")))
     end
     function env.block_ends(i)
         local wanted, got = list[i + 1], table.concat(printed)
