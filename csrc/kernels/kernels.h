@@ -108,6 +108,21 @@ typedef void (*hd_reduce_row_fn)(int64_t n, const void *x, int64_t sx, void *out
 /* out[j] = out[j] op x[j] for n columns: reducing an outer dimension row by row. */
 typedef void (*hd_reduce_cols_fn)(int64_t n, const void *x, void *out);
 
+/* Of Adam; the gradient is scale * g + decay * w. */
+typedef struct hd_adam_rates {
+    double lr, beta1, beta2, eps, decay;
+    double decoupled_decay; /* of AdamW: w is first multiplied by 1 - lr * decoupled_decay */
+    double bias1, bias2;    /* 1 - beta^step */
+    double scale;
+} hd_adam_rates;
+
+/* Of stochastic gradient descent; the gradient is scale * g + decay * w. */
+typedef struct hd_sgd_rates {
+    double lr, momentum, dampening, decay, scale;
+    bool nesterov;
+    bool first; /* the buffer has no content yet */
+} hd_sgd_rates;
+
 typedef struct hd_kernels {
     hd_isa isa;
     const char *name; /* "avx512" */
@@ -143,6 +158,10 @@ typedef struct hd_kernels {
                                         void *out);
     double (*sum_squares[HD_DTYPE_COUNT])(int64_t n, const void *x); /* f64 accumulation, contiguous */
 
+    /* Unsigned integers that are ordered as the elements are, or the other way round: NaN is the largest, 0
+     * and -0 are one. Of 32 bits for elements of up to 4 bytes, else of 64. */
+    void (*order_keys[HD_DTYPE_COUNT])(int64_t n, const void *x, bool descending, void *keys);
+
     /* rows of n contiguous elements */
     void (*softmax_row[HD_DTYPE_COUNT])(int64_t n, const void *x, void *y); /* all -inf: zeros */
     /* y (g - sum g y). Where y is exactly 0 (hidden), g is not looked at: it may be NaN. Serves
@@ -174,6 +193,12 @@ typedef struct hd_kernels {
     /* dx of one row; adds into dw (NULL: not wanted) */
     void (*rms_norm_row_grad[HD_DTYPE_COUNT])(int64_t n, const void *g, const void *x, const void *w,
                                               const void *rstd, void *dx, void *dw);
+    /* n pairs of features turned by sign times the angle: y_a = x_a cos - x_b sin, y_b = x_b cos + x_a sin.
+     * Halves: (a, b) = (i, n + i); pairs: (2i, 2i + 1). Not in place. */
+    void (*rotate_halves[HD_DTYPE_COUNT])(int64_t n, double sign, const void *x, const void *cos,
+                                          const void *sin, void *y);
+    void (*rotate_pairs[HD_DTYPE_COUNT])(int64_t n, double sign, const void *x, const void *cos,
+                                         const void *sin, void *y);
     /* loss of one row of logits against target (0-based). Smoothing eps without `excluded` (NULL): eps / n to
      * every class and 1 - eps more to the target, as PyTorch does; with it: 1 - eps to the target, eps shared
      * by the other classes j with excluded[j] == 0. A class with no share adds nothing, even where its log is
@@ -199,11 +224,10 @@ typedef struct hd_kernels {
                                                         const void *g, const void *x, const void *bias,
                                                         void *dx);
 
-    /* One pass of AdamW (Loshchilov & Hutter 2019) over n elements; scale multiplies the gradient (clipping).
-     */
-    void (*adamw[HD_DTYPE_COUNT])(int64_t n, void *w, const void *g, void *m, void *v, double lr,
-                                  double beta1, double beta2, double eps, double weight_decay, double bias1,
-                                  double bias2, double scale);
+    /* One pass of an optimiser over the n elements of a parameter w with gradient g (hd_adam_rates, hd_sgd_rates). m, v
+     * and the buffer b (NULL: no momentum) are updated too. */
+    void (*adam[HD_DTYPE_COUNT])(int64_t n, void *w, const void *g, void *m, void *v, const hd_adam_rates *o);
+    void (*sgd[HD_DTYPE_COUNT])(int64_t n, void *w, const void *g, void *b, const hd_sgd_rates *o);
 } hd_kernels;
 
 /* Sets cx->kernels to the table of the best (or HEED_ISA's) instruction set. */

@@ -160,6 +160,14 @@ static int rms_norm(lua_State *L) {
     return hd_return(&c, hd_rms_norm(c.cx, x, w, hd_opt_number(&c, 3, "eps", 1e-6)));
 }
 
+/* rotary(x, cos, sin, interleaved) */
+static int rotary(lua_State *L) {
+    hd_call c = hd_enter(L, "rotary");
+    hd_tensor *x = hd_arg_tensor(&c, 1, "x"), *cos = hd_arg_tensor(&c, 2, "cos"),
+              *sin = hd_arg_tensor(&c, 3, "sin");
+    return hd_return(&c, hd_rotary(c.cx, x, cos, sin, hd_opt_boolean(&c, 4, "interleaved", false)));
+}
+
 /* embedding(weight, tokens, padding_idx, scale = 1) */
 static int embedding(lua_State *L) {
     hd_call c = hd_enter(L, "embedding");
@@ -188,47 +196,6 @@ static int dropout_add(lua_State *L) {
     hd_call c = hd_enter(L, "dropout_add");
     hd_tensor *residual = hd_arg_tensor(&c, 1, "residual"), *x = hd_arg_tensor(&c, 2, "x");
     return hd_return(&c, hd_dropout_add(c.cx, residual, x, hd_opt_probability(&c, 3, "p")));
-}
-
-static hd_loss_reduction reduction_at(hd_call *c, int index) {
-    if (!hd_given(c, index)) return HD_LOSS_MEAN;
-    const char *name = lua_type(c->L, index) == LUA_TSTRING ? lua_tostring(c->L, index) : "";
-    if (strcmp(name, "mean") == 0) return HD_LOSS_MEAN;
-    if (strcmp(name, "sum") == 0) return HD_LOSS_SUM;
-    if (strcmp(name, "none") == 0) return HD_LOSS_NONE;
-    hd_arg_expected(c, index, "reduction", "\"mean\", \"sum\" or \"none\"");
-    return HD_LOSS_MEAN;
-}
-
-/* The classes of a Lua list, in memory that the collector owns (pushed). */
-static void read_excluded(hd_call *c, int index, hd_cross_entropy_options *o) {
-    lua_State *L = c->L;
-    if (!hd_given(c, index)) return;
-    if (lua_type(L, index) != LUA_TTABLE) hd_arg_expected(c, index, "smoothing_exclude", "a list of classes");
-    int count = (int)lua_rawlen(L, index);
-    int64_t *classes = lua_newuserdatauv(L, sizeof *classes * (size_t)(count + 1), 0);
-    for (int i = 0; i < count; i++) {
-        lua_rawgeti(L, index, i + 1);
-        classes[i] = hd_integer_at(c, -1, "smoothing_exclude");
-        lua_pop(L, 1);
-    }
-    o->excluded = classes;
-    o->excluded_count = count;
-}
-
-/* cross_entropy(logits, targets, ignore_index, label_smoothing, weight, reduction, smoothing_exclude) */
-static int cross_entropy(lua_State *L) {
-    hd_call c = hd_enter(L, "cross_entropy");
-    hd_tensor *targets = hd_arg_ids(&c, 2, "targets");
-    hd_cross_entropy_options o = {.has_ignore_index = hd_given(&c, 3),
-                                  .ignore_index = hd_opt_integer(&c, 3, "ignore_index", 0),
-                                  .label_smoothing = hd_opt_probability(&c, 4, "label_smoothing"),
-                                  .reduction = reduction_at(&c, 6)};
-    read_excluded(&c, 7, &o);
-    hd_set_grad_mode(&c);
-    hd_tensor *logits = hd_arg_tensor(&c, 1, "logits");
-    o.weight = hd_opt_tensor(&c, 5, "weight");
-    return hd_return(&c, hd_cross_entropy(c.cx, logits, targets, &o));
 }
 
 /* pack_sequences(x, lengths): the first lengths[b] elements of each x[b], one behind the other */
@@ -288,10 +255,10 @@ static const hd_function functions[] = {
     {"linear", linear, HD_MODULE},
     {"layer_norm", layer_norm, HD_MODULE},
     {"rms_norm", rms_norm, HD_MODULE},
+    {"rotary", rotary, HD_MODULE},
     {"embedding", embedding, HD_MODULE},
     {"dropout", dropout, HD_MODULE},
     {"dropout_add", dropout_add, HD_MODULE},
-    {"cross_entropy", cross_entropy, HD_MODULE},
     {"pack_sequences", pack_sequences, HD_MODULE},
     {"unpack_sequences", unpack_sequences, HD_MODULE},
     {"sequence_starts", sequence_starts, HD_MODULE},

@@ -333,11 +333,16 @@ static void register_rooms(hd_registrar *r) {
     hd_register_index(r);
     hd_register_print(r);
     hd_register_shape(r);
+    hd_register_arrange(r);
+    hd_register_parts(r);
+    hd_register_gather(r);
+    hd_register_einsum(r);
     hd_register_compute(r);
     hd_register_compare(r);
     hd_register_reduce(r);
     hd_register_nonzero(r);
     hd_register_nn(r);
+    hd_register_loss(r);
     hd_register_layers(r);
     hd_register_autograd(r);
     hd_register_function(r);

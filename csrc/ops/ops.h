@@ -121,7 +121,7 @@ hd_status hd_assign_mask_(hd_ctx *cx, hd_tensor *x, hd_tensor *mask, hd_tensor *
 hd_status hd_assign_index_(hd_ctx *cx, hd_tensor *x, hd_tensor *index,
                            hd_tensor *v); /* rows of dimension 0 */
 
-/* ---- reduce.c, extremes.c, scan.c ---------------------------------------------------------------------------- */
+/* ---- reduce.c, vector_norm.c, extremes.c, scan.c ---------------------------------------------------------------------------- */
 hd_tensor *hd_reduce(hd_ctx *cx, hd_reduction op, hd_tensor *x, uint32_t dims, bool keepdim);
 hd_tensor *hd_mean(hd_ctx *cx, hd_tensor *x, uint32_t dims, bool keepdim);
 hd_tensor *hd_var(hd_ctx *cx, hd_tensor *x, uint32_t dims, bool keepdim, int correction);
@@ -130,7 +130,17 @@ hd_status hd_max_dim(hd_ctx *cx, hd_tensor *x, int dim, bool keepdim, bool small
                      hd_tensor **indices);
 hd_tensor *hd_argmax(hd_ctx *cx, hd_tensor *x, int dim /* INT_MIN: flattened */, bool keepdim, bool smallest);
 hd_tensor *hd_cumsum(hd_ctx *cx, hd_tensor *x, int dim);
-hd_tensor *hd_norm2(hd_ctx *cx, hd_tensor *x); /* sqrt(sum of squares), 0-d; gradient 0 at 0 */
+/* (sum of |x|^p)^(1/p); p infinite: the largest |x|, or the smallest; 0: how many are not 0 */
+hd_tensor *hd_norm(hd_ctx *cx, hd_tensor *x, double p, uint32_t dims, bool keepdim);
+
+/* ---- sort.c: values and indices, stable, NaN the largest ------------------------------------------------------ */
+hd_status hd_sort(hd_ctx *cx, hd_tensor *x, int dim, bool descending, hd_tensor **values, hd_tensor **indices);
+hd_status hd_topk(hd_ctx *cx, hd_tensor *x, int64_t k, int dim, bool largest, hd_tensor **values,
+                  hd_tensor **indices);
+
+/* ---- multinomial.c -------------------------------------------------------------------------------------------- */
+/* n indices (i64, from 1) for each row of weights x [C] or [rows, C]; draws from *rng (NULL: cx->rng) once. */
+hd_tensor *hd_multinomial(hd_ctx *cx, hd_rng *rng, hd_tensor *x, int64_t n, bool replacement);
 
 /* ---- matmul.c, linear.c ---------------------------------------------------------------------------------------- */
 hd_tensor *hd_matmul(hd_ctx *cx, hd_tensor *a,
@@ -143,7 +153,7 @@ hd_tensor *hd_linear(hd_ctx *cx, hd_tensor *x, hd_tensor *w, hd_tensor *b, hd_ac
 hd_tensor *hd_linear_residual(hd_ctx *cx, hd_tensor *residual, hd_tensor *x, hd_tensor *w, hd_tensor *b,
                               double dropout);
 
-/* ---- softmax.c, norm.c, dropout.c, embedding.c, loss.c -------------------------------------------------------------- */
+/* ---- softmax.c, norm.c, dropout.c, embedding.c, loss*.c -------------------------------------------------------------- */
 hd_tensor *hd_softmax(hd_ctx *cx, hd_tensor *x, int dim);
 hd_tensor *hd_log_softmax(hd_ctx *cx, hd_tensor *x, int dim);
 hd_tensor *hd_layer_norm(hd_ctx *cx, hd_tensor *x, hd_tensor *w, hd_tensor *b,
@@ -168,6 +178,16 @@ typedef struct hd_cross_entropy_options {
 /* logits [..., V], targets i64 [...] in 1..V or ignore_index. Mean over kept targets; all ignored: 0. */
 hd_tensor *hd_cross_entropy(hd_ctx *cx, hd_tensor *logits, hd_tensor *targets,
                             const hd_cross_entropy_options *o);
+/* The cross entropy of x W^T + b without ever holding all logits. x [..., E], w [V, E], b [V] or NULL, targets [...]. */
+hd_tensor *hd_linear_cross_entropy(hd_ctx *cx, hd_tensor *x, hd_tensor *w, hd_tensor *b, hd_tensor *targets,
+                                   const hd_cross_entropy_options *o);
+/* Of log probabilities x [..., V]; smoothing is not looked at. */
+hd_tensor *hd_nll_loss(hd_ctx *cx, hd_tensor *x, hd_tensor *targets, const hd_cross_entropy_options *o);
+
+/* ---- rotary.c ---------------------------------------------------------------------------------------------------------- */
+/* x [..., L, D] with pairs of features turned by angles whose cosines and sines are given: [L, P], or [B, L, P] with B the
+ * first size of x; 2P <= D, the other features pass. Pair i is (i, P + i), or (2i, 2i + 1) when interleaved. */
+hd_tensor *hd_rotary(hd_ctx *cx, hd_tensor *x, hd_tensor *cos, hd_tensor *sin, bool interleaved);
 
 /* ---- attention.c ------------------------------------------------------------------------------------------------------ */
 /* softmax(scale · q k^T + bias) v. q [B,H,L,D], k [B,Hk,S,D], v [B,Hk,S,Dv], any strides; H a multiple of Hk.
@@ -203,15 +223,26 @@ hd_tensor *hd_unpack_sequences(hd_ctx *cx, hd_tensor *x, hd_tensor *lengths, int
 hd_tensor *hd_sequence_starts(hd_ctx *cx, hd_tensor *lengths);
 
 /* ---- optim.c: one pass over all tensors; no graph ---------------------------------------------------------------------- */
-typedef struct hd_adamw_slot {
+typedef enum hd_optimizer { HD_SGD, HD_ADAM, HD_ADAMW } hd_optimizer;
+typedef struct hd_optim_options {
+    hd_optimizer kind;
+    double lr, weight_decay, grad_scale;
+    double beta1, beta2, eps;   /* of Adam and AdamW */
+    double momentum, dampening; /* of SGD */
+    bool nesterov;
+} hd_optim_options;
+/* A parameter, its gradient, what the optimiser keeps of it (SGD: m is the buffer, NULL without momentum; v NULL), and
+ * which step of its own this is, from 1. */
+typedef struct hd_optim_slot {
     hd_tensor *w, *g, *m, *v;
-} hd_adamw_slot;
-typedef struct hd_adamw_options {
-    double lr, beta1, beta2, eps, weight_decay;
     int64_t step;
-    double grad_scale;
-} hd_adamw_options;
-hd_status hd_adamw(hd_ctx *cx, int64_t count, const hd_adamw_slot *slots, const hd_adamw_options *o);
+    const hd_optim_options *o;
+} hd_optim_slot;
+hd_status hd_optim_step(hd_ctx *cx, int64_t count, const hd_optim_slot *slots);
+/* averages[i] = decay averages[i] + (1 - decay) tensors[i] */
+hd_status hd_average_all(hd_ctx *cx, int64_t count, hd_tensor *const *averages, hd_tensor *const *tensors, double decay);
+/* The contents of a[i] and b[i] change places. */
+hd_status hd_swap_all(hd_ctx *cx, int64_t count, hd_tensor *const *a, hd_tensor *const *b);
 /* sqrt of the sum of squares of all elements of all tensors (f64 accumulation). */
 hd_status hd_total_norm(hd_ctx *cx, int64_t count, hd_tensor *const *tensors, double *norm);
 hd_status hd_scale_all(hd_ctx *cx, int64_t count, hd_tensor *const *tensors, double factor);

@@ -5,6 +5,7 @@
  * first write.
  */
 #include <math.h>
+#include <string.h>
 
 #include "base/parallel.h"
 #include "ops/internal.h"
@@ -138,72 +139,74 @@ hd_status hd_scale_all(hd_ctx *cx, int64_t count, hd_tensor *const *tensors, dou
     return status;
 }
 
-/* ---- AdamW (Loshchilov & Hutter 2019) -------------------------------------------------------- */
+/* ---- several lists at once ---------------------------------------------------------------------- */
 
-typedef struct adamw_loop {
-    const hd_kernels *kernels;
-    int64_t count;
-    const int64_t *first;
-    const hd_adamw_slot *slots; /* contiguous */
-    const hd_adamw_options *o;
-    double bias1, bias2;
-} adamw_loop;
+enum { W, G, M, WIDEST = 4 };
 
-static void adamw_chunk(void *arg, int64_t task, int worker) {
-    (void)worker;
-    const adamw_loop *l = arg;
-    int64_t i = owner_of(l->first, l->count, task), start = (task - l->first[i]) * CHUNK;
-    const hd_adamw_slot *s = &l->slots[i];
-    const hd_adamw_options *o = l->o;
-    l->kernels->adamw[s->w->dtype](chunk_length(hd_numel(s->w), start), element(s->w, start),
-                                   element(s->g, start), element(s->m, start), element(s->v, start), o->lr,
-                                   o->beta1, o->beta2, o->eps, o->weight_decay, l->bias1, l->bias2,
-                                   o->grad_scale);
+/* What one parameter takes part in a pass with: w, g, m, v, or less. Entries may be NULL. */
+typedef struct row {
+    hd_tensor *t[WIDEST];
+} row;
+
+static void release_table(hd_ctx *cx, int64_t count, row *table) {
+    for (int64_t i = 0; table && i < count; i++)
+        for (int k = 0; k < WIDEST; k++) hd_release(table[i].t[k]);
+    hd_free(cx->account, table);
 }
 
-static hd_status check_slot(hd_ctx *cx, int64_t i, const hd_adamw_slot *s) {
-    if (check_float(cx, "parameter", i, s->w)) return cx->error.status;
-    if (hd_overlaps_itself(s->w) || hd_overlaps_itself(s->m) || hd_overlaps_itself(s->v))
-        return hd_fail(cx, HD_EARG,
-                       "parameter %lld: it or a moment is expanded: several of its elements share one place; "
-                       "clone it first",
-                       (long long)i + 1);
-    hd_tensor *const others[] = {s->g, s->m, s->v};
-    const char *const names[] = {"gradient", "first moment", "second moment"};
-    for (int k = 0; k < 3; k++) {
-        if (hd_same_shape(s->w, others[k]) && s->w->dtype == others[k]->dtype) continue;
+static bool make_dense(hd_ctx *cx, const row *from, row *to) {
+    for (int k = 0; k < WIDEST; k++)
+        if (from->t[k] && !(to->t[k] = hd_dense(cx, from->t[k], (hd_dtype)from->t[k]->dtype))) return false;
+    return true;
+}
+
+/* Contiguous readings of all of them: themselves, or copies. */
+static row *dense_table(hd_ctx *cx, int64_t count, const row *table) {
+    row *dense = hd_alloc_zeroed(cx, (size_t)count * sizeof *dense);
+    for (int64_t i = 0; dense && i < count; i++)
+        if (!make_dense(cx, &table[i], &dense[i])) {
+            release_table(cx, count, dense);
+            return NULL;
+        }
+    return dense;
+}
+
+static hd_status check_row(hd_ctx *cx, int64_t i, const row *r, const char *const names[WIDEST],
+                           unsigned written) {
+    const hd_tensor *w = r->t[W];
+    if (check_float(cx, names[W], i, w)) return cx->error.status;
+    for (int k = 0; k < WIDEST; k++) {
+        const hd_tensor *t = r->t[k];
+        if (!t) continue;
+        if (written >> k & 1 && hd_overlaps_itself(t))
+            return hd_fail(cx, HD_EARG,
+                           "%s %lld: %s is expanded: several of its elements share one place; clone it first",
+                           names[W], (long long)i + 1, k == W ? "it" : names[k]);
+        if (hd_same_shape(w, t) && w->dtype == t->dtype) continue;
         char expected[HD_SHAPE_TEXT], got[HD_SHAPE_TEXT];
-        return hd_fail(cx, HD_EARG, "parameter %lld: %s: expected %s %s as the parameter, got %s %s",
-                       (long long)i + 1, names[k], hd_dtype_name((hd_dtype)s->w->dtype),
-                       hd_tensor_shape_text(s->w, expected), hd_dtype_name((hd_dtype)others[k]->dtype),
-                       hd_tensor_shape_text(others[k], got));
+        return hd_fail(cx, HD_EARG, "%s %lld: %s: expected %s %s as it has itself, got %s %s", names[W],
+                       (long long)i + 1, names[k], hd_dtype_name((hd_dtype)w->dtype),
+                       hd_tensor_shape_text(w, expected), hd_dtype_name((hd_dtype)t->dtype),
+                       hd_tensor_shape_text(t, got));
     }
     return HD_OK;
 }
 
-static void release_slots(hd_ctx *cx, int64_t count, hd_adamw_slot *dense) {
-    for (int64_t i = 0; dense && i < count; i++) {
-        hd_release(dense[i].w);
-        hd_release(dense[i].g);
-        hd_release(dense[i].m);
-        hd_release(dense[i].v);
-    }
-    hd_free(cx->account, dense);
-}
+typedef struct pass {
+    const hd_kernels *kernels;
+    int64_t count;
+    const int64_t *first;
+    const row *dense;
+    const hd_optim_slot *slots; /* of a step */
+    double decay;               /* of an average */
+} pass;
 
-static hd_adamw_slot *dense_slots(hd_ctx *cx, int64_t count, const hd_adamw_slot *slots) {
-    hd_adamw_slot *dense = hd_alloc_zeroed(cx, (size_t)count * sizeof *dense);
-    for (int64_t i = 0; dense && i < count; i++) {
-        hd_dtype t = (hd_dtype)slots[i].w->dtype;
-        dense[i].w = hd_dense(cx, slots[i].w, t);
-        dense[i].g = dense[i].w ? hd_dense(cx, slots[i].g, t) : NULL;
-        dense[i].m = dense[i].g ? hd_dense(cx, slots[i].m, t) : NULL;
-        dense[i].v = dense[i].m ? hd_dense(cx, slots[i].v, t) : NULL;
-        if (dense[i].v) continue;
-        release_slots(cx, count, dense);
-        return NULL;
-    }
-    return dense;
+/* Where chunk `task` is: its row, start and length. */
+static const row *chunk_of(const pass *p, int64_t task, int64_t *i, int64_t *start, int64_t *length) {
+    *i = owner_of(p->first, p->count, task);
+    *start = (task - p->first[*i]) * CHUNK;
+    *length = chunk_length(hd_numel(p->dense[*i].t[W]), *start);
+    return &p->dense[*i];
 }
 
 /* Results that were computed in a copy go home. */
@@ -213,36 +216,136 @@ static hd_status write_back(hd_ctx *cx, hd_tensor *t, const hd_tensor *dense) {
     return status;
 }
 
-static hd_status step_all(hd_ctx *cx, adamw_loop *l, const hd_adamw_slot *slots) {
+/* Never half done: whatever allocates has come before, and a cancel waits. */
+static hd_status run(hd_ctx *cx, pass *p, hd_task task, const row *table, unsigned written) {
     cx->uninterruptible++;
-    hd_status status = hd_parallel(cx, l->first[l->count], adamw_chunk, l);
-    for (int64_t i = 0; !status && i < l->count; i++) {
-        status = write_back(cx, slots[i].w, l->slots[i].w);
-        if (!status) status = write_back(cx, slots[i].m, l->slots[i].m);
-        if (!status) status = write_back(cx, slots[i].v, l->slots[i].v);
-    }
+    hd_status status = hd_parallel(cx, p->first[p->count], task, p);
+    for (int64_t i = 0; i < p->count; i++)
+        for (int k = 0; k < WIDEST && !status; k++)
+            if (table[i].t[k] && written >> k & 1) status = write_back(cx, table[i].t[k], p->dense[i].t[k]);
     cx->uninterruptible--;
     return status;
 }
 
-hd_status hd_adamw(hd_ctx *cx, int64_t count, const hd_adamw_slot *slots, const hd_adamw_options *o) {
-    for (int64_t i = 0; i < count; i++)
-        if (check_slot(cx, i, &slots[i])) return cx->error.status;
+/* task over all chunks of the table; `written`: a bit for each column that it changes. */
+static hd_status each_chunk(hd_ctx *cx, pass *p, hd_task task, const row *table,
+                            const char *const names[WIDEST], unsigned written) {
+    for (int64_t i = 0; i < p->count; i++)
+        if (check_row(cx, i, &table[i], names, written)) return cx->error.status;
     hd_status status = HD_ENOMEM;
     int64_t *first = NULL;
-    hd_adamw_slot *dense = dense_slots(cx, count, slots);
-    if (dense) first = count_chunks(cx, count, &dense->w, sizeof *dense);
+    row *dense = dense_table(cx, p->count, table);
+    if (dense) first = count_chunks(cx, p->count, &dense->t[W], sizeof *dense);
     if (first) {
-        adamw_loop l = {cx->kernels,
-                        count,
-                        first,
-                        dense,
-                        o,
-                        1 - pow(o->beta1, (double)o->step),
-                        1 - pow(o->beta2, (double)o->step)};
-        status = step_all(cx, &l, slots);
+        p->kernels = cx->kernels;
+        p->first = first;
+        p->dense = dense;
+        status = run(cx, p, task, table, written);
     }
     hd_free(cx->account, first);
-    release_slots(cx, count, dense);
+    release_table(cx, p->count, dense);
     return status;
+}
+
+/* ---- a step ---------------------------------------------------------------------------------- */
+
+static hd_sgd_rates sgd_rates(const hd_optim_slot *s) {
+    const hd_optim_options *o = s->o;
+    return (hd_sgd_rates){.lr = o->lr,
+                          .momentum = o->momentum,
+                          .dampening = o->dampening,
+                          .decay = o->weight_decay,
+                          .scale = o->grad_scale,
+                          .nesterov = o->nesterov,
+                          .first = s->step == 1};
+}
+
+static hd_adam_rates adam_rates(const hd_optim_slot *s) {
+    const hd_optim_options *o = s->o;
+    return (hd_adam_rates){.lr = o->lr,
+                           .beta1 = o->beta1,
+                           .beta2 = o->beta2,
+                           .eps = o->eps,
+                           .decay = o->kind == HD_ADAM ? o->weight_decay : 0,
+                           .decoupled_decay = o->kind == HD_ADAMW ? o->weight_decay : 0,
+                           .bias1 = 1 - pow(o->beta1, (double)s->step),
+                           .bias2 = 1 - pow(o->beta2, (double)s->step),
+                           .scale = o->grad_scale};
+}
+
+static void step_chunk(void *arg, int64_t task, int worker) {
+    (void)worker;
+    const pass *p = arg;
+    int64_t i, start, n;
+    const row *r = chunk_of(p, task, &i, &start, &n);
+    const hd_optim_slot *s = &p->slots[i];
+    int dtype = s->w->dtype;
+    void *w = element(r->t[W], start), *m = r->t[M] ? element(r->t[M], start) : NULL;
+    if (s->o->kind == HD_SGD) {
+        const hd_sgd_rates rates = sgd_rates(s);
+        p->kernels->sgd[dtype](n, w, element(r->t[G], start), m, &rates);
+    } else {
+        const hd_adam_rates rates = adam_rates(s);
+        p->kernels->adam[dtype](n, w, element(r->t[G], start), m, element(r->t[M + 1], start), &rates);
+    }
+}
+
+static const char *const STEP_NAMES[WIDEST] = {"parameter", "gradient", "first moment", "second moment"};
+
+hd_status hd_optim_step(hd_ctx *cx, int64_t count, const hd_optim_slot *slots) {
+    row *table = hd_alloc(cx, (size_t)count * sizeof *table);
+    if (!table) return cx->error.status;
+    for (int64_t i = 0; i < count; i++) table[i] = (row){{slots[i].w, slots[i].g, slots[i].m, slots[i].v}};
+    pass p = {.count = count, .slots = slots};
+    hd_status status = each_chunk(cx, &p, step_chunk, table, STEP_NAMES, 1u << W | 1u << M | 1u << (M + 1));
+    hd_free(cx->account, table);
+    return status;
+}
+
+/* ---- averages -------------------------------------------------------------------------------- */
+
+static void average_chunk(void *arg, int64_t task, int worker) {
+    (void)worker;
+    const pass *p = arg;
+    int64_t i, start, n;
+    const row *r = chunk_of(p, task, &i, &start, &n);
+    int dtype = r->t[0]->dtype;
+    void *average = element(r->t[0], start);
+    p->kernels->affine[dtype](n, p->decay, 0, average, 1, average, 1);
+    p->kernels->axpy[dtype](n, 1 - p->decay, element(r->t[1], start), 1, average, 1);
+}
+
+static void swap_chunk(void *arg, int64_t task, int worker) {
+    (void)worker;
+    int64_t i, start, n;
+    const row *r = chunk_of(arg, task, &i, &start, &n);
+    char *a = element(r->t[0], start), *b = element(r->t[1], start), held[1024];
+    size_t left = (size_t)n * hd_dtype_size((hd_dtype)r->t[0]->dtype);
+    for (size_t at = 0, size; at < left; at += size) {
+        size = left - at < sizeof held ? left - at : sizeof held;
+        memcpy(held, a + at, size);
+        memcpy(a + at, b + at, size);
+        memcpy(b + at, held, size);
+    }
+}
+
+static hd_status pairs(hd_ctx *cx, int64_t count, hd_tensor *const *a, hd_tensor *const *b, double decay,
+                       hd_task task, unsigned written) {
+    static const char *const names[WIDEST] = {"average", "tensor"};
+    row *table = hd_alloc(cx, (size_t)count * sizeof *table);
+    if (!table) return cx->error.status;
+    for (int64_t i = 0; i < count; i++) table[i] = (row){{a[i], b[i]}};
+    pass p = {.count = count, .decay = decay};
+    hd_status status = each_chunk(cx, &p, task, table, names, written);
+    hd_free(cx->account, table);
+    return status;
+}
+
+hd_status hd_average_all(hd_ctx *cx, int64_t count, hd_tensor *const *averages, hd_tensor *const *tensors,
+                         double decay) {
+    return pairs(cx, count, averages, tensors, decay, average_chunk, 1);
+}
+
+hd_status hd_swap_all(hd_ctx *cx, int64_t count, hd_tensor *const *a, hd_tensor *const *b) {
+    return pairs(cx, count, a, b, 0, swap_chunk, 3);
 }

@@ -7,9 +7,10 @@ check.is_tensor = core.is_tensor
 core.locate_errors(require("heed.errors").locate_core)
 
 -- What the modules of heed call, by position and without defaults; the names below are the public doors to them.
-local INSIDE = check.set("adamw", "cross_entropy", "data_id", "decoder_layer", "encoder_layer", "fail_allocation", "feed_forward",
-    "grad_norm", "isatty", "locate_errors", "methods", "multi_head_attention", "replace_file", "safetensors_load",
-    "safetensors_save", "scale_grads", "sinusoidal_positions", "zero_grads")
+local INSIDE = check.set("average_all", "cross_entropy", "data_id", "decoder_layer", "encoder_layer", "fail_allocation",
+    "feed_forward", "grad_norm", "isatty", "linear_cross_entropy", "locate_errors", "methods", "multi_head_attention",
+    "nll_loss", "optim_step", "replace_file", "rotary", "safetensors_load", "safetensors_save", "scale_grads",
+    "sinusoidal_positions", "swap_all", "zero_grads")
 
 local heed = {}
 for name, value in pairs(core) do

@@ -1,25 +1,102 @@
---- Losses.
+--- Losses. Each gives a tensor of one element: the mean, or with reduction = "sum" the sum; with "none" every loss by itself.
 
 local check = require "heed.check"
 local core = require "heed.core"
+local errors = require "heed.errors"
 
 local loss = {}
 
-local KNOWN = check.set("ignore_index", "label_smoothing", "weight", "reduction", "smoothing_exclude")
+-- ---- against classes -----------------------------------------------------------------------------------------------
 
-----log softmax(logits)[target], the mean over the targets that are kept.
+local CLASSES = check.set("ignore_index", "label_smoothing", "weight", "reduction", "smoothing_exclude")
+local LINEAR = check.set("bias", "ignore_index", "label_smoothing", "weight", "reduction", "smoothing_exclude")
+local NLL = check.set("ignore_index", "weight", "reduction")
+local REDUCTIONS = { "mean", "sum", "none" }
+
+local function is_float(value) return check.is_tensor(value) and value.dtype:find "f%d" ~= nil end
+
+-- Targets that are probabilities: every class has its share of every row.
+local function against_probabilities(logits, targets, options)
+    local where = "loss.cross_entropy"
+    for _, name in ipairs { "ignore_index", "smoothing_exclude" } do
+        if options[name] ~= nil then
+            errors.raise("%s: %s: there is none where targets are probabilities; they were given as a tensor %s %s", where, name,
+                targets.dtype, tostring(targets.shape))
+        end
+    end
+    if not check.is_tensor(logits) or logits.shape ~= targets.shape then
+        errors.raise("%s: targets: expected probabilities of the logits' shape, or classes (heed.ids), got a tensor %s %s", where,
+            targets.dtype, tostring(targets.shape))
+    end
+    local reduction = check.one_of(where, "reduction", options.reduction or "mean", REDUCTIONS)
+    local eps = check.number(where, "label_smoothing", options.label_smoothing or 0, 0, 1)
+    local shares = eps > 0 and targets * (1 - eps) + eps / logits:size(-1) or targets
+    if options.weight then shares = shares * options.weight end
+    local terms = core.masked_fill(shares * logits:log_softmax(-1), shares:eq(0), 0)
+    local losses = -terms:sum(-1)
+    return reduction == "none" and losses or reduction == "sum" and losses:sum() or losses:mean()
+end
+
+---Cross entropy: -log softmax(logits)[target], the mean over the targets that are kept.
 ---
 ---label_smoothing eps gives the target 1 - eps + eps/V and every other class eps/V (Szegedy et al. 2016, as PyTorch has it);
 ---classes of smoothing_exclude get none of it. Every target is 1..V or ignore_index; when all are ignored the loss is 0.
+---Targets may also be probabilities, floats of the shape of the logits; the mean is over rows then.
+---
+---```lua
+---local logits = heed.tensor { { 2.0, 0.5, -1.0 }, { 0.0, 3.0, 0.0 } }
+---print(heed.loss.cross_entropy(logits, { 1, 2 }))
+---print(heed.loss.cross_entropy(logits, { 1, 3 }, { ignore_index = 3, label_smoothing = 0.1 }))
+---```
 ---@param logits heed.Tensor float [..., V]
----@param targets heed.Tensor|table integers [...]
+---@param targets heed.Tensor|table integers [...], or probabilities [..., V]
 ---@param options? { ignore_index?: integer, label_smoothing?: number, weight?: heed.Tensor, reduction?: "mean"|"sum"|"none", smoothing_exclude?: integer[] }
 ---weight: [V], of each class; the mean is then weighted
 ---@return heed.Tensor 0-d, or [...] with reduction "none"
 function loss.cross_entropy(logits, targets, options)
-    options = check.options("loss.cross_entropy", options, KNOWN)
+    options = check.options("loss.cross_entropy", options, CLASSES)
+    if is_float(targets) and check.is_tensor(logits) and targets:dim() == logits:dim() then
+        return against_probabilities(logits, targets, options)
+    end
     return core.cross_entropy(logits, targets, options.ignore_index, options.label_smoothing, options.weight, options.reduction,
         options.smoothing_exclude)
+end
+
+---cross_entropy(linear(hidden, weight, bias), targets) that never holds all logits: chunks of rows go through one after the
+---other, and rows whose targets are ignored are left out. The numbers are those of the two operations up to rounding.
+---
+---With a mean or a sum the gradients are made while the logits are there, in the forward pass. Gives gradients by hidden,
+---weight and bias; a tied weight gets the sum of its gradients.
+---
+---```lua
+---local hidden, weight = heed.randn(4, 8), heed.randn(100, 8)
+---print(heed.loss.linear_cross_entropy(hidden, weight, { 1, 7, 3, 100 }, { ignore_index = 1 }).shape)
+---```
+---@param hidden heed.Tensor float [..., E]
+---@param weight heed.Tensor float [V, E] of the output layer
+---@param targets heed.Tensor|table integers [...] in 1..V, or ignore_index
+---@param options? { bias?: heed.Tensor, ignore_index?: integer, label_smoothing?: number, weight?: heed.Tensor, reduction?: "mean"|"sum"|"none", smoothing_exclude?: integer[] }
+---bias: [V] of the output layer; the others as for cross_entropy
+---@return heed.Tensor 0-d, or [...] with reduction "none"
+function loss.linear_cross_entropy(hidden, weight, targets, options)
+    options = check.options("loss.linear_cross_entropy", options, LINEAR)
+    return core.linear_cross_entropy(hidden, weight, targets, options.bias, options.ignore_index, options.label_smoothing,
+        options.weight, options.reduction, options.smoothing_exclude)
+end
+
+---Negative log likelihood: -log_probs[target], the mean over the targets that are kept; what cross_entropy is after log_softmax.
+---
+---```lua
+---local log_probs = heed.tensor({ { 2.0, 0.5, -1.0 } }):log_softmax(-1)
+---print(heed.loss.nll_loss(log_probs, { 1 }))
+---```
+---@param log_probs heed.Tensor float [..., V]
+---@param targets heed.Tensor|table integers [...] in 1..V, or ignore_index
+---@param options? { ignore_index?: integer, weight?: heed.Tensor, reduction?: "mean"|"sum"|"none" } weight: [V], of each class
+---@return heed.Tensor 0-d, or [...] with reduction "none"
+function loss.nll_loss(log_probs, targets, options)
+    options = check.options("loss.nll_loss", options, NLL)
+    return core.nll_loss(log_probs, targets, options.ignore_index, options.weight, options.reduction)
 end
 
 return loss

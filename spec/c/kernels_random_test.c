@@ -133,26 +133,30 @@ static void check_bias_act(void) {
         }
 }
 
-/* ---- AdamW
- * ----------------------------------------------------------------------------------------------------------
- */
+/* ---- optimisers ----------------------------------------------------------------------------------- */
 
-static void check_adamw(void) {
-    const double lr = 1e-2, beta1 = 0.9, beta2 = 0.98, eps = 1e-6, decay = 0.1, scale = 0.5;
+static double w[MAX], m[MAX], v[MAX];
+
+/* w and g at an odd place, moments 0. */
+static void begin_steps(hd_dtype t, int64_t n) {
+    make(t, &in_a, 1, 29); /* w */
+    make(t, &in_b, 1, 30); /* g */
+    memset(&out, 0, sizeof out);
+    memset(&out2, 0, sizeof out2);
+    for (int64_t i = 0; i < n; i++) w[i] = get(t, &in_a, 1 + i), m[i] = v[i] = 0;
+}
+
+static void check_adam(double decay, double decoupled) {
+    const double lr = 1e-2, beta1 = 0.9, beta2 = 0.98, eps = 1e-6, scale = 0.5;
     EACH_DTYPE(t, floats) EACH_LENGTH(n) {
-        make(t, &in_a, 1, 29); /* w */
-        make(t, &in_b, 1, 30); /* g */
-        memset(&out, 0, sizeof out);
-        memset(&out2, 0, sizeof out2);
-        static double w[MAX], m[MAX], v[MAX];
-        for (int64_t i = 0; i < n; i++) w[i] = get(t, &in_a, 1 + i), m[i] = v[i] = 0;
+        begin_steps(t, n);
         for (int step = 1; step <= 3; step++) {
             double bias1 = 1 - pow(beta1, step), bias2 = 1 - pow(beta2, step);
-            k->adamw[t](n, at(t, &in_a, 1), at(t, &in_b, 3), at(t, &out, 1), at(t, &out2, 5), lr, beta1,
-                        beta2, eps, decay, bias1, bias2, scale);
+            hd_adam_rates o = {lr, beta1, beta2, eps, decay, decoupled, bias1, bias2, scale};
+            k->adam[t](n, at(t, &in_a, 1), at(t, &in_b, 3), at(t, &out, 1), at(t, &out2, 5), &o);
             for (int64_t i = 0; i < n; i++) {
-                double g = get(t, &in_b, 3 + i) * scale;
-                w[i] *= 1 - lr * decay;
+                double g = get(t, &in_b, 3 + i) * scale + decay * w[i];
+                w[i] *= 1 - lr * decoupled;
                 m[i] = beta1 * m[i] + (1 - beta1) * g;
                 v[i] = beta2 * v[i] + (1 - beta2) * g * g;
                 w[i] -= lr / bias1 * m[i] / (sqrt(v[i]) / sqrt(bias2) + eps);
@@ -166,11 +170,41 @@ static void check_adamw(void) {
     }
 }
 
+static void check_sgd(hd_sgd_rates o) {
+    EACH_DTYPE(t, floats) EACH_LENGTH(n) {
+        begin_steps(t, n);
+        for (int step = 1; step <= 3; step++) {
+            o.first = step == 1;
+            k->sgd[t](n, at(t, &in_a, 1), at(t, &in_b, 3), o.momentum ? at(t, &out, 1) : NULL, &o);
+            for (int64_t i = 0; i < n; i++) {
+                double g = get(t, &in_b, 3 + i) * o.scale + o.decay * w[i];
+                m[i] = o.first || !o.momentum ? g : o.momentum * m[i] + (1 - o.dampening) * g;
+                w[i] -= o.lr * (o.nesterov ? g + o.momentum * m[i] : m[i]);
+            }
+        }
+        for (int64_t i = 0; i < n; i++) {
+            CHECK(near(t, get(t, &in_a, 1 + i), w[i], 1e-6));
+            CHECK(near(t, get(t, &out, 1 + i), o.momentum ? m[i] : 0, 1e-6));
+        }
+        CHECK(get(t, &out, 1 + n) == 0);
+    }
+}
+
+static void check_optimisers(void) {
+    check_adam(0, 0.1);
+    check_adam(0.1, 0);
+    check_adam(0, 0);
+    check_sgd((hd_sgd_rates){.lr = 0.1, .scale = 1});
+    check_sgd((hd_sgd_rates){.lr = 0.1, .scale = 0.5, .decay = 0.2});
+    check_sgd((hd_sgd_rates){.lr = 0.1, .scale = 1, .momentum = 0.9, .dampening = 0.3});
+    check_sgd((hd_sgd_rates){.lr = 0.1, .scale = 1, .momentum = 0.9, .decay = 0.2, .nesterov = true});
+}
+
 static void check_all(void) {
     check_uniform_and_normal();
     check_dropout();
     check_bias_act();
-    check_adamw();
+    check_optimisers();
 }
 
 int main(void) {

@@ -12,11 +12,12 @@ void HD_ISA(hd_fill_binary)(hd_kernels *k);
 void HD_ISA(hd_fill_linear)(hd_kernels *k);
 void HD_ISA(hd_fill_cast)(hd_kernels *k);
 void HD_ISA(hd_fill_reduce)(hd_kernels *k);
+void HD_ISA(hd_fill_order)(hd_kernels *k);
 void HD_ISA(hd_fill_softmax)(hd_kernels *k);
 void HD_ISA(hd_fill_norm)(hd_kernels *k);
 void HD_ISA(hd_fill_rotary)(hd_kernels *k);
 void HD_ISA(hd_fill_loss)(hd_kernels *k);
 void HD_ISA(hd_fill_random)(hd_kernels *k);
-void HD_ISA(hd_fill_adamw)(hd_kernels *k);
+void HD_ISA(hd_fill_optim)(hd_kernels *k);
 
 #endif

@@ -11,10 +11,11 @@ void HD_ISA(hd_fill_kernels)(hd_kernels *k) {
     HD_ISA(hd_fill_linear)(k);
     HD_ISA(hd_fill_cast)(k);
     HD_ISA(hd_fill_reduce)(k);
+    HD_ISA(hd_fill_order)(k);
     HD_ISA(hd_fill_softmax)(k);
     HD_ISA(hd_fill_norm)(k);
     HD_ISA(hd_fill_rotary)(k);
     HD_ISA(hd_fill_loss)(k);
     HD_ISA(hd_fill_random)(k);
-    HD_ISA(hd_fill_adamw)(k);
+    HD_ISA(hd_fill_optim)(k);
 }

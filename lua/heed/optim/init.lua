@@ -1,7 +1,15 @@
 --- heed.optim: what moves the parameters.
 
+local adam = require "heed.optim.adam"
+local gradients = require "heed.optim.gradients"
+
 return {
-    AdamW = require "heed.optim.adamw",
+    Adam = adam.Adam,
+    AdamW = adam.AdamW,
+    SGD = require "heed.optim.sgd",
     schedule = require "heed.optim.schedule",
-    clip_grad_norm = require "heed.optim.clip",
+    clip_grad_norm = gradients.clip_grad_norm,
+    scale_grads = gradients.scale_grads,
+    EMA = require "heed.optim.ema",
+    EarlyStopping = require "heed.optim.early_stopping",
 }

@@ -963,18 +963,22 @@ function core.uninterrupted(fn, ...) end
 
 -- ---- optimisers ---------------------------------------------------------------------------------------------------------
 
----One step over lists of one length; parameters without a gradient are skipped. Never left half done.
----@param params heed.Tensor[]
----@param ms heed.Tensor[]
----@param vs heed.Tensor[]
----@param lr number
----@param beta1 number
----@param beta2 number
----@param eps number
----@param weight_decay number
----@param step integer from 1
----@param grad_scale? number multiplies the gradients
-function core.adamw(params, ms, vs, lr, beta1, beta2, eps, weight_decay, step, grad_scale) end
+---One step of all groups, { params, m, v, steps, lr, ... }; parameters without a gradient are passed over. Never left half done;
+---steps, a list, counts up for those that moved.
+---@param kind "sgd"|"adam"|"adamw"
+---@param groups table[]
+function core.optim_step(kind, groups) end
+
+---averages = decay averages + (1 - decay) tensors
+---@param averages heed.Tensor[]
+---@param tensors heed.Tensor[]
+---@param decay number
+function core.average_all(averages, tensors, decay) end
+
+---The contents of the tensors of two lists change places.
+---@param a heed.Tensor[]
+---@param b heed.Tensor[]
+function core.swap_all(a, b) end
 
 ---The 2-norm of all their gradients together.
 ---@param params heed.Tensor[]

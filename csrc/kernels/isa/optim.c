@@ -1,0 +1,20 @@
+/* optim.c: one pass of an optimiser over a parameter: SGD (Sutskever et al. 2013), Adam (Kingma and Ba 2015),
+ * AdamW (Loshchilov and Hutter 2019). */
+#include "kernels/isa/parts.h"
+
+#define HD_REAL 32
+#include "kernels/isa/adam_body.h"
+#define HD_REAL 64
+#include "kernels/isa/adam_body.h"
+
+#define HD_REAL 32
+#include "kernels/isa/sgd_body.h"
+#define HD_REAL 64
+#include "kernels/isa/sgd_body.h"
+
+void HD_ISA(hd_fill_optim)(hd_kernels *k) {
+    k->adam[HD_F32] = adam_f32;
+    k->adam[HD_F64] = adam_f64;
+    k->sgd[HD_F32] = sgd_f32;
+    k->sgd[HD_F64] = sgd_f64;
+}

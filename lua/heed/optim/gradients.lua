@@ -1,0 +1,54 @@
+--- All gradients together, between backward and step.
+
+local check = require "heed.check"
+local core = require "heed.core"
+local errors = require "heed.errors"
+
+local gradients = {}
+
+local function check_params(where, params)
+    check.type(where, "params", params, "table")
+    if params.parameters then errors.raise("%s: params: expected a list of tensors: give model:parameters()", where) end
+end
+
+---Scales all gradients together so that their norm is at most max (Pascanu et al. 2013). A norm that is not finite leaves them
+---alone: whether to make the step is the caller's to say.
+---
+---```lua
+---local w = heed.nn.parameter(heed.zeros(2))
+---w.grad = heed.tensor { 3.0, 4.0 }
+---print(heed.optim.clip_grad_norm({ w }, 1), w.grad)
+---```
+---@param params heed.Tensor[]
+---@param max number
+---@return number norm before
+function gradients.clip_grad_norm(params, max)
+    check_params("optim.clip_grad_norm", params)
+    check.number("optim.clip_grad_norm", "max", max, 0)
+    local norm = core.grad_norm(params)
+    if norm > max and norm < math.huge then core.scale_grads(params, max / (norm + 1e-6)) end
+    return norm
+end
+
+---Multiplies all gradients by a factor. Gradients accumulated over several batches are weighted by their tokens when losses are
+---sums and this divides them once, by all tokens:
+---
+---```lua
+---local model = heed.nn.Linear(2, 3)
+---local opt, tokens = heed.optim.SGD(model:parameters(), { lr = 0.1 }), 0
+---for _, targets in ipairs { { 1, 2, 3 }, { 2 } } do
+---    local logits = model(heed.randn(#targets, 2))
+---    heed.loss.cross_entropy(logits, targets, { reduction = "sum" }):backward()
+---    tokens = tokens + #targets
+---end
+---heed.optim.scale_grads(model:parameters(), 1 / tokens)
+---opt:step()
+---```
+---@param params heed.Tensor[] those without a gradient are passed over
+---@param factor number
+function gradients.scale_grads(params, factor)
+    check_params("optim.scale_grads", params)
+    core.scale_grads(params, check.number("optim.scale_grads", "factor", factor))
+end
+
+return gradients
