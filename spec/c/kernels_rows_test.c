@@ -359,6 +359,31 @@ static void check_rms_norm(void) {
     }
 }
 
+static void check_rotary_once(hd_dtype t, int64_t n, bool pairs, double sign) {
+    make(t, &in_a, 2, 23);
+    make(t, &in_b, 2, 24);
+    make(t, &in_c, 2, 25);
+    memcpy(&out, &before, sizeof out);
+    (pairs ? k->rotate_pairs : k->rotate_halves)[t](n, sign, at(t, &in_a, 1), &in_b, &in_c, at(t, &out, 3));
+    for (int64_t i = 0; i < n; i++) {
+        int64_t one = pairs ? 2 * i : i, other = pairs ? 2 * i + 1 : n + i;
+        double a = get(t, &in_a, 1 + one), b = get(t, &in_a, 1 + other);
+        double c = get(t, &in_b, i), s = sign * get(t, &in_c, i);
+        CHECK(near(t, get(t, &out, 3 + one), a * c - b * s, 1e-6));
+        CHECK(near(t, get(t, &out, 3 + other), b * c + a * s, 1e-6));
+    }
+    check_untouched(t, &out, 3, 1, 2 * n);
+}
+
+static void check_rotary(void) {
+    EACH_DTYPE(t, floats) EACH_LENGTH(n) if (2 * n <= MAX) {
+        for (int pairs = 0; pairs <= 1; pairs++) {
+            check_rotary_once(t, n, pairs, 1);
+            check_rotary_once(t, n, pairs, -1);
+        }
+    }
+}
+
 static double share(int64_t n, int64_t j, int64_t target, double smoothing, const uint8_t *excluded) {
     if (!excluded) return smoothing / (double)n + (j == target ? 1 - smoothing : 0);
     int64_t others = 0;
@@ -433,6 +458,7 @@ static void check_all(void) {
     check_masked_softmax();
     check_layer_norm();
     check_rms_norm();
+    check_rotary();
     check_cross_entropy();
 }
 

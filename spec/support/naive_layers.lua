@@ -73,6 +73,22 @@ function layer.rms_norm(x, w, eps)
     return w and naive.zip(x.dtype, function(a, c) return a * c end, normed, w) or normed
 end
 
+---x [..., L, D] turned by the angles whose cosines and sines are given, [L, P] or [B, L, P].
+function layer.rotary(x, cos, sin, interleaved)
+    local pairs_count, ndim = cos.shape[#cos.shape], #x.shape
+    return naive.build(x.shape, x.dtype, function(index)
+        local d = index[ndim]
+        if d > 2 * pairs_count then return x:at(index) end
+        local pair, first = (d - 1) % pairs_count + 1, d <= pairs_count
+        if interleaved then pair, first = (d + 1) // 2, d % 2 == 1 end
+        local other = table.move(index, 1, ndim, 1, {})
+        other[ndim] = interleaved and (first and d + 1 or d - 1) or (first and d + pairs_count or d - pairs_count)
+        local at = { #cos.shape == 3 and index[1] or nil }
+        at[#at + 1], at[#at + 2] = index[ndim - 1], pair
+        return x:at(index) * cos:at(at) + (first and -1 or 1) * x:at(other) * sin:at(at)
+    end)
+end
+
 ---q [B,H,L,D], k [B,Hk,S,D], v [B,Hk,S,Dv]. o: scale, softcap, causal, lengths [B], mask and bias broadcast to [B,H,L,S].
 ---Returns out [B,H,L,Dv] and the weights [B,H,L,S].
 function layer.attention(q, k, v, o)

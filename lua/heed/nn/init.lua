@@ -28,5 +28,6 @@ return {
     TransformerDecoder = require "heed.nn.decoder",
     SinusoidalPositions = positions.SinusoidalPositions,
     LearnedPositions = positions.LearnedPositions,
+    Rotary = require "heed.nn.rotary",
     Transformer = require "heed.nn.transformer",
 }

@@ -657,6 +657,21 @@ Tensor.uniform_ = core.uniform_
 function core.normal_(t, mean, std, options) end
 Tensor.normal_ = core.normal_
 
+---n classes (i64, from 1) of each row, drawn as often as its weights say; they need not add up to 1. Without replacement no class comes
+---twice, and the draws are in the order they were made (Efraimidis and Spirakis 2006). An error for negative weights, NaN, rows
+---of zeros, and more draws without replacement than weights above 0. No gradient.
+---
+---```lua
+---local weights = heed.tensor { { 1, 2, 7 }, { 0, 1, 1 } }
+---print(weights:multinomial(2), weights:multinomial(5, { replacement = true, generator = heed.generator(1) }))
+---```
+---@param t heed.Tensor [classes] or [rows, classes], f32 or f64
+---@param n? integer 1
+---@param options? { replacement?: boolean, generator?: heed.Generator } false; the training stream
+---@return heed.Tensor [n] or [rows, n]
+function core.multinomial(t, n, options) end
+Tensor.multinomial = core.multinomial
+
 -- ---- products and reductions --------------------------------------------------------------------------------------------
 
 ---Vectors, matrices, batches of them with broadcasting.
@@ -682,10 +697,19 @@ function core.var(t, dim, options) end
 core.std = core.var
 Tensor.var, Tensor.std = core.var, core.var
 
----The 2-norm of all elements.
+---(Σ |x|^p)^(1/p) over all elements or some dimensions; p = math.huge: the largest |x|, -math.huge: the smallest, 0: how many are
+---not 0. The gradient is 0 where x or the norm is 0; for infinite p, equal |x| share. Integers give f32.
+---
+---```lua
+---local x = heed.tensor { { 3, -4 }, { 0, 5 } }
+---print(x:norm(), x:norm { dim = 2 }, x:norm { p = 1, dim = 2, keepdim = true }, x:norm { p = math.huge })
+---```
 ---@param t heed.Tensor
----@return heed.Tensor without dimensions
-function core.norm(t) end
+---@param p? number|{ p?: number, dim?: heed.Dims, keepdim?: boolean } 2
+---@param dim? heed.Dims|{ dim?: heed.Dims, keepdim?: boolean } all when left out
+---@param keepdim? boolean|{ keepdim?: boolean }
+---@return heed.Tensor
+function core.norm(t, p, dim, keepdim) end
 Tensor.norm = core.norm
 
 ---@param t heed.Tensor
@@ -719,6 +743,39 @@ Tensor.argmax, Tensor.argmin = core.argmax, core.argmax
 ---@return heed.Tensor
 function core.cumsum(t, dim) end
 Tensor.cumsum = core.cumsum
+
+---The elements in rising order along a dimension, and where they were. Stable: equal elements (0 and -0 are) keep their order. NaN is
+---the largest. The gradient goes back to where each element came from.
+---
+---```lua
+---local values, indices = heed.sort(heed.tensor { 3, 1, 2, 1 })
+---print(values, indices)
+---print((heed.sort(heed.tensor { 3, 1, 2 }, { descending = true })))
+---```
+---@param t heed.Tensor
+---@param dim? integer|{ dim?: integer, descending?: boolean } -1
+---@param options? { descending?: boolean } false
+---@return heed.Tensor values
+---@return heed.Tensor indices i64
+function core.sort(t, dim, options) end
+Tensor.sort = core.sort
+
+---The k largest (smallest) along a dimension, the largest first, and where they are. Stable; NaN is larger than all. The gradient goes
+---back to where each element came from. sorted = false promises no order.
+---
+---```lua
+---local values, indices = heed.topk(heed.tensor { 3, 1, 4, 1, 5 }, 2)
+---print(values, indices)
+---print((heed.topk(heed.tensor { { 3, 1 }, { 2, 4 } }, 1, 1, { largest = false })))
+---```
+---@param t heed.Tensor
+---@param k integer at most the size of the dimension
+---@param dim? integer|{ dim?: integer, largest?: boolean, sorted?: boolean } -1
+---@param options? { largest?: boolean, sorted?: boolean } both true
+---@return heed.Tensor values
+---@return heed.Tensor indices i64
+function core.topk(t, k, dim, options) end
+Tensor.topk = core.topk
 
 ---Rows of -inf give zeros.
 ---@param t heed.Tensor

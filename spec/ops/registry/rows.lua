@@ -62,6 +62,20 @@ add {
     gradient = true,
 }
 add {
+    name = "rotary",
+    cases = {
+        { { 2, 3, 5, 8 }, { 5, 4 }, { 5, 4 } }, { { 2, 3, 5, 8 }, { 5, 4 }, { 5, 4 }, interleaved = true },
+        { { 5, 37 }, { 5, 18 }, { 5, 18 } }, { { 5, 37 }, { 5, 18 }, { 5, 18 }, interleaved = true },
+        { { 2, 3, 7 }, { 2, 3, 2 }, { 2, 3, 2 } }, { { 2, 2, 3, 4 }, { 2, 3, 1 }, { 2, 3, 1 }, interleaved = true },
+        { { 2, 0, 4 }, { 0, 2 }, { 0, 2 } }, { { 0, 3, 4 }, { 3, 2 }, { 3, 2 } },
+    },
+    large = { { 6, 7, 41, 34 }, { 6, 41, 16 }, { 6, 41, 16 } },
+    call = function(case, x, cos, sin) return core.rotary(x, cos, sin, case.interleaved) end,
+    naive = function(case, x, cos, sin) return layer.rotary(x, cos, sin, case.interleaved) end,
+    gradient = true,
+    constants = { [2] = true, [3] = true },
+}
+add {
     name = "embedding",
     cases = { { { 5, 37 }, { 2, 3 }, n = 5 }, { { 5, 4 }, { 7 }, n = 5, scale = 2.5 }, { { 5, 4 }, {}, n = 5 },
         { { 5, 4 }, { 0 }, n = 5 } },
