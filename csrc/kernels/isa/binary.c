@@ -70,6 +70,19 @@ static inline int64_t pow_of_i64(int64_t a, int64_t b) {
         if (b & 1) power *= base;
     return (int64_t)power;
 }
+
+/* One loop for all strides: what divides or repeats gains nothing from vectors. */
+#define PLAIN_MAP2(name, T, expression)                                                                      \
+    static void name(int64_t n, const void *pa, int64_t sa, const void *pb, int64_t sb, void *py,            \
+                     int64_t sy) {                                                                           \
+        const T *as = pa, *bs = pb;                                                                          \
+        T *ys = py;                                                                                          \
+        for (int64_t i = 0; i < n; i++) {                                                                    \
+            T a = as[i * sa], b = bs[i * sb];                                                                \
+            ys[i * sy] = expression;                                                                         \
+        }                                                                                                    \
+    }
+
 /* Of each integer type, with U its unsigned twin: both have the same low bits. What divides takes i64. */
 #define INTEGERS(type, T, U)                                                                                 \
     SCALAR_MAP2(add_##type, T, T, (T)((U)a + (U)b))                                                          \
@@ -77,9 +90,9 @@ static inline int64_t pow_of_i64(int64_t a, int64_t b) {
     SCALAR_MAP2(mul_##type, T, T, (T)((U)a * (U)b))                                                          \
     SCALAR_MAP2(maximum_##type, T, T, a > b ? a : b)                                                         \
     SCALAR_MAP2(minimum_##type, T, T, a < b ? a : b)                                                         \
-    SCALAR_MAP2(mod_##type, T, T, (T)mod_of_i64(a, b))                                                       \
-    SCALAR_MAP2(floordiv_##type, T, T, (T)floordiv_of_i64(a, b))                                             \
-    SCALAR_MAP2(pow_##type, T, T, (T)pow_of_i64(a, b))
+    PLAIN_MAP2(mod_##type, T, (T)mod_of_i64(a, b))                                                           \
+    PLAIN_MAP2(floordiv_##type, T, (T)floordiv_of_i64(a, b))                                                 \
+    PLAIN_MAP2(pow_##type, T, (T)pow_of_i64(a, b))
 INTEGERS(i64, int64_t, uint64_t)
 INTEGERS(i32, int32_t, uint32_t)
 INTEGERS(u8, uint8_t, uint8_t)
@@ -88,13 +101,20 @@ SCALAR_MAP2(and_bool, uint8_t, uint8_t, a &b)
 SCALAR_MAP2(or_bool, uint8_t, uint8_t, a | b)
 SCALAR_MAP2(xor_bool, uint8_t, uint8_t, a ^ b)
 
+/* a > b is b < a, with NaN too: one copy of the loops for both. */
+#define EXCHANGED(name, other)                                                                               \
+    static void other(int64_t n, const void *a, int64_t sa, const void *b, int64_t sb, void *y, int64_t sy)  \
+        __attribute__((noinline));                                                                           \
+    static void name(int64_t n, const void *a, int64_t sa, const void *b, int64_t sb, void *y, int64_t sy) { \
+        other(n, b, sb, a, sa, y, sy);                                                                       \
+    }
 #define COMPARISONS(type, T)                                                                                 \
     SCALAR_MAP2(eq_##type, T, uint8_t, a == b)                                                               \
     SCALAR_MAP2(ne_##type, T, uint8_t, a != b)                                                               \
     SCALAR_MAP2(lt_##type, T, uint8_t, a < b)                                                                \
     SCALAR_MAP2(le_##type, T, uint8_t, a <= b)                                                               \
-    SCALAR_MAP2(gt_##type, T, uint8_t, a > b)                                                                \
-    SCALAR_MAP2(ge_##type, T, uint8_t, a >= b)                                                               \
+    EXCHANGED(gt_##type, lt_##type)                                                                          \
+    EXCHANGED(ge_##type, le_##type)                                                                          \
     static void fill_comparisons_##type(hd_kernels *k, hd_dtype t) {                                         \
         k->binary[HD_EQ][t] = eq_##type;                                                                     \
         k->binary[HD_NE][t] = ne_##type;                                                                     \
