@@ -150,7 +150,7 @@ static hd_status attend_unbatched(hd_ctx *cx, const mha_call *c, hd_residual res
     hd_status status = one.query && one.key && one.value && (onto.onto || !residual.onto)
                            ? attend(cx, &one, onto, &y, weights)
                            : cx->error.status;
-    if (!status && !(*out = hd_squeeze(cx, y, 0))) {
+    if (!status && !(*out = hd_squeeze_dims(cx, y, 1u << 0))) {
         status = cx->error.status;
         if (c->options.want_weights) hd_release(*weights);
     }

@@ -66,8 +66,8 @@ void hd_no_more(hd_call *c, int last) {
     for (int i = last + 1; i <= c->top; i++) {
         char text[HD_VALUE_TEXT];
         if (hd_given(c, i))
-            hd_arg_error(c, "arguments", "expected at most %d, the first included, got %s as number %d", last,
-                         hd_value_text(c, i, text), i);
+            hd_arg_error(c, "arguments", "expected at most %d, the first counted, got one more: %s", last,
+                         hd_value_text(c, i, text));
     }
 }
 

@@ -1,7 +1,7 @@
-/* index.c: reading and counting by index tensors and masks. assign.c writes by them.
+/* index.c: reading and counting by index tensors and masks. scatter.c reads and adds element by element,
+ * assign.c writes.
  *
  *     index_select: y[.., p, ..] = x[.., index[p], ..]  ->  dx[.., index[p], ..] += g[.., p, ..]
- *     gather:       y[p] = x[.., index[p], ..]          ->  dx[.., index[p], ..] += g[p]
  *     masked_select: y = x where mask, in order         ->  dx = g back in its places, 0 elsewhere
  *
  * Sums run in the order of the index, whatever the number of threads.
@@ -34,8 +34,7 @@ hd_status hd_check_index(hd_ctx *cx, const hd_tensor *index, int64_t size) {
     return HD_OK;
 }
 
-/* index, contiguous and checked; a new reference. */
-static hd_tensor *checked_index(hd_ctx *cx, hd_tensor *index, int64_t size) {
+hd_tensor *hd_checked_index(hd_ctx *cx, hd_tensor *index, int64_t size) {
     if (index->dtype != HD_I64)
         return hd_fail_null(cx, HD_EARG, "index: expected i64 (heed.ids, or dtype = \"i64\"), got %s",
                             hd_dtype_name((hd_dtype)index->dtype));
@@ -83,6 +82,37 @@ static void add_lines(void *arg, int64_t task, int worker) {
     }
 }
 
+#define ADDING(dtype, type, add)                                                                             \
+    static void add_##dtype(int64_t n, const void *px, void *py) {                                           \
+        const type *x = px;                                                                                  \
+        type *y = py;                                                                                        \
+        for (int64_t i = 0; i < n; i++) y[i] = (type)(y[i] add x[i]);                                        \
+    }
+ADDING(i32, uint32_t, +)
+ADDING(u8, uint8_t, +)
+ADDING(bool, uint8_t, |)
+
+/* y += x of contiguous elements; NULL for dtypes that are not computed with. */
+static void (*adder_of(const hd_ctx *cx, hd_dtype dtype))(int64_t n, const void *x, void *y) {
+    if (dtype == HD_I32) return add_i32;
+    if (dtype == HD_U8) return add_u8;
+    return dtype == HD_BOOL ? add_bool : cx->kernels->accumulate[dtype];
+}
+
+hd_status hd_add_lines(hd_ctx *cx, hd_tensor *y, int dim, const hd_tensor *index, const hd_tensor *g) {
+    hd_dtype dtype = (hd_dtype)y->dtype;
+    select_loop l = {.y = hd_data(y),
+                     .x = hd_data(g),
+                     .index = hd_data(index),
+                     .count = hd_numel(index),
+                     .lines = hd_lines_of(y, dim),
+                     .size = hd_dtype_size(dtype),
+                     .accumulate = adder_of(cx, dtype)};
+    l.block = l.lines.inner < 64 || l.count * l.lines.inner < GRAIN ? l.lines.inner : 64;
+    l.blocks = l.block ? (l.lines.inner + l.block - 1) / l.block : 0;
+    return hd_parallel(cx, l.lines.outer * l.blocks, add_lines, &l);
+}
+
 static hd_status index_select_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grads,
                                        hd_tensor **grad_inputs) {
     /* y[.., p, ..] = x[.., index[p], ..]  ->  dx[.., index[p], ..] += g[.., p, ..] */
@@ -95,21 +125,7 @@ static hd_status index_select_backward(hd_ctx *cx, hd_node *node, hd_tensor *con
     hd_tensor *g = hd_dense(cx, grads[0], x.dtype);
     hd_tensor *dx = g ? hd_tensor_zeros(cx, x.dtype, x.ndim, x.shape) : NULL;
     grad_inputs[0] = dx;
-    hd_status status = hd_made(cx, dx);
-    if (!status) {
-        select_loop l = {hd_data(dx),
-                         hd_data(g),
-                         hd_data(index),
-                         hd_numel(index),
-                         hd_lines_of(dx, dim),
-                         hd_dtype_size(x.dtype),
-                         cx->kernels->accumulate[x.dtype],
-                         0,
-                         0};
-        l.block = l.lines.inner < 64 || l.count * l.lines.inner < GRAIN ? l.lines.inner : 64;
-        l.blocks = l.block ? (l.lines.inner + l.block - 1) / l.block : 0;
-        status = hd_parallel(cx, l.lines.outer * l.blocks, add_lines, &l);
-    }
+    hd_status status = dx ? hd_add_lines(cx, dx, dim, index, g) : cx->error.status;
     hd_release(g);
     return status;
 }
@@ -145,99 +161,11 @@ static hd_tensor *select_lines(hd_ctx *cx, hd_tensor *x, int dim, hd_tensor *ind
 hd_tensor *hd_index_select(hd_ctx *cx, hd_tensor *x, int dim, hd_tensor *index) {
     int d;
     if (hd_check_dim(cx, "dim", dim, x->ndim, &d)) return NULL;
-    hd_tensor *checked = checked_index(cx, index, x->shape[d]);
+    hd_tensor *checked = hd_checked_index(cx, index, x->shape[d]);
     hd_tensor *dense = checked ? hd_dense(cx, x, (hd_dtype)x->dtype) : NULL;
     hd_tensor *y = dense ? select_lines(cx, dense, d, checked) : NULL;
     y = hd_record(cx, &index_select_class, y, 1, &x, 1, &checked, &d, sizeof d);
     hd_release(dense);
-    hd_release(checked);
-    return y;
-}
-
-/* ---- gather ---------------------------------------------------------------------------------- */
-
-typedef struct odometer {
-    int64_t at[HD_MAX_DIMS];
-    int64_t offset; /* into a tensor whose strides leave `dim` out */
-} odometer;
-
-static void odometer_next(odometer *o, int ndim, const int64_t *shape, const int64_t *stride, int dim) {
-    for (int d = ndim - 1; d >= 0; d--) {
-        int64_t s = d == dim ? 0 : stride[d];
-        o->offset += s;
-        if (++o->at[d] < shape[d]) return;
-        o->offset -= s * shape[d];
-        o->at[d] = 0;
-    }
-}
-
-static void gather_elements(hd_tensor *y, const hd_tensor *x, int dim, const hd_tensor *index) {
-    const int64_t *v = hd_data(index);
-    size_t size = hd_dtype_size((hd_dtype)x->dtype);
-    int64_t n = hd_numel(index);
-    char *out = hd_data(y);
-    const char *in = hd_data(x);
-    odometer o = {{0}, 0};
-    for (int64_t i = 0; i < n; i++) {
-        const char *from = in + (o.offset + (v[i] - 1) * x->stride[dim]) * (int64_t)size;
-        if (size == 4)
-            memcpy(out + i * 4, from, 4);
-        else if (size == 8)
-            memcpy(out + i * 8, from, 8);
-        else
-            memcpy(out + (size_t)i * size, from, size);
-        odometer_next(&o, index->ndim, index->shape, x->stride, dim);
-    }
-}
-
-hd_status hd_scatter_add(hd_ctx *cx, hd_tensor *y, int dim, hd_tensor *index, hd_tensor *g) {
-    hd_tensor *dense = hd_dense(cx, g, (hd_dtype)y->dtype);
-    if (!dense) return cx->error.status;
-    const int64_t *v = hd_data(index);
-    int64_t n = hd_numel(index);
-    odometer o = {{0}, 0};
-    for (int64_t i = 0; i < n; i++) {
-        int64_t to = o.offset + (v[i] - 1) * y->stride[dim];
-        if (y->dtype == HD_F32)
-            ((float *)hd_data(y))[to] += ((const float *)hd_data(dense))[i];
-        else
-            ((double *)hd_data(y))[to] += ((const double *)hd_data(dense))[i];
-        odometer_next(&o, index->ndim, index->shape, y->stride, dim);
-    }
-    hd_release(dense);
-    return HD_OK;
-}
-
-static hd_status gather_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grads,
-                                 hd_tensor **grad_inputs) {
-    /* y[p] = x[.., index[p], ..]  ->  dx[.., index[p], ..] += g[p] */
-    if (!grads[0]) return HD_OK;
-    hd_tensor *index = hd_node_saved(cx, node, 0);
-    if (!index) return cx->error.status;
-    int dim;
-    memcpy(&dim, node->params, sizeof dim);
-    hd_input_meta x = hd_node_input(node, 0);
-    grad_inputs[0] = hd_tensor_zeros(cx, x.dtype, x.ndim, x.shape);
-    return grad_inputs[0] ? hd_scatter_add(cx, grad_inputs[0], dim, index, grads[0]) : cx->error.status;
-}
-static const hd_node_class gather_class = {"gather", gather_backward, NULL};
-
-static hd_status check_gather(hd_ctx *cx, const hd_tensor *x, int dim, const hd_tensor *index) {
-    bool fits = index->ndim == x->ndim;
-    for (int d = 0; fits && d < x->ndim; d++) fits = d == dim || index->shape[d] <= x->shape[d];
-    if (fits) return HD_OK;
-    char got[HD_SHAPE_TEXT], of[HD_SHAPE_TEXT];
-    return hd_fail(cx, HD_EARG, "index: expected a shape that fits into %s in all dimensions but %d, got %s",
-                   hd_tensor_shape_text(x, of), dim + 1, hd_tensor_shape_text(index, got));
-}
-
-hd_tensor *hd_gather(hd_ctx *cx, hd_tensor *x, int dim, hd_tensor *index) {
-    int d;
-    if (hd_check_dim(cx, "dim", dim, x->ndim, &d) || check_gather(cx, x, d, index)) return NULL;
-    hd_tensor *checked = checked_index(cx, index, x->shape[d]);
-    hd_tensor *y = checked ? hd_tensor_new(cx, (hd_dtype)x->dtype, index->ndim, index->shape) : NULL;
-    if (y) gather_elements(y, x, d, checked);
-    y = hd_record(cx, &gather_class, y, 1, &x, 1, &checked, &d, sizeof d);
     hd_release(checked);
     return y;
 }
@@ -322,7 +250,7 @@ hd_tensor *hd_one_hot(hd_ctx *cx, hd_tensor *index, int64_t classes) {
         return hd_fail_null(cx, HD_EARG, "classes: expected 0 or more, got %lld", (long long)classes);
     if (index->ndim == HD_MAX_DIMS)
         return hd_fail_null(cx, HD_EARG, "index: expected fewer than %d dimensions", HD_MAX_DIMS);
-    hd_tensor *checked = checked_index(cx, index, classes);
+    hd_tensor *checked = hd_checked_index(cx, index, classes);
     if (!checked) return NULL;
     int64_t shape[HD_MAX_DIMS];
     memcpy(shape, index->shape, sizeof shape);

@@ -44,6 +44,12 @@ static inline hd_status hd_made(const hd_ctx *cx, const hd_tensor *t) {
 /* ---- memory ---------------------------------------------------------------------------------- */
 /* Could a write into a be seen through b? (inplace.c) */
 bool hd_shares_memory(const hd_tensor *a, const hd_tensor *b);
+/* y (NULL: passes on) was computed by several recorded steps, the last of them a view. Nothing but y holds the
+ * memory any more, so it may be written to like any result. */
+static inline hd_tensor *hd_own(hd_tensor *y) {
+    if (y && y->storage->refs == 1) y->is_view = false;
+    return y;
+}
 /* The same storage, offset, shape and strides. */
 bool hd_same_view(const hd_tensor *a, const hd_tensor *b);
 /* t = source without graph or version; broadcast, cast, and right when they overlap. (inplace.c) */
@@ -78,8 +84,13 @@ typedef struct hd_lines {
 hd_lines hd_lines_of(const hd_tensor *x, int dim);
 /* Position and value of the first index outside 1..size become the message. index: i64, contiguous. */
 hd_status hd_check_index(hd_ctx *cx, const hd_tensor *index, int64_t size);
-/* y[.., index[p] - 1, ..] += g[p] for every position p of index, in order. y and g f32 or f64. */
-hd_status hd_scatter_add(hd_ctx *cx, hd_tensor *y, int dim, hd_tensor *index, hd_tensor *g);
+/* index, contiguous, checked to be i64 within 1..size; a new reference. */
+hd_tensor *hd_checked_index(hd_ctx *cx, hd_tensor *index, int64_t size);
+/* y[.., index[p] - 1, ..] += g[.., p, ..]: y and g contiguous, of one dtype that is computed with. */
+hd_status hd_add_lines(hd_ctx *cx, hd_tensor *y, int dim, const hd_tensor *index, const hd_tensor *g);
+/* y[.., index[p] - 1, ..] += g[p] for every position p of index (checked), in order; g, of y's dtype, may be
+ * larger than index. Without graph or version. (scatter.c) */
+hd_status hd_scatter_into(hd_ctx *cx, hd_tensor *y, int dim, const hd_tensor *index, const hd_tensor *g);
 
 /* How many elements of a contiguous bool tensor are true. */
 int64_t hd_count_true(const hd_tensor *mask);

@@ -4,9 +4,6 @@
  * A view of a tensor that is recorded (or wants a gradient) is marked, so that nobody writes into the memory
  * of a recorded tensor behind the graph's back.
  */
-#include <limits.h>
-#include <string.h>
-
 #include "ops/internal.h"
 #include "tensor/view.h"
 
@@ -58,9 +55,8 @@ hd_tensor *hd_unsqueeze(hd_ctx *cx, hd_tensor *x, int dim) {
     return record_view(cx, &unsqueeze_class, hd_view_unsqueeze(cx, x, dim), x, NULL, 0);
 }
 
-hd_tensor *hd_squeeze(hd_ctx *cx, hd_tensor *x, int dim) {
-    hd_tensor *y = dim == INT_MIN ? hd_view_squeeze_all(cx, x) : hd_view_squeeze(cx, x, dim);
-    return record_view(cx, &squeeze_class, y, x, NULL, 0);
+hd_tensor *hd_squeeze_dims(hd_ctx *cx, hd_tensor *x, uint32_t dims) {
+    return record_view(cx, &squeeze_class, hd_view_squeeze_dims(cx, x, dims), x, NULL, 0);
 }
 
 /* ---- the same elements in another order ------------------------------------------------------ */
@@ -94,6 +90,7 @@ hd_tensor *hd_permute(hd_ctx *cx, hd_tensor *x, const int *dims) {
 
 hd_tensor *hd_transpose(hd_ctx *cx, hd_tensor *x, int d1, int d2) {
     int a, b;
+    if (x->ndim == 0) return hd_permute(cx, x, NULL);
     if (hd_check_dim(cx, "dim1", d1, x->ndim, &a) || hd_check_dim(cx, "dim2", d2, x->ndim, &b)) return NULL;
     order o = {{0}};
     for (int i = 0; i < x->ndim; i++) o.dims[i] = i;
@@ -140,6 +137,34 @@ hd_tensor *hd_select(hd_ctx *cx, hd_tensor *x, int dim, int64_t index) {
     return record_view(cx, &select_class, hd_view_select(cx, x, p.dim, index), x, &p, sizeof p);
 }
 
+typedef struct corner {
+    int dim1, dim2;
+    int64_t offset;
+} corner;
+
+static hd_status diagonal_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grads,
+                                   hd_tensor **grad_inputs) {
+    /* y = x's diagonal  ->  dx = 0 everywhere, its diagonal = g */
+    hd_tensor *g = grads[0];
+    if (!g) return HD_OK;
+    const corner *at = (const corner *)node->params;
+    hd_input_meta x = hd_node_input(node, 0);
+    hd_tensor *dx = hd_tensor_zeros(cx, x.dtype, x.ndim, x.shape);
+    if (!dx) return cx->error.status;
+    hd_tensor *line = hd_view_diagonal(cx, dx, at->offset, at->dim1, at->dim2);
+    hd_status status = line ? hd_apply_copy(cx, line, g) : cx->error.status;
+    hd_release(line);
+    grad_inputs[0] = dx;
+    return status;
+}
+static const hd_node_class diagonal_class = {"diagonal", diagonal_backward, NULL};
+
+hd_tensor *hd_diagonal(hd_ctx *cx, hd_tensor *x, int64_t offset, int dim1, int dim2) {
+    corner at = {dim1, dim2, offset};
+    hd_tensor *y = hd_view_diagonal(cx, x, offset, dim1, dim2);
+    return record_view(cx, &diagonal_class, y, x, &at, sizeof at);
+}
+
 /* ---- elements repeated ----------------------------------------------------------------------- */
 
 static hd_status expand_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grads,
@@ -182,24 +207,4 @@ hd_tensor *hd_contiguous(hd_ctx *cx, hd_tensor *x) {
 
 hd_tensor *hd_clone(hd_ctx *cx, hd_tensor *x) {
     return hd_record(cx, &clone_class, copy_of(cx, x), 1, &x, 0, NULL, NULL, 0);
-}
-
-static hd_status flip_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grads, hd_tensor **grad_inputs) {
-    /* y = flip(x)  ->  dx = flip(g) */
-    if (!grads[0]) return HD_OK;
-    uint32_t dims;
-    memcpy(&dims, node->params, sizeof dims);
-    grad_inputs[0] = hd_flip(cx, grads[0], dims);
-    return hd_made(cx, grad_inputs[0]);
-}
-static const hd_node_class flip_class = {"flip", flip_backward, NULL};
-
-hd_tensor *hd_flip(hd_ctx *cx, hd_tensor *x, uint32_t dims) {
-    hd_tensor mirrored = *x; /* read from the other end: a header for the walk alone */
-    for (int d = 0; d < x->ndim; d++) {
-        if (!(dims >> d & 1) || x->shape[d] == 0) continue;
-        mirrored.offset += (x->shape[d] - 1) * x->stride[d];
-        mirrored.stride[d] = -x->stride[d];
-    }
-    return hd_record(cx, &flip_class, copy_of(cx, &mirrored), 1, &x, 0, NULL, &dims, sizeof dims);
 }

@@ -139,18 +139,10 @@ hd_tensor *hd_view_unsqueeze(hd_ctx *cx, const hd_tensor *t, int64_t dim) {
     return view_of(cx, t, &l);
 }
 
-hd_tensor *hd_view_squeeze(hd_ctx *cx, const hd_tensor *t, int64_t dim) {
-    int d;
-    if (hd_check_dim(cx, "dim", dim, t->ndim, &d)) return NULL;
-    layout l = layout_of(t);
-    if (l.shape[d] == 1) remove_dim(&l, d);
-    return view_of(cx, t, &l);
-}
-
-hd_tensor *hd_view_squeeze_all(hd_ctx *cx, const hd_tensor *t) {
+hd_tensor *hd_view_squeeze_dims(hd_ctx *cx, const hd_tensor *t, uint32_t dims) {
     layout l = layout_of(t);
     for (int d = l.ndim - 1; d >= 0; d--)
-        if (l.shape[d] == 1) remove_dim(&l, d);
+        if (dims >> d & 1 && l.shape[d] == 1) remove_dim(&l, d);
     return view_of(cx, t, &l);
 }
 

@@ -21,9 +21,8 @@ hd_tensor *hd_view_select(hd_ctx *cx, const hd_tensor *t, int64_t dim, int64_t i
 
 /* A dimension of size 1 before dimension dim: 0 .. ndim (-1: at the end). */
 hd_tensor *hd_view_unsqueeze(hd_ctx *cx, const hd_tensor *t, int64_t dim);
-/* Drops dimension dim if its size is 1; otherwise the shape stays. */
-hd_tensor *hd_view_squeeze(hd_ctx *cx, const hd_tensor *t, int64_t dim);
-hd_tensor *hd_view_squeeze_all(hd_ctx *cx, const hd_tensor *t);
+/* Drops those of `dims` (bit d for dimension d) whose size is 1; the others stay. */
+hd_tensor *hd_view_squeeze_dims(hd_ctx *cx, const hd_tensor *t, uint32_t dims);
 
 /* Repeats dimensions of size 1 with stride 0, and adds dimensions on the left. A size of -1 keeps t's. */
 hd_tensor *hd_view_expand(hd_ctx *cx, const hd_tensor *t, int ndim, const int64_t *shape);

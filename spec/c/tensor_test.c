@@ -307,8 +307,8 @@ static void test_unit_dims(void) {
     hd_tensor *t = counting(SHAPE(2, 1, 3));
     hd_tensor *front = hd_view_unsqueeze(cx, t, 0), *end = hd_view_unsqueeze(cx, t, -1);
     CHECK(has_shape(front, SHAPE(1, 2, 1, 3)) && has_shape(end, SHAPE(2, 1, 3, 1)) && hd_is_contiguous(end));
-    hd_tensor *less = hd_view_squeeze(cx, t, 1), *same = hd_view_squeeze(cx, t, 0),
-              *all = hd_view_squeeze_all(cx, front);
+    hd_tensor *less = hd_view_squeeze_dims(cx, t, 1u << 1), *same = hd_view_squeeze_dims(cx, t, 1u << 0),
+              *all = hd_view_squeeze_dims(cx, front, ~0u);
     CHECK(has_shape(less, SHAPE(2, 3)) && has_shape(same, SHAPE(2, 1, 3)) && has_shape(all, SHAPE(2, 3)));
     REFUSED(hd_view_unsqueeze(cx, t, 4), "got 5");
     hd_tensor *full = hd_tensor_zeros(cx, HD_F32, SHAPE(1, 1, 1, 1, 1, 1, 1, 1));

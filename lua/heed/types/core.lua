@@ -235,49 +235,79 @@ Tensor.nonzero = core.nonzero
 
 -- ---- shapes ----------------------------------------------------------------------------------------------------------
 
----The same memory in another shape; an error where that cannot be.
+---The same memory in another shape: a view, or an error where the elements do not lie so.
+---
+---```lua
+---print(heed.range(1, 6):view(2, -1))
+---```
 ---@param t heed.Tensor
 ---@param ... integer|integer[] shape, one size may be -1
 ---@return heed.Tensor
 function core.view(t, ...) end
 Tensor.view = core.view
 
----A view, or a copy where that cannot be.
+---The same elements, in row-major order, in another shape: a view, or a copy where that cannot be.
+---
+---```lua
+---print(heed.range(1, 6):view(2, 3):t():reshape(6))
+---```
 ---@param t heed.Tensor
 ---@param ... integer|integer[] shape, one size may be -1
 ---@return heed.Tensor
 function core.reshape(t, ...) end
 Tensor.reshape = core.reshape
 
----Sizes of 1 repeated, without copying; -1 keeps a size.
+---Dimensions of size 1 repeated, and dimensions added on the left: a view, nothing is copied. Its gradient is summed over
+---the repetitions.
+---
+---```lua
+---print(heed.tensor { { 1 }, { 2 } }:expand(2, 3))
+---```
 ---@param t heed.Tensor
----@param ... integer|integer[] shape
+---@param ... integer|integer[] shape; -1 keeps a size
 ---@return heed.Tensor
 function core.expand(t, ...) end
 Tensor.expand = core.expand
 
----Dimensions first..last become one.
+---Dimensions first..last become one: a view, or a copy where that cannot be.
+---
+---```lua
+---print(heed.zeros(2, 3, 4):flatten(2).shape)
+---```
 ---@param t heed.Tensor
----@param first? integer
----@param last? integer
+---@param first? integer 1 when left out
+---@param last? integer the last when left out
 ---@return heed.Tensor
 function core.flatten(t, first, last) end
 Tensor.flatten = core.flatten
 
----Without a dimension of size 1, or without all of them.
+---Without dimensions of size 1: those that are named (one that is larger stays), or all. A view.
+---
+---```lua
+---print(heed.zeros(1, 2, 1, 3):squeeze().shape, heed.zeros(1, 2, 1, 3):squeeze(3).shape)
+---```
 ---@param t heed.Tensor
----@param dim? integer
+---@param dims? heed.Dims
 ---@return heed.Tensor
-function core.squeeze(t, dim) end
+function core.squeeze(t, dims) end
 Tensor.squeeze = core.squeeze
 
----With a new dimension of size 1.
+---With a new dimension of size 1 that will be number `dim`. A view.
+---
+---```lua
+---print(heed.zeros(2, 3):unsqueeze(2).shape)
+---```
 ---@param t heed.Tensor
----@param dim integer
+---@param dim integer 1 to one more than there are; -1: behind all
 ---@return heed.Tensor
 function core.unsqueeze(t, dim) end
 Tensor.unsqueeze = core.unsqueeze
 
+---Two dimensions exchanged. A view.
+---
+---```lua
+---print(heed.zeros(2, 3, 4):transpose(1, -1).shape)
+---```
 ---@param t heed.Tensor
 ---@param d1 integer
 ---@param d2 integer
@@ -285,24 +315,101 @@ Tensor.unsqueeze = core.unsqueeze
 function core.transpose(t, d1, d2) end
 Tensor.transpose = core.transpose
 
----The transpose of a matrix.
----@param t heed.Tensor 2 dimensions
----@return heed.Tensor
+---The transpose of a matrix. A view.
+---
+---```lua
+---print(heed.range(1, 6):view(2, 3):t())
+---```
+---@param t heed.Tensor [R, C]
+---@return heed.Tensor [C, R]
 function core.t(t) end
 Tensor.t = core.t
 
+---All dimensions in another order: dimension i of the result is dimension order[i] of t. A view.
+---
+---```lua
+---print(heed.zeros(2, 3, 4):permute(3, 1, 2).shape)
+---```
 ---@param t heed.Tensor
 ---@param ... integer|integer[] all dimensions in their new order
 ---@return heed.Tensor
 function core.permute(t, ...) end
 Tensor.permute = core.permute
 
+---The elements of these dimensions from the last to the first. A copy.
+---
+---```lua
+---print(heed.range(1, 6):view(2, 3):flip(1, 2))
+---```
 ---@param t heed.Tensor
 ---@param ... integer|integer[] dimensions
 ---@return heed.Tensor
 function core.flip(t, ...) end
 Tensor.flip = core.flip
 
+---Elements moved along dimensions, those that leave at one end coming in at the other: element i goes to i + shift.
+---Without dims all elements move as one row, in row-major order. A copy.
+---
+---```lua
+---print(heed.range(1, 5):roll(2))
+---print(heed.range(1, 6):view(2, 3):roll({ 1, -1 }, { 1, 2 }))
+---```
+---@param t heed.Tensor
+---@param shifts integer|integer[]
+---@param dims? heed.Dims one for each shift
+---@return heed.Tensor
+function core.roll(t, shifts, dims) end
+Tensor.roll = core.roll
+
+---The tensor again and again: counts[d] times along dimension d. With fewer counts than dimensions they are those of the last
+---ones; with more, dimensions are added on the left. Its gradient is summed over the repetitions. A copy.
+---
+---```lua
+---print(heed.tensor({ 1, 2 }):tile(2))
+---print(heed.tensor({ 1, 2 }):tile(2, 2))
+---```
+---@param t heed.Tensor
+---@param ... integer|integer[] counts, 0 or more
+---@return heed.Tensor
+function core.tile(t, ...) end
+Tensor.tile = core.tile
+
+---More elements at the ends of dimensions, from the last dimension on: before and after it, before and after the one before it,
+---and so on. Negative amounts take elements away. What is added is, by mode: "constant" value (0), "reflect" the elements
+---mirrored at the end without the end itself (at most size - 1), "replicate" the end again, "circular" the other end (at most size).
+---The gradient of "constant" is the middle; the others add up what went to several places.
+---
+---```lua
+---print(heed.range(1, 3):pad(1, 2))
+---print(heed.range(1, 4):view(2, 2):pad({ 1, 0, 0, 1 }, { value = 9 }))
+---print(heed.range(1, 3):pad(2, 2, { mode = "reflect" }))
+---```
+---@param t heed.Tensor
+---@param ... integer|integer[]|{ mode?: "constant"|"reflect"|"replicate"|"circular", value?: number } amounts, two a dimension; options
+---@return heed.Tensor
+function core.pad(t, ...) end
+Tensor.pad = core.pad
+
+---The elements whose indices in two dimensions differ by `offset` (second = first + offset), as the last dimension; the two go
+---away. A view; its gradient is 0 beside the diagonal.
+---
+---```lua
+---local t = heed.range(1, 9):view(3, 3)
+---print(t:diagonal(), t:diagonal(1), t:diagonal(-1))
+---```
+---@param t heed.Tensor 2 dimensions or more
+---@param offset? integer 0; above 0 above the diagonal, below 0 below it
+---@param dim1? integer 1
+---@param dim2? integer 2
+---@return heed.Tensor [..., size of the diagonal]
+function core.diagonal(t, offset, dim1, dim2) end
+Tensor.diagonal = core.diagonal
+
+---Elements start .. start + length - 1 of a dimension. A view.
+---
+---```lua
+---print(heed.range(1, 5):narrow(1, 2, 3))
+---```
 ---@param t heed.Tensor
 ---@param dim integer
 ---@param start integer
@@ -311,7 +418,11 @@ Tensor.flip = core.flip
 function core.narrow(t, dim, start, length) end
 Tensor.narrow = core.narrow
 
----One index of a dimension, which goes away; stays in the graph where t[i] of a vector is a number.
+---One index of a dimension, which goes away; stays in the graph where t[i] of a vector is a number. A view.
+---
+---```lua
+---print(heed.range(1, 6):view(2, 3):select(2, -1))
+---```
 ---@param t heed.Tensor
 ---@param dim integer
 ---@param index integer
@@ -319,7 +430,13 @@ Tensor.narrow = core.narrow
 function core.select(t, dim, index) end
 Tensor.select = core.select
 
----Parts of a size (the last may be smaller), or of given sizes.
+---Parts along a dimension, of one size (the last may be smaller) or of given sizes that add up. Views; backward writes the
+---gradients of all parts into one tensor.
+---
+---```lua
+---local q, k, v = table.unpack(heed.zeros(2, 12):split(4, 2))
+---print(q.shape, heed.range(1, 6):split({ 1, 5 })[2])
+---```
 ---@param t heed.Tensor
 ---@param size integer|integer[]
 ---@param dim? integer 1
@@ -327,7 +444,11 @@ Tensor.select = core.select
 function core.split(t, size, dim) end
 Tensor.split = core.split
 
----At most that many parts of one size, the last may be smaller.
+---At most `count` parts along a dimension, of one size, the last may be smaller. Views, as split makes them.
+---
+---```lua
+---for _, part in ipairs(heed.range(1, 5):chunk(2)) do print(part) end
+---```
 ---@param t heed.Tensor
 ---@param count integer
 ---@param dim? integer 1
@@ -335,57 +456,176 @@ Tensor.split = core.split
 function core.chunk(t, count, dim) end
 Tensor.chunk = core.chunk
 
+---All slices along a dimension, which goes away. Views; backward writes the gradients of all into one tensor.
+---
+---```lua
+---local rows = heed.range(1, 6):view(3, 2):unbind()
+---print(#rows, rows[2])
+---```
 ---@param t heed.Tensor
 ---@param dim? integer 1
 ---@return heed.Tensor[]
 function core.unbind(t, dim) end
 Tensor.unbind = core.unbind
 
----Joined along a dimension.
----@param tensors heed.Tensor[]
+---Joined along a dimension, in the common dtype.
+---
+---```lua
+---print(heed.cat({ heed.zeros(2, 1), heed.ones(2, 2) }, 2))
+---```
+---@param tensors heed.Tensor[] of one shape in all other dimensions
 ---@param dim? integer 1
 ---@return heed.Tensor
 function core.cat(tensors, dim) end
 
----Joined along a new dimension.
+---Joined along a new dimension, in the common dtype.
+---
+---```lua
+---print(heed.stack { heed.zeros(3), heed.ones(3) })
+---```
 ---@param tensors heed.Tensor[] of one shape
 ---@param dim? integer 1
 ---@return heed.Tensor
 function core.stack(tensors, dim) end
 
----out[i][j] = t[index[i][j]][j] for dim 1, and so on.
+---An element for each of the index: out[i][j] = t[index[i][j]][j] for dim 1, out[i][j] = t[i][index[i][j]] for dim 2, and so
+---on. Gradients of elements that are taken several times add up, in the order of the index.
+---
+---```lua
+---local scores = heed.tensor { { 0.1, 0.9 }, { 0.7, 0.3 } }
+---print(scores:gather(2, { { 2 }, { 1 } }))
+---```
 ---@param t heed.Tensor
 ---@param dim integer
----@param index heed.Ids
+---@param index heed.Ids as many dimensions as t, none but dim larger
 ---@return heed.Tensor of index' shape
 function core.gather(t, dim, index) end
 Tensor.gather = core.gather
 
+---A copy to which elements are added: out[index[i][j]][j] = t[..][j] + src[i][j] for dim 1, and so on; what an index names several
+---times is added in the order of the index, so the bits are the same on any number of threads. The gradient of src is
+---gathered, that of t is passed on.
+---
+---```lua
+---print(heed.zeros(3):scatter_add(1, { 1, 3, 1 }, heed.tensor { 1, 2, 3 }))
+---```
 ---@param t heed.Tensor
 ---@param dim integer
----@param index heed.Ids a vector
+---@param index heed.Ids as many dimensions as t, none but dim larger
+---@param src heed.Tensor of t's dtype, at least index' shape
+---@return heed.Tensor
+function core.scatter_add(t, dim, index, src) end
+Tensor.scatter_add = core.scatter_add
+
+---scatter_add in place.
+---
+---```lua
+---local counts = heed.zeros(4, { dtype = "i64" })
+---print(counts:scatter_add_(1, { 2, 2, 4 }, heed.ones(3, { dtype = "i64" })))
+---```
+---@param t heed.Tensor
+---@param dim integer
+---@param index heed.Ids
+---@param src heed.Tensor
+---@return heed.Tensor t
+function core.scatter_add_(t, dim, index, src) end
+Tensor.scatter_add_ = core.scatter_add_
+
+---Slices of a dimension by an index: out[.., p, ..] = t[.., index[p], ..]. The index may have any number of dimensions, which
+---take the place of dim. Gradients of slices that are taken several times add up, in the order of the index.
+---
+---```lua
+---print(heed.range(1, 6):view(3, 2):index_select(1, { 3, 1, 3 }))
+---```
+---@param t heed.Tensor
+---@param dim integer
+---@param index heed.Ids
 ---@return heed.Tensor
 function core.index_select(t, dim, index) end
 Tensor.index_select = core.index_select
 
----@param t heed.Ids [...]
+---A copy to which slices are added: out[.., index[p], ..] = t[.., index[p], ..] + src[.., p, ..]; what an index names several times
+---is added in the order of the index, so the bits are the same on any number of threads. The gradient of src is selected, that of
+---t is passed on.
+---
+---```lua
+---print(heed.zeros(3, 2):index_add(1, { 1, 1, 3 }, heed.ones(3, 2)))
+---```
+---@param t heed.Tensor
+---@param dim integer
+---@param index heed.Ids [N]
+---@param src heed.Tensor of t's dtype and shape, but N along dim
+---@return heed.Tensor
+function core.index_add(t, dim, index, src) end
+Tensor.index_add = core.index_add
+
+---index_add in place.
+---
+---```lua
+---local t = heed.zeros(2, 2)
+---t:index_add_(2, { 2, 2 }, heed.ones(2, 2))
+---print(t)
+---```
+---@param t heed.Tensor
+---@param dim integer
+---@param index heed.Ids [N]
+---@param src heed.Tensor
+---@return heed.Tensor t
+function core.index_add_(t, dim, index, src) end
+Tensor.index_add_ = core.index_add_
+
+---The elements where a mask holds, in row-major order; mask and tensor broadcast. Gradients go back to their places.
+---
+---```lua
+---local t = heed.tensor { { 1, -2 }, { -3, 4 } }
+---print(t:masked_select(t:gt(0)))
+---```
+---@param t heed.Tensor
+---@param mask heed.Tensor bool
+---@return heed.Tensor [number of places]
+function core.masked_select(t, mask) end
+Tensor.masked_select = core.masked_select
+
+---1 at the index' place of a new last dimension, 0 elsewhere.
+---
+---```lua
+---print(heed.one_hot({ 2, 1 }, 3))
+---```
+---@param t heed.Ids [...], in 1..classes
 ---@param classes integer
 ---@return heed.Tensor i64 [..., classes]
 function core.one_hot(t, classes) end
 Tensor.one_hot = core.one_hot
 
----t itself when it is.
+---The same elements in row-major order without gaps: t itself when it is so already, otherwise a copy.
+---
+---```lua
+---print(heed.zeros(2, 3):t():contiguous():is_contiguous())
+---```
 ---@param t heed.Tensor
 ---@return heed.Tensor
 function core.contiguous(t) end
 Tensor.contiguous = core.contiguous
 
+---A copy in memory of its own; gradients pass.
+---
+---```lua
+---local a = heed.zeros(2)
+---local b = a:clone()
+---b[1] = 1
+---print(a, b)
+---```
 ---@param t heed.Tensor
 ---@return heed.Tensor
 function core.clone(t) end
 Tensor.clone = core.clone
 
----As another dtype; t itself when it is.
+---As another dtype; t itself when it is. To integers floats are cut off towards 0, to bool everything but 0 is true. Gradients
+---pass between floats.
+---
+---```lua
+---print(heed.tensor({ 1.7, -1.7 }):to "i64")
+---```
 ---@param t heed.Tensor
 ---@param dtype heed.dtype|{ dtype: heed.dtype }
 ---@return heed.Tensor
@@ -680,6 +920,33 @@ Tensor.multinomial = core.multinomial
 ---@return heed.Tensor
 function core.matmul(a, b) end
 Tensor.matmul = core.matmul
+
+---The product of all pairs: out[i][j] = a[i] b[j].
+---
+---```lua
+---print(heed.outer(heed.tensor { 1, 2 }, heed.tensor { 1, 2, 3 }))
+---```
+---@param a heed.Tensor [N]
+---@param b heed.Tensor [M]
+---@return heed.Tensor [N, M]
+function core.outer(a, b) end
+Tensor.outer = core.outer
+
+---Sums of products over named dimensions: a letter for each dimension of each operand, commas between operands, and behind `->` the
+---dimensions of the result; all other letters are summed over. Without `->` the result has the letters that occur once,
+---sorted. A letter twice in one operand takes its diagonal; `...` stands for any further dimensions, which broadcast, as sizes of 1
+---do. It is computed as products of matrices, two operands at a time (of three and more in the cheapest order), never as one
+---product over all letters. bool counts as i64. Errors name the letter with both sizes, or position and character.
+---
+---```lua
+---local q, k = heed.ones(2, 3, 8), heed.ones(2, 5, 8)
+---print(heed.einsum("bld,bsd->bls", q, k).shape)                        -- scores of attention
+---print(heed.einsum("ii", heed.eye(3)), heed.einsum("...i->...", q).shape) -- the trace; a sum
+---```
+---@param equation string
+---@param ... heed.Tensor|heed.Tensor[] the operands
+---@return heed.Tensor
+function core.einsum(equation, ...) end
 
 ---@param t heed.Tensor
 ---@param dim? heed.Dims|{ dim?: heed.Dims, keepdim?: boolean }

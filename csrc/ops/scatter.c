@@ -1,0 +1,375 @@
+/* scatter.c: one element for each of an index, and sums to where an index says.
+ *
+ *     gather:      y[p] = x[.., index[p], ..]                     ->  dx[.., index[p], ..] += g[p]
+ *     scatter_add: y = x, y[.., index[p], ..] += src[p]           ->  dx = g, dsrc[p] = g[.., index[p], ..]
+ *     index_add:   y = x, y[.., index[p], ..] += src[.., p, ..]   ->  dx = g, dsrc[.., p, ..] = g[.., index[p], ..]
+ *
+ * src may be larger than the index; what lies beyond is not looked at, its gradient is 0. Tasks are lines
+ * along dim, which share no element, and sums run in the order of the index: the same on any number of threads.
+ */
+#include <string.h>
+
+#include "base/parallel.h"
+#include "ops/internal.h"
+
+/* Elements a task moves, and columns that go along together. */
+#define GRAIN 16384
+#define COLUMNS 64
+
+/* ---- lines ----------------------------------------------------------------------------------- */
+
+/* The list has an element for each of the index; the table is where the index leads to. */
+typedef struct line {
+    const int64_t *index;
+    int64_t size, index_step; /* along dim */
+    int columns;
+    char *list, *table;
+    int64_t list_step, table_step;
+    int64_t list_at[COLUMNS], table_at[COLUMNS]; /* where each column begins */
+} line;
+
+typedef void (*line_run)(const line *l);
+
+typedef uint8_t bits_1 __attribute__((may_alias));
+typedef uint16_t bits_2 __attribute__((may_alias));
+typedef uint32_t bits_4 __attribute__((may_alias));
+typedef uint64_t bits_8 __attribute__((may_alias));
+
+#define LINE_RUN(name, type, statement)                                                                      \
+    static void name(const line *l) {                                                                        \
+        type *list = (type *)l->list, *table = (type *)l->table;                                             \
+        for (int64_t p = 0; p < l->size; p++)                                                                \
+            for (int c = 0; c < l->columns; c++) {                                                           \
+                int64_t at = p * l->list_step + l->list_at[c];                                               \
+                int64_t to = (l->index[p * l->index_step + c] - 1) * l->table_step + l->table_at[c];         \
+                statement;                                                                                   \
+            }                                                                                                \
+    }
+
+LINE_RUN(gather_1, bits_1, list[at] = table[to])
+LINE_RUN(gather_2, bits_2, list[at] = table[to])
+LINE_RUN(gather_4, bits_4, list[at] = table[to])
+LINE_RUN(gather_8, bits_8, list[at] = table[to])
+LINE_RUN(add_f32, float, table[to] += list[at])
+LINE_RUN(add_f64, double, table[to] += list[at])
+LINE_RUN(add_i64, uint64_t, table[to] += list[at])
+LINE_RUN(add_i32, uint32_t, table[to] += list[at])
+LINE_RUN(add_u8, uint8_t, table[to] = (uint8_t)(table[to] + list[at]))
+LINE_RUN(add_bool, uint8_t, table[to] |= list[at])
+
+static line_run gather_run(hd_dtype dtype) {
+    switch (hd_dtype_size(dtype)) {
+    case 1: return gather_1;
+    case 2: return gather_2;
+    case 4: return gather_4;
+    default: return gather_8;
+    }
+}
+
+static line_run add_run(hd_dtype dtype) {
+    switch (dtype) {
+    case HD_F32: return add_f32;
+    case HD_F64: return add_f64;
+    case HD_I64: return add_i64;
+    case HD_I32: return add_i32;
+    case HD_U8: return add_u8;
+    default: return add_bool;
+    }
+}
+
+typedef struct lines_pass {
+    const hd_tensor *index, *list, *table;
+    int dim;
+    hd_lines lines; /* of the index */
+    int64_t blocks; /* of columns */
+    line_run run;
+} lines_pass;
+
+/* Where position `flat` of the index' dimensions first .. last - 1 lies in t. */
+static int64_t place_of(const hd_tensor *index, const hd_tensor *t, int first, int last, int64_t flat) {
+    int64_t at = 0;
+    for (int d = last - 1; d >= first; d--) {
+        at += flat % index->shape[d] * t->stride[d];
+        flat /= index->shape[d];
+    }
+    return at;
+}
+
+static char *start_of(const lines_pass *p, const hd_tensor *t, int64_t outer) {
+    return (char *)hd_data(t) +
+           place_of(p->index, t, 0, p->dim, outer) * (int64_t)hd_dtype_size((hd_dtype)t->dtype);
+}
+
+static void run_lines(void *arg, int64_t first, int64_t last, int worker) {
+    (void)worker;
+    const lines_pass *p = arg;
+    const hd_tensor *index = p->index;
+    for (int64_t task = first; task < last; task++) {
+        int64_t outer = task / p->blocks, column = task % p->blocks * COLUMNS, left = p->lines.inner - column;
+        line l = {.index = (const int64_t *)hd_data(index) + outer * p->lines.size * p->lines.inner + column,
+                  .size = p->lines.size,
+                  .index_step = p->lines.inner,
+                  .columns = left < COLUMNS ? (int)left : COLUMNS,
+                  .list = start_of(p, p->list, outer),
+                  .table = start_of(p, p->table, outer),
+                  .list_step = p->list->stride[p->dim],
+                  .table_step = p->table->stride[p->dim]};
+        for (int c = 0; c < l.columns; c++) {
+            l.list_at[c] = place_of(index, p->list, p->dim + 1, index->ndim, column + c);
+            l.table_at[c] = place_of(index, p->table, p->dim + 1, index->ndim, column + c);
+        }
+        p->run(&l);
+    }
+}
+
+static hd_status run_pass(hd_ctx *cx, int dim, const hd_tensor *index, const hd_tensor *list,
+                          const hd_tensor *table, line_run run) {
+    if (hd_numel(index) == 0) return HD_OK;
+    lines_pass p = {index, list, table, dim, hd_lines_of(index, dim), 0, run};
+    p.blocks = (p.lines.inner + COLUMNS - 1) / COLUMNS;
+    int64_t columns = p.lines.inner < COLUMNS ? p.lines.inner : COLUMNS;
+    return hd_parallel_ranges(cx, p.lines.outer * p.blocks, GRAIN / (p.lines.size * columns) + 1, run_lines, &p);
+}
+
+hd_status hd_scatter_into(hd_ctx *cx, hd_tensor *y, int dim, const hd_tensor *index, const hd_tensor *g) {
+    return run_pass(cx, dim, index, g, y, add_run((hd_dtype)y->dtype));
+}
+
+/* ---- checks ---------------------------------------------------------------------------------- */
+
+/* As many dimensions, and none but `dim` longer. */
+static hd_status check_fits(hd_ctx *cx, const hd_tensor *index, const hd_tensor *x, int dim) {
+    bool fits = index->ndim == x->ndim;
+    for (int d = 0; fits && d < x->ndim; d++) fits = d == dim || index->shape[d] <= x->shape[d];
+    if (fits) return HD_OK;
+    char got[HD_SHAPE_TEXT], of[HD_SHAPE_TEXT];
+    return hd_fail(cx, HD_EARG, "index: expected a shape that fits into %s in all dimensions but %d, got %s",
+                   hd_tensor_shape_text(x, of), dim + 1, hd_tensor_shape_text(index, got));
+}
+
+static hd_status check_src(hd_ctx *cx, const hd_tensor *x, const hd_tensor *src) {
+    if (hd_check_computes(cx, x)) return cx->error.status;
+    if (x->dtype == src->dtype) return HD_OK;
+    return hd_fail(cx, HD_EARG, "src: expected %s as the tensor it is added to, got %s",
+                   hd_dtype_name((hd_dtype)x->dtype), hd_dtype_name((hd_dtype)src->dtype));
+}
+
+/* ---- gather ---------------------------------------------------------------------------------- */
+
+static hd_status gather_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grads,
+                                 hd_tensor **grad_inputs) {
+    /* y[p] = x[.., index[p], ..]  ->  dx[.., index[p], ..] += g[p] */
+    if (!grads[0]) return HD_OK;
+    hd_tensor *index = hd_node_saved(cx, node, 0);
+    if (!index) return cx->error.status;
+    int dim;
+    memcpy(&dim, node->params, sizeof dim);
+    hd_input_meta x = hd_node_input(node, 0);
+    grad_inputs[0] = hd_tensor_zeros(cx, x.dtype, x.ndim, x.shape);
+    return grad_inputs[0] ? hd_scatter_into(cx, grad_inputs[0], dim, index, grads[0]) : cx->error.status;
+}
+static const hd_node_class gather_class = {"gather", gather_backward, NULL};
+
+/* index checked. */
+static hd_tensor *gathered(hd_ctx *cx, const hd_tensor *x, int dim, const hd_tensor *index) {
+    hd_tensor *y = hd_tensor_new(cx, (hd_dtype)x->dtype, index->ndim, index->shape);
+    if (y && run_pass(cx, dim, index, y, x, gather_run((hd_dtype)x->dtype))) {
+        hd_release(y);
+        return NULL;
+    }
+    return y;
+}
+
+hd_tensor *hd_gather(hd_ctx *cx, hd_tensor *x, int dim, hd_tensor *index) {
+    int d = 0;
+    if (hd_check_dim(cx, "dim", dim, x->ndim, &d) || check_fits(cx, index, x, d)) return NULL;
+    hd_tensor *checked = hd_checked_index(cx, index, x->shape[d]);
+    hd_tensor *y = checked ? gathered(cx, x, d, checked) : NULL;
+    y = hd_record(cx, &gather_class, y, 1, &x, 1, &checked, &d, sizeof d);
+    hd_release(checked);
+    return y;
+}
+
+/* ---- adding where an index says ---------------------------------------------------------------- */
+
+/* An operation of this kind: how src's gradient is read, and how src is added to y. */
+typedef struct addition {
+    hd_node_class class, class_;
+    /* x, index (i64) and src fit. */
+    hd_status (*check)(hd_ctx *cx, const hd_tensor *x, int dim, const hd_tensor *index, const hd_tensor *src);
+    hd_status (*add)(hd_ctx *cx, hd_tensor *y, int dim, const hd_tensor *index, hd_tensor *src);
+} addition;
+
+/* dx = g; 0 (with index and dim): is src's gradient wanted? */
+static hd_status pass_on(hd_ctx *cx, hd_node *node, hd_tensor *g, hd_tensor **grad_inputs, hd_tensor **index,
+                         int *dim) {
+    *index = NULL;
+    if (!g) return HD_OK;
+    if (hd_node_needs(node, 0)) grad_inputs[0] = hd_retain(g);
+    if (!hd_node_needs(node, 1)) return HD_OK;
+    memcpy(dim, node->params, sizeof *dim);
+    *index = hd_node_saved(cx, node, 0);
+    return *index ? HD_OK : cx->error.status;
+}
+
+static hd_status scatter_add_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grads,
+                                      hd_tensor **grad_inputs) {
+    /* y[.., index[p], ..] += src[p]  ->  dsrc[p] = g[.., index[p], ..], 0 beyond the index */
+    hd_tensor *index;
+    int dim;
+    hd_status status = pass_on(cx, node, grads[0], grad_inputs, &index, &dim);
+    if (status || !index) return status;
+    hd_input_meta src = hd_node_input(node, 1);
+    hd_tensor *d_src = hd_tensor_zeros(cx, src.dtype, src.ndim, src.shape);
+    grad_inputs[1] = d_src;
+    return d_src ? run_pass(cx, dim, index, d_src, grads[0], gather_run(src.dtype)) : cx->error.status;
+}
+
+static hd_status check_scatter_add(hd_ctx *cx, const hd_tensor *x, int dim, const hd_tensor *index,
+                                   const hd_tensor *src) {
+    if (check_fits(cx, index, x, dim)) return cx->error.status;
+    bool fits = index->ndim == src->ndim;
+    for (int d = 0; fits && d < src->ndim; d++) fits = index->shape[d] <= src->shape[d];
+    if (fits) return HD_OK;
+    char got[HD_SHAPE_TEXT], of[HD_SHAPE_TEXT];
+    return hd_fail(cx, HD_EARG, "src: expected at least the index' shape %s, got %s",
+                   hd_tensor_shape_text(index, of), hd_tensor_shape_text(src, got));
+}
+
+static hd_status scatter_src(hd_ctx *cx, hd_tensor *y, int dim, const hd_tensor *index, hd_tensor *src) {
+    return hd_scatter_into(cx, y, dim, index, src);
+}
+
+static const addition scatter_addition = {{"scatter_add", scatter_add_backward, NULL},
+                                          {"scatter_add_", scatter_add_backward, NULL},
+                                          check_scatter_add,
+                                          scatter_src};
+
+static hd_status index_add_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grads,
+                                    hd_tensor **grad_inputs) {
+    /* y[.., index[p], ..] += src[.., p, ..]  ->  dsrc[.., p, ..] = g[.., index[p], ..] */
+    hd_tensor *index;
+    int dim;
+    hd_status status = pass_on(cx, node, grads[0], grad_inputs, &index, &dim);
+    if (status || !index) return status;
+    grad_inputs[1] = hd_index_select(cx, grads[0], dim, index);
+    return hd_made(cx, grad_inputs[1]);
+}
+
+static hd_status check_index_add(hd_ctx *cx, const hd_tensor *x, int dim, const hd_tensor *index,
+                                 const hd_tensor *src) {
+    char got[HD_SHAPE_TEXT], of[HD_SHAPE_TEXT];
+    if (index->ndim != 1)
+        return hd_fail(cx, HD_EARG, "index: expected a vector, got %s", hd_tensor_shape_text(index, got));
+    bool fits = src->ndim == x->ndim;
+    for (int d = 0; fits && d < x->ndim; d++)
+        fits = src->shape[d] == (d == dim ? index->shape[0] : x->shape[d]);
+    if (fits) return HD_OK;
+    return hd_fail(cx, HD_EARG, "src: expected the shape %s with %lld in dimension %d, got %s",
+                   hd_tensor_shape_text(x, of), (long long)index->shape[0], dim + 1,
+                   hd_tensor_shape_text(src, got));
+}
+
+static hd_status add_src_lines(hd_ctx *cx, hd_tensor *y, int dim, const hd_tensor *index, hd_tensor *src) {
+    hd_tensor *to = hd_dense(cx, y, (hd_dtype)y->dtype), *from = hd_dense(cx, src, (hd_dtype)src->dtype);
+    hd_status status = to && from ? hd_add_lines(cx, to, dim, index, from) : cx->error.status;
+    if (!status && to != y) status = hd_apply_copy(cx, y, to);
+    hd_release(from);
+    hd_release(to);
+    return status;
+}
+
+static const addition index_addition = {{"index_add", index_add_backward, NULL},
+                                        {"index_add_", index_add_backward, NULL},
+                                        check_index_add,
+                                        add_src_lines};
+
+static hd_tensor *checked_for(hd_ctx *cx, const addition *op, const hd_tensor *x, int dim, hd_tensor *index,
+                              const hd_tensor *src, int *d) {
+    if (hd_check_dim(cx, "dim", dim, x->ndim, d) || check_src(cx, x, src)) return NULL;
+    hd_tensor *checked = hd_checked_index(cx, index, x->shape[*d]);
+    if (checked && op->check(cx, x, *d, checked, src)) {
+        hd_release(checked);
+        return NULL;
+    }
+    return checked;
+}
+
+/* A contiguous copy without graph. */
+static hd_tensor *copy_of(hd_ctx *cx, const hd_tensor *x) {
+    hd_tensor *y = hd_tensor_like(cx, x);
+    if (y && hd_apply_copy(cx, y, x)) {
+        hd_release(y);
+        return NULL;
+    }
+    return y;
+}
+
+static hd_tensor *added(hd_ctx *cx, const addition *op, hd_tensor *x, int dim, hd_tensor *index,
+                        hd_tensor *src) {
+    int d = 0;
+    hd_tensor *checked = checked_for(cx, op, x, dim, index, src, &d);
+    hd_tensor *y = checked ? copy_of(cx, x) : NULL;
+    if (y && op->add(cx, y, d, checked, src)) {
+        hd_release(y);
+        y = NULL;
+    }
+    hd_tensor *inputs[] = {x, src};
+    y = hd_record(cx, &op->class, y, 2, inputs, 1, &checked, &d, sizeof d);
+    hd_release(checked);
+    return y;
+}
+
+/* The node of a write into t; NULL where none is wanted. */
+static hd_status node_for(hd_ctx *cx, const addition *op, hd_tensor *t, hd_tensor *src, const hd_tensor *index,
+                          int dim, hd_node **node) {
+    hd_tensor *inputs[] = {t, src};
+    *node = NULL;
+    if (!hd_wants_grad(cx, 2, inputs)) return HD_OK;
+    if (hd_check_whole(cx, op->class_.name, t)) return cx->error.status;
+    *node = hd_node_new(cx, &op->class_, 2, inputs, 1);
+    if (!*node) return cx->error.status;
+    memcpy((*node)->params, &dim, sizeof dim);
+    return hd_node_save(cx, *node, 0, index);
+}
+
+/* What is read while t is written to: a copy when they share memory. */
+static hd_tensor *apart(hd_ctx *cx, hd_tensor *x, const hd_tensor *t) {
+    return hd_shares_memory(x, t) ? copy_of(cx, x) : hd_retain(x);
+}
+
+static hd_status add_in_place(hd_ctx *cx, const addition *op, hd_tensor *t, int dim, hd_tensor *index,
+                              hd_tensor *src) {
+    int d = 0;
+    if (hd_check_inplace(cx, op->class_.name, t)) return cx->error.status;
+    hd_tensor *own_index = apart(cx, index, t), *own_src = apart(cx, src, t);
+    hd_tensor *checked = own_index && own_src ? checked_for(cx, op, t, dim, own_index, own_src, &d) : NULL;
+    hd_node *node = NULL;
+    hd_status status = checked ? node_for(cx, op, t, src, checked, d, &node) : cx->error.status;
+    if (!status) {
+        status = op->add(cx, t, d, checked, own_src);
+        hd_wrote(t);
+    }
+    if (node && !status) hd_rebase(t, node);
+    if (node) hd_node_release_ref(node);
+    hd_release(checked);
+    hd_release(own_src);
+    hd_release(own_index);
+    return status;
+}
+
+hd_tensor *hd_scatter_add(hd_ctx *cx, hd_tensor *x, int dim, hd_tensor *index, hd_tensor *src) {
+    return added(cx, &scatter_addition, x, dim, index, src);
+}
+
+hd_status hd_scatter_add_(hd_ctx *cx, hd_tensor *t, int dim, hd_tensor *index, hd_tensor *src) {
+    return add_in_place(cx, &scatter_addition, t, dim, index, src);
+}
+
+hd_tensor *hd_index_add(hd_ctx *cx, hd_tensor *x, int dim, hd_tensor *index, hd_tensor *src) {
+    return added(cx, &index_addition, x, dim, index, src);
+}
+
+hd_status hd_index_add_(hd_ctx *cx, hd_tensor *t, int dim, hd_tensor *index, hd_tensor *src) {
+    return add_in_place(cx, &index_addition, t, dim, index, src);
+}
