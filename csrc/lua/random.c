@@ -92,10 +92,24 @@ static int normal_(lua_State *L) {
     return hd_return_self(&c, hd_normal_(c.cx, rng, hd_arg_tensor(&c, 1, "self"), mean, std));
 }
 
+/* multinomial(n = 1, {replacement = false, generator = }) */
+static int multinomial(lua_State *L) {
+    hd_call c = hd_enter(L, "multinomial");
+    hd_take_options(&c, "replacement generator");
+    hd_rng *rng = hd_option_generator(&c);
+    bool replacement = hd_option_boolean(&c, "replacement", false);
+    int64_t n = hd_opt_integer(&c, 2, "n", 1);
+    return hd_return(&c, hd_multinomial(c.cx, rng, hd_arg_tensor(&c, 1, "self"), n, replacement));
+}
+
 static const hd_function functions[] = {
-    {"generator", generator, HD_MODULE}, {"manual_seed", manual_seed, HD_MODULE},
-    {"rng_state", rng_state, HD_MODULE}, {"uniform_", uniform_, HD_BOTH},
-    {"normal_", normal_, HD_BOTH},       {NULL, NULL, 0},
+    {"generator", generator, HD_MODULE},
+    {"manual_seed", manual_seed, HD_MODULE},
+    {"rng_state", rng_state, HD_MODULE},
+    {"uniform_", uniform_, HD_BOTH},
+    {"normal_", normal_, HD_BOTH},
+    {"multinomial", multinomial, HD_BOTH},
+    {NULL, NULL, 0},
 };
 
 void hd_register_random(hd_registrar *r) {

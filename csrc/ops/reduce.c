@@ -4,7 +4,6 @@
  *     prod: dx = g times the other factors      max, min: dx = g shared equally by the largest
  *     var:  dx = 2 (x - mean) g / (n - correction)
  *     logsumexp: dx = g exp(x - y); 0 in a row of -inf
- *     norm: dx = g x / y; 0 at 0
  */
 #include "ops/reduce.h"
 
@@ -323,38 +322,4 @@ hd_tensor *hd_logsumexp(hd_ctx *cx, hd_tensor *x, uint32_t dims, bool keepdim) {
     hd_release(from);
     hd_tensor *saved[] = {x, y};
     return hd_record(cx, &logsumexp_class, y, 1, &x, 2, saved, &params, sizeof params);
-}
-
-/* ---- norm ------------------------------------------------------------------------------------ */
-
-static double item(const hd_tensor *t) {
-    return t->dtype == HD_F32 ? (double)*(const float *)hd_data(t) : *(const double *)hd_data(t);
-}
-
-static hd_status norm_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grads, hd_tensor **grad_inputs) {
-    /* y = sqrt(sum x^2)  ->  dx = g x / y, 0 at 0 */
-    if (!grads[0]) return HD_OK;
-    hd_tensor *x = hd_node_saved(cx, node, 0), *y = x ? hd_node_saved(cx, node, 1) : NULL;
-    if (!y) return cx->error.status;
-    if (item(y) == 0) {
-        grad_inputs[0] = hd_tensor_zeros(cx, (hd_dtype)x->dtype, x->ndim, x->shape);
-    } else {
-        hd_tensor *factor = hd_binary_op(cx, HD_DIV, grads[0], y);
-        grad_inputs[0] = hd_chain_binary(cx, HD_MUL, factor, x);
-    }
-    return hd_made(cx, grad_inputs[0]);
-}
-static const hd_node_class norm_class = {"norm", norm_backward, NULL};
-
-hd_tensor *hd_norm2(hd_ctx *cx, hd_tensor *x) {
-    if (hd_check_computes(cx, x)) return NULL;
-    double sum;
-    hd_dtype t = hd_dtype_is_float((hd_dtype)x->dtype) ? (hd_dtype)x->dtype : HD_F32;
-    hd_tensor *from = hd_as_dtype(cx, x, t);
-    if (!from) return NULL;
-    hd_status status = hd_sum_of_squares(cx, 1, &from, &sum);
-    hd_release(from);
-    hd_tensor *y = status ? NULL : hd_full(cx, t, 0, NULL, hd_scalar_f(sqrt(sum)));
-    hd_tensor *saved[] = {x, y};
-    return hd_record(cx, &norm_class, y, 1, &x, 2, saved, NULL, 0);
 }

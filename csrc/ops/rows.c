@@ -43,6 +43,37 @@ hd_tensor *hd_as_rows(hd_ctx *cx, hd_tensor *x, hd_rows *rows) {
     return packed;
 }
 
+/* x detached, its dimension `from` at `to`: a view. */
+static hd_tensor *move_dim(hd_ctx *cx, hd_tensor *x, int from, int to) {
+    hd_tensor *moved = hd_tensor_alias(cx, x);
+    if (!moved || from == to) return moved;
+    int64_t shape = x->shape[from], stride = x->stride[from];
+    int step = from < to ? 1 : -1;
+    for (int d = from; d != to; d += step) {
+        moved->shape[d] = x->shape[d + step];
+        moved->stride[d] = x->stride[d + step];
+    }
+    moved->shape[to] = shape;
+    moved->stride[to] = stride;
+    return moved;
+}
+
+hd_tensor *hd_rows_along(hd_ctx *cx, hd_tensor *x, int dim, hd_rows *rows) {
+    hd_tensor *moved = move_dim(cx, x, dim, x->ndim ? x->ndim - 1 : 0);
+    hd_tensor *out = moved ? hd_as_rows(cx, moved, rows) : NULL;
+    hd_release(moved);
+    return out;
+}
+
+hd_tensor *hd_rows_put_back(hd_ctx *cx, hd_tensor *y, int dim) {
+    if (!y || y->ndim == 0 || dim == y->ndim - 1) return y;
+    hd_tensor *moved = move_dim(cx, y, y->ndim - 1, dim);
+    hd_tensor *out = moved ? hd_contiguous(cx, moved) : NULL;
+    hd_release(moved);
+    hd_release(y);
+    return out;
+}
+
 int64_t hd_rows_grain(int64_t width) {
     const int64_t elements = 16384;
     return width >= elements ? 1 : elements / (width > 0 ? width : 1);

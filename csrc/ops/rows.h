@@ -20,6 +20,9 @@ static inline void *hd_row(const hd_rows *rows, int64_t i) {
 /* x, detached, under a header that folds into rows: an alias when its strides allow it, otherwise a
  * contiguous copy. */
 hd_tensor *hd_as_rows(hd_ctx *cx, hd_tensor *x, hd_rows *rows);
+/* The same with dimension dim last; a result comes back by hd_rows_put_back, which consumes it. */
+hd_tensor *hd_rows_along(hd_ctx *cx, hd_tensor *x, int dim, hd_rows *rows);
+hd_tensor *hd_rows_put_back(hd_ctx *cx, hd_tensor *y, int dim);
 /* The rows of a contiguous tensor. */
 hd_rows hd_rows_of(const hd_tensor *t);
 /* x, detached and contiguous: an alias or a copy. */

@@ -1391,6 +1391,19 @@ function core.safetensors_load(path) end
 ---@return string? message
 function core.safetensors_save(path, tensors, metadata) end
 
+---heed.npy.load.
+---@param path string
+---@return heed.Tensor|nil t
+---@return string? message
+function core.npy_load(path) end
+
+---heed.npy.save.
+---@param path string
+---@param t heed.Tensor
+---@return true|nil
+---@return string? message
+function core.npy_save(path, t) end
+
 ---Replaces a file whole or not at all.
 ---@param path string
 ---@param bytes string

@@ -186,6 +186,55 @@ add {
         for i = 1, case.n do assert.equal(i, data[i]) end
     end,
 }
+-- Weights 1, 2, 3, 0, again and again: how often each class comes.
+local function weights(_, shape, dtype)
+    return naive.build(shape, dtype, function(index) return index[#index] % 4 + 0.0 end)
+end
+
+-- The first draws are of class c with probability p = w / sum; the second of two with the sum of q p / (1 - q) over the first.
+local function often(rows, weight, replacement)
+    local classes, total, draws, counts, second = #weight, 0, 0, {}, {}
+    for c, w in ipairs(weight) do total, counts[c], second[c] = total + w, 0, 0 end
+    for _, row in ipairs(rows) do
+        for i = 1, replacement and #row or 1 do counts[row[i]], draws = counts[row[i]] + 1, draws + 1 end
+        if not replacement then second[row[2]] = second[row[2]] + 1 end
+    end
+    for c = 1, classes do
+        local p, after = weight[c] / total, 0
+        assert(math.abs(counts[c] / draws - p) < 0.015, "a class comes too often or too rarely")
+        for other = 1, classes do
+            local q = weight[other] / total
+            after = after + (other == c and 0 or q * p / (1 - q))
+        end
+        assert(replacement or math.abs(second[c] / draws - after) < 0.015, "a class comes second too often or too rarely")
+    end
+end
+add {
+    name = "multinomial",
+    cases = { { { 8 }, n = 5 }, { { 3, 37 }, n = 27 }, { { 2, 9 }, n = 40, replacement = true }, { { 1 }, n = 1 },
+        { { 3, 8 }, n = 1 }, { { 0, 8 }, n = 2 }, { { 4 }, n = 30000, replacement = true, often = true },
+        { { 15000, 4 }, n = 2, often = true } },
+    inputs = { weights },
+    dtypes = FLOAT,
+    call = seeded(function(case, x) return core.multinomial(x, case.n, { replacement = case.replacement }) end),
+    check = function(case, result, x)
+        assert.equal("i64", result.dtype)
+        assert.same(#case[1] == 1 and { case.n } or { case[1][1], case.n }, { result:size() })
+        if result:numel() == 0 then return end
+        within(result, 1, x:size(-1))
+        local rows = #case[1] == 1 and { result:totable() } or result:totable()
+        local weight = #case[1] == 1 and { x:totable() } or x:totable()
+        for r, row in ipairs(rows) do
+            local drawn = {}
+            for _, class in ipairs(row) do
+                assert(weight[r][class] > 0, "a class of no weight was drawn")
+                assert(case.replacement or not drawn[class], "a class was drawn twice")
+                drawn[class] = true
+            end
+        end
+        if case.often then often(rows, weight[1], case.replacement) end
+    end,
+}
 add { name = "rand_like", cases = DRAWS, dtypes = FLOAT,
     call = seeded(function(_, x) return core.rand_like(x) end), check = drawn(UNIFORM, 0, 1),
     large = { { 257, 531 } } }

@@ -98,19 +98,44 @@ reduction("var", float_dtype, variance, { cases = SPREAD })
 reduction("std", float_dtype, function(list) return math.sqrt(variance(list)) end, { cases = SPREAD, varied = true })
 reduction("logsumexp", float_dtype, logsumexp)
 
-add {
-    name = "norm",
-    cases = { { { 3, 37 } }, { { 2, 3, 4 } }, { {} }, { { 1 } }, { { 0 } } },
-    large = { { 257, 531 } },
-    naive = function(_, x)
-        return naive.reduce(x, nil, false, float_dtype(x.dtype), function(list)
-            local total = 0.0
-            for _, v in ipairs(list) do total = total + number(v) ^ 2 end
-            return math.sqrt(total)
-        end)
+local function norm(p)
+    return function(list)
+        local total, count, most, least = 0.0, 0, -math.huge, math.huge
+        for _, v in ipairs(list) do
+            local size = math.abs(number(v))
+            total, count = total + size ^ p, count + (size == 0 and 0 or 1)
+            most, least = math.max(most, size), math.min(least, size)
+        end
+        if p == 0 then return count end
+        if p == math.huge then return most end
+        if p == -math.huge then return least end
+        return total ^ (1 / p)
+    end
+end
+
+local NORMS = { { { 3, 37 } }, { { 2, 3, 4 } }, { {} }, { { 1 } }, { { 0 } }, { { 3, 5 }, dim = 1 }, { { 3, 5 }, p = 1 } }
+for _, p in ipairs { 0, 1, 2, 3, 0.5, -1, math.huge, -math.huge } do
+    NORMS[#NORMS + 1] = { { 3, 37 }, p = p, dim = 2 }
+    NORMS[#NORMS + 1] = { { 2, 3, 4 }, p = p, dim = { 1, 3 }, keepdim = true }
+end
+-- No two of one size, none 0.
+local function sizes(random, shape, dtype)
+    return values.distinct(random, shape, dtype):map(function(v)
+        if type(v) == "boolean" then return v end
+        if math.type(v) == "integer" then return v >= 0 and 2 * v + 1 or 2 * v end
+        return v > 0 and v + 1 / 4 or v - 17 / 64
+    end)
+end
+reduction("norm", float_dtype, nil, {
+    cases = NORMS,
+    inputs = { sizes },
+    large = { { 257, 531 }, p = 3, dim = 1 },
+    call = function(case, x) return core.norm(x, { p = case.p or 2, dim = case.dim, keepdim = case.keepdim }) end,
+    naive = function(case, x)
+        return naive.reduce(x, case.dim, case.keepdim, float_dtype(x.dtype), norm(case.p or 2))
     end,
-    gradient = true,
-}
+    varied = true,
+})
 
 -- Without a dimension a Lua boolean, which is put into a tensor here.
 local function truth(name, f)
@@ -188,6 +213,69 @@ local function arg_extreme(name, best)
 end
 arg_extreme("argmax", largest)
 arg_extreme("argmin", smallest)
+
+-- ---- in order ----------------------------------------------------------------------------------------------------------
+
+-- The places of a list's elements in order: stable, NaN the largest.
+local function order(list, descending)
+    local places = {}
+    local function rank(v) return v ~= v and math.huge or number(v), v ~= v and 1 or 0 end
+    for i in ipairs(list) do places[i] = i end
+    table.sort(places, function(i, j)
+        local a, a_nan = rank(list[i])
+        local b, b_nan = rank(list[j])
+        if a == b and a_nan == b_nan then return i < j end
+        local smaller = a < b or (a == b and a_nan < b_nan)
+        if descending then return not smaller end
+        return smaller
+    end)
+    return places
+end
+
+local function sorted(case, x, descending)
+    local function places(list) return order(list, descending) end
+    local function in_order(list)
+        local result = {}
+        for i, place in ipairs(order(list, descending)) do result[i] = list[place] end
+        return result
+    end
+    local dim = #x.shape == 0 and 1 or case.dim or -1
+    return naive.along(x, dim, x.dtype, in_order), naive.along(x, dim, "i64", places)
+end
+
+local SORTS = { { { 3, 37 } }, { { 3, 37 }, dim = 1 }, { { 2, 3, 70 }, descending = true },
+    { { 2, 3, 4 }, dim = 2, descending = true }, { {} }, { { 1 } }, { { 3, 0 } }, { { 0, 3 } } }
+add {
+    name = "sort",
+    cases = SORTS,
+    inputs = { values.distinct },
+    large = { { 257, 531 }, dim = 1, descending = true },
+    call = function(case, x) return core.sort(x, { dim = case.dim or -1, descending = case.descending }) end,
+    naive = function(case, x) return sorted(case, x, case.descending) end,
+    gradient = true,
+    varied = true,
+    corners = { 1.0, 0 / 0, -math.huge, 0.0, -0.0, math.huge, 1.0, 0 / 0, -1.0, 1e-40, -1e-40 },
+}
+add {
+    name = "topk",
+    cases = { { { 3, 37 }, k = 5 }, { { 5, 37 }, k = 2, dim = 1 }, { { 2, 3, 70 }, k = 60, smallest = true },
+        { { 2, 3, 4 }, k = 2, dim = 2, smallest = true }, { {}, k = 1 }, { { 1 }, k = 1 }, { { 3, 4 }, k = 0 },
+        { { 0, 3 }, k = 2 } },
+    inputs = { values.distinct },
+    large = { { 257, 531 }, k = 9, dim = 1 },
+    call = function(case, x) return core.topk(x, case.k, { dim = case.dim, largest = not case.smallest }) end,
+    naive = function(case, x)
+        local y, places = sorted(case, x, not case.smallest)
+        if #x.shape == 0 then return y, places end
+        local shape, dim = table.move(x.shape, 1, #x.shape, 1, {}), naive.dim(x, case.dim or -1)
+        shape[dim] = case.k
+        local function first(a) return naive.build(shape, a.dtype, function(index) return a:at(index) end) end
+        return first(y), first(places)
+    end,
+    gradient = true,
+    varied = true,
+    corners = { 1.0, 0 / 0, -math.huge, 0.0, -0.0, math.huge, 1.0, 0 / 0, -1.0, 1e-40, -1e-40 },
+}
 
 add {
     name = "cumsum",

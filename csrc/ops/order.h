@@ -1,0 +1,27 @@
+/* order.h: putting rows in order.
+ *
+ * An element becomes an item: its key (kernels/isa/order.c) above its place. No two items are equal, so
+ * there is one order, the stable one, whatever way and on however many threads it is found.
+ */
+#ifndef HD_OPS_ORDER_H
+#define HD_OPS_ORDER_H
+
+#include "kernels/kernels.h"
+
+typedef struct hd_order {
+    const hd_kernels *kernels;
+    hd_dtype dtype; /* any but f16, bf16 */
+    bool descending;
+    int64_t n; /* elements of a row, contiguous; below 2^32 */
+} hd_order;
+
+/* Rows up to this length are put in order by one task each. */
+#define HD_LONG_ROW 65536
+
+/* Places, from 1, of the first `count` in order. Room: hd_order_room bytes, of one worker. */
+size_t hd_order_room(const hd_order *o, int64_t count);
+void hd_order_row(const hd_order *o, const void *x, int64_t count, void *room, int64_t *places);
+/* The same for one long row, on all threads. */
+hd_status hd_order_long_row(hd_ctx *cx, const hd_order *o, const void *x, int64_t count, int64_t *places);
+
+#endif
