@@ -112,7 +112,7 @@ local function header(labels, indent)
             local at = row - (height - column.height)
             cells[i] = at < 1 and "  " or column.characters[at] .. (" "):rep(2 - column.taken[at])
         end
-        lines[row] = ((" "):rep(indent) .. table.concat(cells)):gsub("%s+$", "")
+        lines[row] = (" "):rep(indent) .. table.concat(cells)
     end
     return lines
 end
@@ -124,7 +124,7 @@ local function block(self, panel, indent)
     for i, row in ipairs(panel.rows) do
         local cells = {}
         for j, weight in ipairs(row) do cells[j] = shade(weight / self.max) end
-        lines[#lines + 1] = (width.fit(self.y[i], indent, true) .. " " .. table.concat(cells)):gsub("%s+$", "")
+        lines[#lines + 1] = width.fit(self.y[i], indent, true) .. " " .. table.concat(cells)
     end
     return lines
 end

@@ -1,0 +1,1 @@
+09_char_lm.lua
