@@ -6,27 +6,79 @@ local initial = require "heed.nn.initial"
 local Linear = require "heed.nn.linear"
 local masks = require "heed.mask"
 local module = require "heed.nn.module"
+local norm = require "heed.nn.norm"
+local Rotary = require "heed.nn.rotary"
 
 local WHERE = "nn.MultiHeadAttention"
 local CALL = check.set("mask", "weights")
-local KNOWN = check.set("dropout", "bias", "num_kv_heads", "head_dim", "softcap")
+local KNOWN = check.set("dropout", "bias", "num_kv_heads", "head_dim", "rotary", "qk_norm", "softcap", "scale", "kdim", "vdim")
 
 ---Several attentions side by side, each in a part of the features (Vaswani et al. 2017, section 3.2.2):
 ---MultiHead(Q, K, V) = Concat(head_1, ..., head_H) W^O, head_h = Attention(Q W_h^Q, K W_h^K, V W_h^V).
+---
+---Parameters are named as PyTorch's: the rows of W^Q, W^K and W^V in one in_proj_weight while query, key and value have one
+---width, in q_proj_weight, k_proj_weight and v_proj_weight of their own when kdim or vdim is another than d_model; one
+---in_proj_bias either way. The plain form runs in C as a whole; with any of num_kv_heads, head_dim, rotary, qk_norm, softcap,
+---scale, kdim, vdim it is composed of its parts.
+---
+---```lua
+---local mha = nn.MultiHeadAttention(8, 2)
+---local x = heed.randn(1, 3, 8)
+---local out, weights = mha(x, { mask = heed.mask.causal(), weights = true })
+---print(out.shape, weights.shape, mha.in_proj_weight.shape)
+---print(nn.MultiHeadAttention(8, 4, { num_kv_heads = 2, rotary = true, qk_norm = true, bias = false })(x).shape)
+---```
 ---@class heed.nn.MultiHeadAttention: heed.nn.Module
----@field in_proj_weight heed.Tensor [3E, E]: the rows of W^Q, W^K and W^V
----@field in_proj_bias heed.Tensor|nil [3E]
----@field out_proj heed.nn.Linear W^O
+---@field in_proj_weight heed.Tensor|nil [(H + 2 Hk) D, E], usually [3E, E]: the rows of W^Q, W^K and W^V
+---@field q_proj_weight heed.Tensor|nil [H D, E]
+---@field k_proj_weight heed.Tensor|nil [Hk D, kdim]
+---@field v_proj_weight heed.Tensor|nil [Hk D, vdim]
+---@field in_proj_bias heed.Tensor|nil [(H + 2 Hk) D]
+---@field out_proj heed.nn.Linear W^O, [E, H D]
+---@field q_norm heed.nn.Module|nil over the D features of each head's queries
+---@field k_norm heed.nn.Module|nil
+---@field rotary heed.nn.Rotary|nil
 local MultiHeadAttention = module.Module:extend "MultiHeadAttention"
 
 MultiHeadAttention.gives_attention = true
 
+---What stands under a `rotary` option, as a module: true is Rotary(head_dim), a table its options.
+---@param where string for messages
+---@param rotary? boolean|table|heed.nn.Rotary
+---@param head_dim integer
+---@return heed.nn.Module|nil
+function MultiHeadAttention.rotary_of(where, rotary, head_dim)
+    if not rotary or module.is_module(rotary) then return rotary or nil end
+    if rotary ~= true then check.type(where, "rotary", rotary, "table") end
+    return Rotary(head_dim, rotary ~= true and rotary or nil)
+end
+
+local function norm_of(qk_norm, head_dim)
+    if not qk_norm then return nil end
+    if qk_norm == true then qk_norm = "rms" end
+    local kind = check.one_of(WHERE, "qk_norm", qk_norm, { "rms", "layer" })
+    return kind == "rms" and norm.RMSNorm(head_dim) or norm.LayerNorm(head_dim)
+end
+
+local function add_weights(self, kdim, vdim)
+    local E, q_rows, k_rows = self.d_model, self.num_heads * self.head_dim, self.num_kv_heads * self.head_dim
+    local function drawn(rows, columns) return module.parameter(initial.xavier_uniform_(core.empty(rows, columns))) end
+    if kdim == E and vdim == E then
+        self.in_proj_weight = drawn(q_rows + 2 * k_rows, E)
+    else
+        self.q_proj_weight, self.k_proj_weight, self.v_proj_weight = drawn(q_rows, E), drawn(k_rows, kdim), drawn(k_rows, vdim)
+    end
+end
+
 ---@param d_model integer E
 ---@param num_heads integer H
----@param options? { dropout?: number, bias?: boolean, num_kv_heads?: integer, head_dim?: integer, softcap?: number }
----dropout: of the weights, in training; num_kv_heads: heads of keys and values, a divisor of num_heads (then in_proj_weight is
----[(H + 2 Hk) D, E]); head_dim: D, default E / H
----Initial values as PyTorch's: Xavier over in_proj_weight, zero biases.
+---@param options? { dropout?: number, bias?: boolean, num_kv_heads?: integer, head_dim?: integer, rotary?: boolean|table|heed.nn.Rotary, qk_norm?: boolean|"rms"|"layer", softcap?: number, scale?: number, kdim?: integer, vdim?: integer }
+---dropout: of the weights, in training; bias: of all projections, default true; num_kv_heads: heads of keys and values, a divisor
+---of num_heads, each used by a group (Ainslie et al. 2023, "GQA"); head_dim: D, default E / H; rotary: turns queries and keys, true or the
+---options of nn.Rotary or one that layers share, queries standing at the last of the keys' positions; qk_norm: norms queries and
+---keys over each head's features before that, true is "rms" (Henry et al. 2020); softcap c: a scaled score s becomes c·tanh(s/c); scale: of the
+---scores, default 1/sqrt(D); kdim, vdim: features of key and value, default E.
+---Initial values as PyTorch's: Xavier over the weights of the projections, zero biases.
 function MultiHeadAttention:init(d_model, num_heads, options)
     check.integer(WHERE, "d_model", d_model)
     check.integer(WHERE, "num_heads", num_heads)
@@ -40,49 +92,120 @@ function MultiHeadAttention:init(d_model, num_heads, options)
     end
     self.d_model, self.num_heads, self.num_kv_heads = d_model, num_heads, kv_heads
     self.head_dim = check.integer(WHERE, "head_dim", options.head_dim or d_model // num_heads)
+    self.kdim = check.integer(WHERE, "kdim", options.kdim or d_model)
+    self.vdim = check.integer(WHERE, "vdim", options.vdim or d_model)
     self.dropout = check.number(WHERE, "dropout", check.default(options.dropout, 0), 0, 1)
     self.softcap = options.softcap and check.number(WHERE, "softcap", options.softcap, 0)
-    -- What C runs as one: the paper's own form.
-    self.is_plain = kv_heads == num_heads and self.head_dim * num_heads == d_model and not self.softcap
+    self.scale = options.scale and check.number(WHERE, "scale", options.scale)
 
-    local width, rows = num_heads * self.head_dim, (num_heads + 2 * kv_heads) * self.head_dim
-    self.in_proj_weight = module.parameter(initial.xavier_uniform_(core.empty(rows, d_model)))
+    add_weights(self, self.kdim, self.vdim)
+    local rows = (num_heads + 2 * kv_heads) * self.head_dim
     if check.flag(WHERE, "bias", options.bias, true) then self.in_proj_bias = module.parameter(core.zeros(rows)) end
-    self.out_proj = Linear(width, d_model, { bias = options.bias })
+    self.out_proj = Linear(num_heads * self.head_dim, d_model, { bias = options.bias })
     if self.out_proj.bias then initial.zeros_(self.out_proj.bias) end
+    self.q_norm, self.k_norm = norm_of(options.qk_norm, self.head_dim), norm_of(options.qk_norm, self.head_dim)
+    self.rotary = MultiHeadAttention.rotary_of(WHERE, options.rotary, self.head_dim)
 end
 
--- x W^T of `count` heads whose rows begin after `before` heads, as [B, count, length, D].
-local function project(self, x, before, count)
+-- ---- in its parts --------------------------------------------------------------------------------------------------
+
+local function check_input(name, x, width, width_name, ndim)
+    if not check.is_tensor(x) then errors.raise("%s: expected a tensor, got %s", name, check.describe(x)) end
+    if ndim == nil and x:dim() ~= 2 and x:dim() ~= 3 then
+        errors.raise("%s: expected [B, L, %d] or [L, %d], got %s", name, width, width, tostring(x.shape))
+    elseif ndim and x:dim() ~= ndim then
+        errors.raise("%s: expected %d dimensions as the query has, got %s", name, ndim, tostring(x.shape))
+    elseif x:size(-1) ~= width then
+        errors.raise("%s: expected %d features (%s), got %s", name, width, width_name, tostring(x.shape))
+    end
+end
+
+local function check_inputs(self, query, key, value)
+    check_input("query", query, self.d_model, "d_model")
+    check_input("key", key, self.kdim, self.kdim == self.d_model and "d_model" or "kdim", query:dim())
+    check_input("value", value, self.vdim, self.vdim == self.d_model and "d_model" or "vdim", query:dim())
+    if query:dim() == 3 and key:size(1) ~= query:size(1) then
+        errors.raise("key: expected a batch of %d as the query's, got %s", query:size(1), tostring(key.shape))
+    end
+    if value:size(-2) ~= key:size(-2) or value:size(1) ~= key:size(1) then
+        errors.raise("value: expected %d positions as the key has, got %s", key:size(-2), tostring(value.shape))
+    end
+end
+
+-- Columns of [B, L, ...] that belong to `count` heads after `before` others: [B, L, count, D], a view.
+local function heads_of(self, y, before, count)
     local D = self.head_dim
-    local weight, bias = self.in_proj_weight:narrow(1, before * D + 1, count * D), self.in_proj_bias
-    local y = core.linear(x, weight, bias and bias:narrow(1, before * D + 1, count * D))
-    return y:view(x:size(1), x:size(2), count, D):transpose(2, 3)
+    return y:narrow(3, before * D + 1, count * D):view(y:size(1), y:size(2), count, D)
 end
 
--- The formula in its parts: for a replaced out_proj, fewer key heads, or another head_dim.
+-- x W^T + b by rows of a weight and a bias that belong to `count` heads.
+local function project(self, x, weight, first_of_weight, first_of_bias, count)
+    local D, bias = self.head_dim, self.in_proj_bias
+    if weight:size(1) ~= count * D then weight = weight:narrow(1, first_of_weight * D + 1, count * D) end
+    return core.linear(x, weight, bias and bias:narrow(1, first_of_bias * D + 1, count * D))
+end
+
+-- Queries, keys and values [B, L, H or Hk, D]; where one tensor is projected several times, in one product.
+local function projections(self, query, key, value)
+    local H, Hk, weight = self.num_heads, self.num_kv_heads, self.in_proj_weight
+    if not weight then
+        return heads_of(self, project(self, query, self.q_proj_weight, 0, 0, H), 0, H),
+            heads_of(self, project(self, key, self.k_proj_weight, 0, H, Hk), 0, Hk),
+            heads_of(self, project(self, value, self.v_proj_weight, 0, H + Hk, Hk), 0, Hk)
+    end
+    if query == key and key == value then
+        local all = core.linear(query, weight, self.in_proj_bias)
+        return heads_of(self, all, 0, H), heads_of(self, all, H, Hk), heads_of(self, all, H + Hk, Hk)
+    end
+    local q = heads_of(self, project(self, query, weight, 0, 0, H), 0, H)
+    if key == value then
+        local both = project(self, key, weight, H, H, 2 * Hk)
+        return q, heads_of(self, both, 0, Hk), heads_of(self, both, Hk, Hk)
+    end
+    return q, heads_of(self, project(self, key, weight, H, H, Hk), 0, Hk),
+        heads_of(self, project(self, value, weight, H + Hk, H + Hk, Hk), 0, Hk)
+end
+
+-- Query i of L stands at key position S - L + i, as for masks: only the distance matters.
+local function rotated(self, q, k)
+    local ahead = k:size(3) - q:size(3)
+    return self.rotary(q, { offset = math.max(ahead, 0) }), self.rotary(k, { offset = math.max(-ahead, 0) })
+end
+
 local function composed(self, query, key, value, causal, lengths, mask, bias, want_weights)
-    local H, Hk = self.num_heads, self.num_kv_heads
+    check_inputs(self, query, key, value)
     local single = query:dim() == 2
-    if single then query, key, value = query:unsqueeze(1), key:unsqueeze(1), value:unsqueeze(1) end
-    local q, k, v = project(self, query, 0, H), project(self, key, H, Hk), project(self, value, H + Hk, Hk)
+    if single then
+        local q = query:unsqueeze(1)
+        local k = key == query and q or key:unsqueeze(1)
+        query, key, value = q, k, value == key and k or value:unsqueeze(1)
+    end
+    local q, k, v = projections(self, query, key, value)
+    if self.q_norm then q, k = self.q_norm(q), self.k_norm(k) end
+    q, k, v = q:transpose(2, 3), k:transpose(2, 3), v:transpose(2, 3)
+    if self.rotary then q, k = rotated(self, q, k) end
     local dropout = self.training and self.dropout or 0
-    local heads, weights = core.attention(q, k, v, nil, self.softcap, dropout, causal, lengths, mask, bias, want_weights)
-    local B, L = query:size(1), query:size(2)
-    local out = self.out_proj(heads:transpose(2, 3):reshape(B, L, H * self.head_dim))
+    local heads, weights = core.attention(q, k, v, self.scale, self.softcap, dropout, causal, lengths, mask, bias, want_weights)
+    local out = self.out_proj(heads:transpose(2, 3):reshape(query:size(1), query:size(2), self.num_heads * self.head_dim))
     if single then out, weights = out:squeeze(1), weights and weights:squeeze(1) end
     return out, weights
 end
 
----Can C run the whole of it?
----@return boolean
-function MultiHeadAttention:is_stock()
-    return self.is_plain and self.forward == MultiHeadAttention.forward and self.out_proj.forward == Linear.forward
+-- ---- calls ---------------------------------------------------------------------------------------------------------
+
+-- The paper's form, with an output layer that is ours.
+local function is_plain(self)
+    return self.in_proj_weight ~= nil and self.num_kv_heads == self.num_heads and self.head_dim * self.num_heads == self.d_model
+        and not (self.softcap or self.scale or self.rotary or self.q_norm) and self.out_proj.forward == Linear.forward
 end
 
+---Can C run the whole of it?
+---@return boolean
+function MultiHeadAttention:is_stock() return is_plain(self) and self.forward == MultiHeadAttention.forward end
+
 ---@param query heed.Tensor [B, L, E] or [L, E]
----@param key? heed.Tensor [B, S, E]; default query
----@param value? heed.Tensor [B, S, E]; default key
+---@param key? heed.Tensor [B, S, kdim]; default query
+---@param value? heed.Tensor [B, S, vdim]; default key
 ---@param options? { mask?: heed.Mask|heed.Tensor, weights?: boolean }
 ---@return heed.Tensor out [B, L, E]
 ---@return heed.Tensor|nil weights [B, H, L, S] when asked for, before dropout
@@ -94,8 +217,8 @@ function MultiHeadAttention:forward(query, key, value, options)
     local want_weights = options.weights or listening or false
     local causal, lengths, mask, bias = masks.split(WHERE, options.mask, query, key or query, self.num_heads)
     local out, weights
-    local out_proj = self.out_proj
-    if self.is_plain and out_proj.forward == Linear.forward then
+    if is_plain(self) then
+        local out_proj = self.out_proj
         out, weights = core.multi_head_attention(self.in_proj_weight, self.in_proj_bias, out_proj.weight, out_proj.bias,
             self.num_heads, self.dropout, self.training, query, key, value, causal, lengths, mask, bias, want_weights)
     else
@@ -108,8 +231,17 @@ function MultiHeadAttention:forward(query, key, value, options)
 end
 
 function MultiHeadAttention:extra()
-    return ("%d, %d heads of %d"):format(self.d_model, self.num_heads, self.head_dim)
-        .. (self.num_kv_heads ~= self.num_heads and (", %d of keys"):format(self.num_kv_heads) or "")
+    local parts = { ("%d, %d heads of %d"):format(self.d_model, self.num_heads, self.head_dim) }
+    local function add(given, ...)
+        if given then parts[#parts + 1] = select("#", ...) > 1 and (...):format(select(2, ...)) or (...) end
+    end
+    add(self.num_kv_heads ~= self.num_heads, "%d of keys", self.num_kv_heads)
+    add(self.kdim ~= self.d_model, "kdim = %d", self.kdim)
+    add(self.vdim ~= self.d_model, "vdim = %d", self.vdim)
+    add(not self.in_proj_bias, "bias = false")
+    add(self.softcap, "softcap = %g", self.softcap)
+    add(self.scale, "scale = %g", self.scale)
+    return table.concat(parts, ", ")
 end
 
 return MultiHeadAttention
