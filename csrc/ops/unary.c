@@ -4,8 +4,8 @@
  *     (exp, expm1, sqrt, rsqrt, tanh, sigmoid, and relu, whose sign is all that counts). At 0, abs and relu give 0,
  *     sqrt infinity. sign, floor and round give zero everywhere.
  *
- * Integers stay integers where f keeps them whole (neg abs sign square relu floor round), and become f32
- * elsewhere. logical_not, isnan and isfinite give bool and no gradient.
+ * Integers stay what they are where f keeps them whole (neg abs sign square relu floor round; bool becomes i64), and
+ * become f32 elsewhere. logical_not, isnan and isfinite give bool and no gradient.
  */
 #include <math.h>
 
@@ -165,9 +165,17 @@ hd_tensor *hd_round_decimals(hd_ctx *cx, hd_tensor *x, int decimals) {
     hd_tensor *y = hd_chain_unary(cx, HD_ROUND, hd_chain_scalar(cx, up, exact, scale));
     y = hd_chain_scalar(cx, down, y, scale);
     if (y && !is_float) {
-        hd_tensor *whole = hd_cast(cx, y, HD_I64);
+        hd_tensor *whole = hd_cast(cx, y, x->dtype == HD_BOOL ? HD_I64 : (hd_dtype)x->dtype);
         hd_release(y);
         return whole;
     }
     return hd_record(cx, &round_class, y, 1, &x, 0, NULL, NULL, 0);
+}
+
+hd_status hd_round_decimals_(hd_ctx *cx, hd_tensor *t, int decimals) {
+    if (hd_check_inplace(cx, "round_", t)) return cx->error.status;
+    hd_tensor *source = hd_inplace_source(cx, t);
+    hd_tensor *y = source ? hd_round_decimals(cx, source, decimals) : NULL;
+    hd_release(source);
+    return hd_become(cx, t, y);
 }

@@ -2,13 +2,15 @@
 --- module's own table and tries each entry; memory_spec.lua lets its allocations fail. An entry:
 ---
 ---   name        as in heed.core (syntax = true: not a function there, but t[key] and its like)
----   cases       a list; of each the positional part is the shapes of the inputs, the named part parameters
+---   cases       a list; of each the positional part is the shapes of the inputs, the named part parameters (signed: a
+---               parameter below 0, which u8 has not)
 ---   inputs      a generator of spec.support.values for each input; default: values.any for all
 ---   call        (case, input...) -> results; default: core[name](input...)
 ---   naive       (case, array...) -> arrays, by spec.support.naive; nil where `check` says it otherwise
 ---   check       (case, results, tensors...): for what draws random numbers
----   dtypes      what the inputs may be; default: f32 f64 i64 bool. Every other dtype must be refused
----   others      true: the dtypes that are only stored (i32 u8 f16 bf16) are moved as well; or a list of those that are taken
+---   dtypes      what the inputs may be; default: f32 f64 i64 i32 u8 bool. Every other dtype must be refused
+---   others      true: the dtypes that are only stored (f16 bf16) are moved as well; or a list of those that are taken, with
+---               the results of another dtype
 ---   gradient    true: by all inputs of floats, checked by differences in f64 (not in cases that are `rough`)
 ---   constants   { [i] = true }: no gradient by these inputs
 ---   varied      true: no gradient where elements are all equal, so none is checked in expanded inputs
@@ -66,6 +68,8 @@ registry.not_operations = {
     set_num_threads = "the machine",
     get_num_threads = "the machine",
     locate_errors = "how messages begin",
+    npy_load = "files; spec/io",
+    npy_save = "files; spec/io",
     safetensors_load = "files; spec/io",
     replace_file = "files; spec/io",
     safetensors_save = "files; spec/io",

@@ -8,7 +8,7 @@ local naive = require "spec.support.naive"
 
 local layouts = {}
 
-local PACK = { f32 = "<f", f64 = "<d", i64 = "<i8", bool = "<B" }
+local PACK = { f32 = "<f", f64 = "<d", i64 = "<i8", i32 = "<i4", u8 = "<B", bool = "<B" }
 
 ---A contiguous tensor of an array's contents.
 function layouts.tensor(a)
@@ -21,7 +21,7 @@ function layouts.tensor(a)
 end
 
 -- What surrounds an offset tensor: values that show when they are read.
-local POISON = { f32 = 0 / 0, f64 = 0 / 0, i64 = math.mininteger, bool = true }
+local POISON = { f32 = 0 / 0, f64 = 0 / 0, i64 = math.mininteger, i32 = -0x80000000, u8 = 255, bool = true }
 
 local function reversed(n)
     local order = {}

@@ -1,7 +1,8 @@
 --- Small arrays in plain Lua, to say what an operation means with nested loops and nothing clever.
 ---
---- An array is { shape, dtype, data }: data in row-major order, indices from 1; bool data are Lua booleans, i64 data Lua
---- integers. References compute in Lua's numbers: f32 inputs are exact in them.
+--- An array is { shape, dtype, data }: data in row-major order, indices from 1; bool data are Lua booleans, those of
+--- integers Lua integers. References compute in Lua's numbers: f32 inputs are exact in them. i32 and u8 may be left as they
+--- come out in 64 bits: they wrap when they are compared.
 
 local naive = {}
 
@@ -68,12 +69,41 @@ function Array:reshaped(shape) return array(shape, self.dtype, self.data) end
 
 -- ---- dtypes ------------------------------------------------------------------------------------------------------
 
-local RANK = { bool = 1, i64 = 2, f32 = 3, f64 = 4 }
+local RANK = { bool = 1, u8 = 2, i32 = 3, i64 = 4, f32 = 5, f64 = 6 }
+
+---Lists of dtypes that are computed with.
+naive.dtypes = {
+    all = { "f32", "f64", "i64", "i32", "u8", "bool" },
+    numbers = { "f32", "f64", "i64", "i32", "u8" },
+    floats = { "f32", "f64" },
+}
 
 function naive.is_float(dtype) return dtype == "f32" or dtype == "f64" end
+function naive.is_integer(dtype) return dtype == "i64" or dtype == "i32" or dtype == "u8" end
+---What whole numbers come out as: bool counts.
+function naive.whole(dtype) return dtype == "bool" and "i64" or dtype end
 
 ---PyTorch's common type of tensors.
 function naive.promote(a, b) return RANK[a] >= RANK[b] and a or b end
+
+local LEAST = { u8 = 0, i32 = -2 ^ 31, i64 = -2 ^ 63 }
+local MOST = { u8 = 255, i32 = 2 ^ 31 - 1, i64 = 2 ^ 63 }
+
+-- Towards 0, and what is beyond the dtype's range its end.
+local function whole_of(value, dtype)
+    if math.type(value) == "integer" then return value end
+    if value ~= value then return 0 end
+    if value >= 2 ^ 63 then return dtype == "i64" and math.maxinteger or math.tointeger(MOST[dtype]) end
+    value = math.max(LEAST[dtype], math.min(MOST[dtype], value))
+    return (value < 0 and math.ceil or math.floor)(value)
+end
+
+-- The low bits of an integer, as those of the dtype.
+local function wrapped(value, dtype)
+    if dtype == "u8" then return value & 0xff end
+    if dtype == "i32" then return ((value + 0x80000000) & 0xffffffff) - 0x80000000 end
+    return value
+end
 
 ---A value as a dtype holds it (f32 unrounded: comparing rounds).
 function naive.convert(value, dtype)
@@ -82,7 +112,7 @@ function naive.convert(value, dtype)
         return value ~= 0
     end
     if type(value) == "boolean" then value = value and 1 or 0 end
-    if dtype == "i64" then return math.type(value) == "integer" and value or (value < 0 and math.ceil or math.floor)(value) end
+    if naive.is_integer(dtype) then return wrapped(whole_of(value, dtype), dtype) end
     return value + 0.0
 end
 
@@ -164,8 +194,7 @@ function naive.matmul(a, b)
     local shape = naive.common_shape(batch(a), batch(b))
     local n, rows, inner, columns = #shape, a.shape[#a.shape - 1], a.shape[#a.shape], b.shape[#b.shape]
     shape[n + 1], shape[n + 2] = rows, columns
-    local dtype = naive.promote(a.dtype, b.dtype)
-    if dtype == "bool" then dtype = "i64" end
+    local dtype = naive.whole(naive.promote(a.dtype, b.dtype))
     a, b = a:to(dtype), b:to(dtype)
     local result = naive.build(shape, dtype, function(index)
         local left, right = { table.unpack(index) }, { table.unpack(index) }
@@ -184,6 +213,7 @@ end
 -- ---- comparing ---------------------------------------------------------------------------------------------------
 
 local function rounded(value, dtype)
+    if naive.is_integer(dtype) then return wrapped(value, dtype) end
     if dtype ~= "f32" then return value end
     if value ~= value or math.abs(value) == math.huge then return value end
     return (string.unpack("f", string.pack("f", value)))

@@ -19,13 +19,14 @@ local function of_dtype(float, low, high)
     return function(random, shape, dtype)
         return naive.build(shape, dtype, function()
             if dtype == "bool" then return random(0, 1) == 1 end
-            if dtype == "i64" then return random(low, high) end
+            if dtype == "u8" and low < 0 then return random(0, high - low) end
+            if naive.is_integer(dtype) then return random(low, high) end
             return float(random)
         end)
     end
 end
 
----Floats in -4..4, integers in -5..5.
+---Floats in -4..4, integers in -5..5, those of u8 in 0..10.
 values.any = of_dtype(function(random) return (2 * random(-256, 255) + 1) / 128 end, -5, 5)
 
 ---Above 0.
@@ -35,8 +36,8 @@ values.positive = of_dtype(function(random) return (2 * random(16, 255) + 1) / 1
 function values.away(random, shape, dtype)
     return naive.build(shape, dtype, function()
         if dtype == "bool" then return true end
-        local value = dtype == "i64" and random(1, 4) or (2 * random(16, 200) + 1) / 128
-        return (random(0, 1) == 1 or dtype == "i64") and value or -value
+        local value = naive.is_integer(dtype) and random(1, 4) or (2 * random(16, 200) + 1) / 128
+        return (random(0, 1) == 1 or naive.is_integer(dtype)) and value or -value
     end)
 end
 
@@ -51,7 +52,7 @@ end
 ---In 0..4, with many equal: for comparisons and ties.
 values.few = of_dtype(function(random) return random(0, 4) / 2 end, 0, 3)
 
----All different: for extremes, whose gradients are checked by differences.
+---All different (but u8, which has 256 numbers): for extremes, whose gradients are checked by differences.
 function values.distinct(random, shape, dtype)
     if dtype == "bool" then return values.any(random, shape, dtype) end
     local order, count = {}, 0
@@ -66,7 +67,8 @@ function values.distinct(random, shape, dtype)
     end
     local middle = count // 2
     return result:map(function(i)
-        return dtype == "i64" and order[i] - middle or (2 * (order[i] - middle) + 1) / 64
+        if dtype == "u8" then return order[i] % 256 end
+        return naive.is_integer(dtype) and order[i] - middle or (2 * (order[i] - middle) + 1) / 64
     end)
 end
 

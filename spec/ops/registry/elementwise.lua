@@ -5,7 +5,7 @@ local naive = require "spec.support.naive"
 local layer = require "spec.support.naive_layers"
 local values = require "spec.support.values"
 
-local ALL, NUMBERS = { "f32", "f64", "i64", "bool" }, { "f32", "f64", "i64" }
+local ALL, NUMBERS = naive.dtypes.all, naive.dtypes.numbers
 
 local SHAPES = { { { 3, 37 } }, { { 2, 3, 5 } }, { {} }, { { 1 } }, { { 1, 1 } }, { { 0 } }, { { 2, 0, 3 } } }
 local LARGE = { { 257, 531 } }
@@ -27,12 +27,9 @@ local function to_float(f)
     end
 end
 
--- Integers and booleans give i64.
+-- Integers stay what they are, booleans give i64.
 local function keeps_whole(f)
-    return function(_, x)
-        if naive.is_float(x.dtype) then return x:map(f) end
-        return x:to("i64"):map(f)
-    end
+    return function(_, x) return x:to(naive.whole(x.dtype)):map(f) end
 end
 
 local function to_bool(f)
@@ -150,19 +147,21 @@ end)
 
 add {
     name = "round",
-    cases = { { { 3, 37 } }, { {} }, { { 0 } }, { { 4, 5 }, decimals = 1 }, { { 4, 5 }, decimals = -1 } },
+    cases = { { { 3, 37 } }, { {} }, { { 0 } }, { { 4, 5 }, scalar = 1 }, { { 4, 5 }, scalar = -1 } },
     large = LARGE,
-    call = function(case, x) return core.round(x, case.decimals) end,
+    call = function(case, x) return core.round(x, case.scalar) end,
     naive = function(case, x)
-        local scale = 10.0 ^ math.abs(case.decimals or 0)
-        local up = (case.decimals or 0) >= 0
+        local scale = 10.0 ^ math.abs(case.scalar or 0)
+        local up = (case.scalar or 0) >= 0
         local function rounded(v) return up and round(v * scale) / scale or round(v / scale) * scale end
         if naive.is_float(x.dtype) then return x:map(function(v) return rounded(v) + 0.0 end) end
-        if up then return x:to("i64") end
-        return x:to("i64"):map(function(v) return math.tointeger(rounded(v)) end)
+        local whole = x:to(naive.whole(x.dtype))
+        if up then return whole end
+        return whole:map(function(v) return math.tointeger(rounded(v)) end)
     end,
     dtypes = ALL,
     gradient = true,
+    in_place = "round_",
     corners = { 0.5, 1.5, 2.5, -0.5, INF, 0 / 0 },
 }
 
@@ -178,7 +177,7 @@ local PAIRS = {
 local function scalar_array(x, scalar)
     local dtype = x.dtype
     if not naive.is_float(dtype) and math.type(scalar) == "float" then dtype = "f32" end
-    if dtype == "bool" then dtype = "i64" end
+    dtype = naive.whole(dtype)
     return naive.nested(scalar, {}, dtype):to(dtype)
 end
 
@@ -217,7 +216,6 @@ end
 local function number(v) return v == true and 1 or v == false and 0 or v end
 local function to_bool_dtype() return "bool" end
 local function quotient_dtype(dtype) return naive.is_float(dtype) and dtype or "f32" end
-local function whole_dtype(dtype) return dtype == "bool" and "i64" or dtype end
 
 binary("add", function(a, b) return number(a) + number(b) end)
 binary("sub", function(a, b) return a - b end, { dtypes = NUMBERS })
@@ -228,9 +226,9 @@ binary("pow", function(a, b)
     local product = 1
     for _ = 1, number(b) do product = product * number(a) end
     return product
-end, { result = whole_dtype, inputs = { values.positive, values.away } })
+end, { result = naive.whole, inputs = { values.positive, values.away } })
 
-local QUOTIENTS = { result = whole_dtype, inputs = { values.away, values.divisor } }
+local QUOTIENTS = { result = naive.whole, inputs = { values.away, values.divisor } }
 binary("mod", function(a, b) return number(a) % number(b) end, QUOTIENTS)
 binary("floordiv", function(a, b) return number(a) // number(b) end, QUOTIENTS)
 
@@ -238,7 +236,7 @@ local function extremum(name, wins)
     binary(name, function(a, b)
         if a ~= a or wins(number(a), number(b)) then return a end
         return b
-    end, { in_place = false })
+    end)
 end
 extremum("maximum", function(a, b) return a >= b end)
 extremum("minimum", function(a, b) return a <= b end)
@@ -301,14 +299,15 @@ add(masked("masked_fill_", function(_, x, mask) return core.masked_fill_(x:clone
 add {
     name = "clamp",
     cases = {
-        { { 3, 37 }, scalar = { min = -1, max = 2 } }, { { 2, 3, 5 }, scalar = { min = -1 } }, { { 3, 4 }, scalar = { max = 1 } },
+        { { 3, 37 }, scalar = { min = -1, max = 2 }, signed = true }, { { 2, 3, 5 }, scalar = { min = -1 }, signed = true },
+        { { 3, 4 }, scalar = { max = 1 } }, { { 3, 37 }, scalar = { min = 1, max = 4 } },
         { {}, scalar = { min = 0, max = 1 } }, { { 0 }, scalar = { min = 0 } },
     },
     large = { { 257, 531 }, scalar = { min = -1, max = 1 } },
     call = function(case, x) return core.clamp(x, case.scalar) end,
     naive = function(case, x)
         local low, high = case.scalar.min, case.scalar.max
-        local dtype = x.dtype == "bool" and "i64" or x.dtype
+        local dtype = naive.whole(x.dtype)
         return keeps_whole(function(v)
             if low and v < low then v = naive.convert(low, dtype) end
             if high and v > high then v = naive.convert(high, dtype) end
@@ -326,9 +325,9 @@ local function constant(value)
     return function(_, x) return x:map(function() return naive.convert(value, x.dtype) end) end
 end
 add { name = "fill_", cases = SHAPES, large = LARGE, call = function(_, x) return core.fill_(x:clone(), 1) end,
-    naive = constant(1) }
+    naive = constant(1), others = true }
 add { name = "zero_", cases = SHAPES, large = LARGE, call = function(_, x) return core.zero_(x:clone()) end,
-    naive = constant(0) }
+    naive = constant(0), others = true }
 
 add {
     name = "copy_",

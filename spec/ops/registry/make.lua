@@ -4,7 +4,7 @@ local core = require "heed.core"
 local assert = require "luassert"
 local naive = require "spec.support.naive"
 
-local FLOAT, STORED = { "f32", "f64" }, { "f32", "f64", "i64", "bool" }
+local FLOAT, STORED = naive.dtypes.floats, naive.dtypes.all
 
 local entries = {}
 local function add(entry)
@@ -117,8 +117,9 @@ end
 local function as_asked(_, result, x) assert.same({ { x:size() }, x.dtype }, { { result:size() }, result.dtype }) end
 
 add { name = "zeros_like", cases = SHAPES, naive = filled(0), others = true }
-add { name = "ones_like", cases = SHAPES, naive = filled(1) }
-add { name = "full_like", cases = SHAPES, naive = filled(1), call = function(_, x) return core.full_like(x, 1) end }
+add { name = "ones_like", cases = SHAPES, naive = filled(1), others = true }
+add { name = "full_like", cases = SHAPES, naive = filled(1), call = function(_, x) return core.full_like(x, 1) end,
+    others = true }
 add { name = "empty_like", cases = SHAPES, check = as_asked, others = true }
 
 -- ---- random --------------------------------------------------------------------------------------------------------------
@@ -253,6 +254,7 @@ add { name = "normal_", cases = DRAWS, dtypes = FLOAT,
 add {
     name = "equal",
     cases = { { { 3, 37 }, { 3, 37 } }, { { 3 }, { 4 } }, { {}, {} }, { { 0 }, { 0 } } },
+    others = { "f16", "bf16" },
     call = function(_, a, b) return core.tensor { core.equal(a, b), core.equal(a, a) } end,
     naive = function(_, a, b)
         local same = table.concat(a.shape, " ") == table.concat(b.shape, " ")
