@@ -1,22 +1,17 @@
-#define _GNU_SOURCE
 #include "io/safetensors.h"
 
 #include <cjson/cJSON.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "io/safetensors_names.h"
+#include "io/source.h"
 
 typedef struct reader {
     hd_ctx *cx;
-    const char *path;
-    int fd;
-    int64_t file_size, data_start, data_size;
+    hd_source source;
+    int64_t data_start, data_size;
     char *header; /* zero-terminated */
     int64_t header_size;
     cJSON *json;
@@ -35,63 +30,29 @@ typedef struct record {
 /* The values of JSON that are taken in: 10^5 tensors have about 10^6. A value costs many times its text. */
 #define MAX_VALUES (1 << 22)
 
-#define bad(r, format, ...) hd_fail((r)->cx, HD_EIO, "%s: " format, (r)->path, ##__VA_ARGS__)
+#define bad(r, format, ...) hd_source_bad(&(r)->source, format, ##__VA_ARGS__)
 #define bad_tensor(r, t, format, ...)                                                                        \
-    bad(r, "tensor \"%s\": " format, printable((char[NAME_TEXT]){0}, (t)->name), ##__VA_ARGS__)
-
-/* A stranger's text as a message may show it: cut, and without control characters. */
-#define NAME_TEXT 84
-static const char *printable(char text[NAME_TEXT], const char *name) {
-    size_t length = 0;
-    for (; name[length] && length < NAME_TEXT - 4; length++)
-        text[length] = (unsigned char)name[length] < ' ' || name[length] == 127 ? '?' : name[length];
-    strcpy(text + length, name[length] ? "..." : "");
-    return text;
-}
-
-static hd_status read_at(reader *r, void *into, int64_t count, int64_t offset) {
-    char *at = into;
-    while (count > 0) {
-        ssize_t got = pread(r->fd, at, count > (1 << 30) ? (1 << 30) : (size_t)count, offset);
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0) return bad(r, "reading: %s", strerror(errno));
-        if (got == 0) return bad(r, "the file ended early, at byte %lld", (long long)offset);
-        at += got;
-        offset += got;
-        count -= got;
-    }
-    return HD_OK;
-}
-
-static hd_status open_file(reader *r) {
-    r->fd = open(r->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (r->fd < 0) return bad(r, "%s", strerror(errno));
-    struct stat st;
-    if (fstat(r->fd, &st)) return bad(r, "%s", strerror(errno));
-    if (!S_ISREG(st.st_mode)) return bad(r, "expected a regular file");
-    r->file_size = st.st_size;
-    return HD_OK;
-}
+    bad(r, "tensor \"%s\": " format, hd_printable((char[HD_PRINTABLE]){0}, (t)->name), ##__VA_ARGS__)
 
 static hd_status read_header(reader *r) {
-    if (r->file_size < 8)
+    if (r->source.size < 8)
         return bad(r, "not a safetensors file: %lld bytes, the header's length alone takes 8",
-                   (long long)r->file_size);
+                   (long long)r->source.size);
     unsigned char prefix[8];
-    hd_status status = read_at(r, prefix, 8, 0);
+    hd_status status = hd_source_read(&r->source, prefix, 8, 0);
     if (status) return status;
     uint64_t size = 0;
     for (int i = 7; i >= 0; i--) size = size << 8 | prefix[i];
-    if (size > HD_SAFETENSORS_MAX_HEADER || size > (uint64_t)(r->file_size - 8))
+    if (size > HD_SAFETENSORS_MAX_HEADER || size > (uint64_t)(r->source.size - 8))
         return bad(r, "not a safetensors file, or cut short: its header claims %llu bytes, the file has %lld",
-                   (unsigned long long)size, (long long)r->file_size);
+                   (unsigned long long)size, (long long)r->source.size);
     r->header_size = (int64_t)size;
     r->data_start = 8 + r->header_size;
-    r->data_size = r->file_size - r->data_start;
+    r->data_size = r->source.size - r->data_start;
     r->header = hd_alloc(r->cx, (size_t)size + 1);
     if (!r->header) return r->cx->error.status;
     r->header[size] = 0;
-    return read_at(r, r->header, r->header_size, 8);
+    return hd_source_read(&r->source, r->header, r->header_size, 8);
 }
 
 /* One look at the text before anything is made of it: how many values it holds, and that no string holds a
@@ -156,7 +117,7 @@ static hd_status read_dtype(reader *r, record *t) {
             return HD_OK;
         }
     return bad_tensor(r, t, "dtype: expected F32, F64, I64, I32, U8, BOOL, BF16 or F16, got \"%.20s\"",
-                      printable((char[NAME_TEXT]){0}, item->valuestring));
+                      hd_printable((char[HD_PRINTABLE]){0}, item->valuestring));
 }
 
 static hd_status read_shape(reader *r, record *t) {
@@ -218,7 +179,7 @@ static hd_status read_metadata(reader *r, const cJSON *entry, hd_safetensors *fi
     for (const cJSON *item = entry->child; item; item = item->next) {
         if (!cJSON_IsString(item))
             return bad(r, "__metadata__: \"%s\" is not a string",
-                       printable((char[NAME_TEXT]){0}, item->string));
+                       hd_printable((char[HD_PRINTABLE]){0}, item->string));
         hd_metadata *m = &file->metadata[file->metadata_count++];
         m->key = copy_text(r->cx, item->string);
         m->value = m->key ? copy_text(r->cx, item->valuestring) : NULL;
@@ -249,7 +210,7 @@ static hd_status check_records(reader *r, const record **sorted, int64_t count) 
     for (int64_t i = 0; i < count; end = sorted[i++]->end) {
         if (sorted[i]->begin < end)
             return bad_tensor(r, sorted[i], "overlaps \"%s\"",
-                              printable((char[NAME_TEXT]){0}, sorted[i - 1]->name));
+                              hd_printable((char[HD_PRINTABLE]){0}, sorted[i - 1]->name));
         if (sorted[i]->begin > end)
             return bad(r, "bytes %lld to %lld of the data belong to no tensor", (long long)end,
                        (long long)sorted[i]->begin);
@@ -298,7 +259,8 @@ static hd_status read_tensors(reader *r, hd_safetensors *file, const record *rec
         named->tensor = hd_tensor_new(r->cx, t->dtype, t->ndim, t->shape);
         named->name = named->tensor ? copy_text(r->cx, t->name) : NULL;
         if (!named->name) return r->cx->error.status;
-        hd_status status = read_at(r, hd_data(named->tensor), t->end - t->begin, r->data_start + t->begin);
+        hd_status status =
+            hd_source_read(&r->source, hd_data(named->tensor), t->end - t->begin, r->data_start + t->begin);
         if (status) return status;
         normalise_bool(named->tensor);
     }
@@ -318,9 +280,9 @@ static hd_status read_entries(reader *r, hd_safetensors *file) {
     return status;
 }
 
-static hd_status read_file(reader *r, hd_safetensors *file) {
-    hd_status status;
-    if ((status = open_file(r)) || (status = read_header(r)) || (status = parse_header(r))) return status;
+static hd_status read_file(reader *r, const char *path, hd_safetensors *file) {
+    hd_status status = hd_source_open(r->cx, &r->source, path);
+    if (status || (status = read_header(r)) || (status = parse_header(r))) return status;
     return read_entries(r, file);
 }
 
@@ -329,11 +291,11 @@ hd_safetensors *hd_safetensors_load(hd_ctx *cx, const char *path) {
     if (!file) return NULL;
     file->account = cx->account;
     hd_account_retain(file->account);
-    reader r = {.cx = cx, .path = path, .fd = -1};
-    hd_status status = read_file(&r, file);
+    reader r = {.cx = cx};
+    hd_status status = read_file(&r, path, file);
     cJSON_Delete(r.json);
     hd_free(cx->account, r.header);
-    if (r.fd >= 0) close(r.fd);
+    hd_source_close(&r.source);
     if (!status) return file;
     hd_safetensors_free(file);
     return NULL;

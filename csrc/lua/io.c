@@ -1,5 +1,6 @@
 /* Files of tensors, and files replaced as a whole. What the world does wrong (files, bytes) comes back as nil
  * and a message; misuse raises. */
+#include "io/npy.h"
 #include "io/replace.h"
 #include "io/safetensors.h"
 
@@ -146,6 +147,34 @@ static int safetensors_save(lua_State *L) {
     return 1;
 }
 
+/* ---- one tensor a file ----------------------------------------------------------------------- */
+
+/* npy_load(path) -> tensor */
+static int npy_load(lua_State *L) {
+    hd_call c = hd_begin(L, "npy.load");
+    const char *path = path_at(&c, 1);
+    hd_handle *handle = hd_push_handle(&c);
+    handle->t = hd_npy_load(c.cx, path);
+    return handle->t ? 1 : nil_and_message(&c, c.cx->error.status);
+}
+
+/* npy_save(path, t): true, or nil and message */
+static int npy_save(lua_State *L) {
+    hd_call c = hd_begin(L, "npy.save");
+    const char *path = path_at(&c, 1);
+    hd_tensor *t = hd_arg_tensor(&c, 2, "t");
+    hd_handle *copy = hd_push_handle(&c);
+    c.cx->grad_enabled = false;
+    copy->t = hd_contiguous(c.cx, t);
+    if (!copy->t) return hd_raise(&c);
+    hd_status status = hd_npy_save(c.cx, path, copy->t);
+    if (status) return nil_and_message(&c, status);
+    lua_pushboolean(L, true);
+    return 1;
+}
+
+/* ---- files as a whole ------------------------------------------------------------------------ */
+
 /* replace_file(path, bytes): true, or nil and message */
 static int replace_file(lua_State *L) {
     hd_call c = hd_begin(L, "replace_file");
@@ -162,6 +191,8 @@ static int replace_file(lua_State *L) {
 static const hd_function functions[] = {
     {"safetensors_load", safetensors_load, HD_MODULE},
     {"safetensors_save", safetensors_save, HD_MODULE},
+    {"npy_load", npy_load, HD_MODULE},
+    {"npy_save", npy_save, HD_MODULE},
     {"replace_file", replace_file, HD_MODULE},
     {NULL, NULL, 0},
 };

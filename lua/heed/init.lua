@@ -7,9 +7,10 @@ check.is_tensor = core.is_tensor
 core.locate_errors(require("heed.errors").locate_core)
 
 -- What the modules of heed call, by position and without defaults; the names below are the public doors to them.
-local INSIDE = check.set("average_all", "cross_entropy", "data_id", "decoder_layer", "encoder_layer", "fail_allocation",
-    "feed_forward", "grad_norm", "isatty", "linear_cross_entropy", "locate_errors", "methods", "multi_head_attention",
-    "nll_loss", "optim_step", "replace_file", "rotary", "safetensors_load", "safetensors_save", "scale_grads",
+local INSIDE = check.set("average_all", "bce_with_logits", "cross_entropy", "data_id", "decoder_layer", "encoder_layer",
+    "fail_allocation", "feed_forward", "grad_norm", "huber_loss", "isatty", "kl_div", "kl_div_log", "l1_loss",
+    "linear_cross_entropy", "locate_errors", "methods", "mse_loss", "multi_head_attention", "nll_loss", "npy_load",
+    "npy_save", "optim_step", "replace_file", "rotary", "safetensors_load", "safetensors_save", "scale_grads",
     "sinusoidal_positions", "swap_all", "zero_grads")
 
 local heed = {}
@@ -30,6 +31,7 @@ heed.info = require "heed.info"
 heed.loss = require "heed.loss"
 heed.mask = require "heed.mask"
 heed.nn = require "heed.nn"
+heed.npy = require "heed.npy"
 heed.optim = require "heed.optim"
 heed.progress = require "heed.progress"
 heed.safetensors = require "heed.safetensors"

@@ -303,7 +303,8 @@ static void test_damage(void) {
     for (uint64_t seed = 1; seed <= 4000; seed++) {
         uint64_t state = seed;
         memcpy(bytes, good, size);
-        write_bytes(path, bytes, mutate(&state, bytes, size, sizeof bytes, SAMPLE_DATA));
+        size_t damaged = mutate(&state, bytes, size, sizeof bytes, SAMPLE_DATA, mutate_mend_safetensors);
+        write_bytes(path, bytes, damaged);
         hd_safetensors *file = hd_safetensors_load(cx, path);
         if (!file) CHECK(cx->error.status == HD_EIO && says(path));
         taken += file != NULL;

@@ -1,5 +1,5 @@
-/* mutate.h: seeded damage to the bytes of a safetensors file, for tests that must come out the same every
- * time. */
+/* mutate.h: seeded damage to the bytes of a file with a header of text, for tests that must come out the same
+ * every time. */
 #ifndef HD_MUTATE_H
 #define HD_MUTATE_H
 
@@ -55,6 +55,16 @@ static const char *const mutate_pieces[] = {
     "data_offsets",
     "\xff",
     "\n",
+    "'",
+    "(",
+    ")",
+    "descr",
+    "shape",
+    "fortran_order",
+    "True",
+    "3L",
+    "'>f4'",
+    "'<U5'",
 };
 
 /* One change; the new size. */
@@ -82,17 +92,25 @@ static size_t mutate_once(uint64_t *state, uint8_t *bytes, size_t size, size_t c
 }
 
 /* The header's length as it is now, so that damage reaches what lies behind that check. */
-static void mutate_mend(uint8_t *bytes, size_t size, size_t data_size) {
+static inline void mutate_mend_safetensors(uint8_t *bytes, size_t size, size_t data_size) {
     if (size < 8 + data_size) return;
     uint64_t header = size - 8 - data_size;
     for (int i = 0; i < 8; i++) bytes[i] = (uint8_t)(header >> (8 * i));
 }
 
+static inline void mutate_mend_npy(uint8_t *bytes, size_t size, size_t data_size) {
+    size_t header_start = size > 6 && bytes[6] == 1 ? 10 : 12;
+    if (size < header_start + data_size) return;
+    size_t header = size - header_start - data_size;
+    for (size_t i = 8; i < header_start; i++, header >>= 8) bytes[i] = (uint8_t)header;
+}
+
 /* A few changes, and mostly the right length again. */
-static size_t mutate(uint64_t *state, uint8_t *bytes, size_t size, size_t capacity, size_t data_size) {
+static size_t mutate(uint64_t *state, uint8_t *bytes, size_t size, size_t capacity, size_t data_size,
+                     void (*mend)(uint8_t *bytes, size_t size, size_t data_size)) {
     for (uint32_t changes = 1 + mutate_random(state, 4); changes > 0; changes--)
         size = mutate_once(state, bytes, size, capacity);
-    if (mutate_random(state, 4)) mutate_mend(bytes, size, data_size);
+    if (mutate_random(state, 4)) mend(bytes, size, data_size);
     return size;
 }
 

@@ -51,10 +51,11 @@ int main(int count, char **arguments) {
     uint64_t state = count > 2 ? strtoull(arguments[2], NULL, 10) : 1;
     static uint8_t good[8 + sizeof HEADER - 1 + DATA], bytes[4096];
     memcpy(good + 8, HEADER, sizeof HEADER - 1);
-    mutate_mend(good, sizeof good, DATA);
+    mutate_mend_safetensors(good, sizeof good, DATA);
     for (uint64_t i = 0; i < rounds; i++) {
         memcpy(bytes, good, sizeof good);
-        LLVMFuzzerTestOneInput(bytes, mutate(&state, bytes, sizeof good, sizeof bytes, DATA));
+        LLVMFuzzerTestOneInput(
+            bytes, mutate(&state, bytes, sizeof good, sizeof bytes, DATA, mutate_mend_safetensors));
     }
     printf("%llu files, none broke the reader\n", (unsigned long long)rounds);
     return 0;

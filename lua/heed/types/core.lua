@@ -1156,6 +1156,72 @@ function core.linear_cross_entropy(hidden, weight, targets, bias, ignore_index, 
 ---@return heed.Tensor
 function core.nll_loss(log_probs, targets, ignore_index, weight, reduction) end
 
+---(input - target)², times weight and factor
+---@param input heed.Tensor
+---@param target heed.Tensor
+---@param reduction? "mean"|"sum"|"none"
+---@param weight? heed.Tensor broadcast to the input
+---@param pos_weight? heed.Tensor
+---@param parameter? number
+---@param factor? number
+---@return heed.Tensor
+function core.mse_loss(input, target, reduction, weight, pos_weight, parameter, factor) end
+
+---|input - target|, times weight and factor
+---@param input heed.Tensor
+---@param target heed.Tensor
+---@param reduction? "mean"|"sum"|"none"
+---@param weight? heed.Tensor broadcast to the input
+---@param pos_weight? heed.Tensor
+---@param parameter? number
+---@param factor? number
+---@return heed.Tensor
+function core.l1_loss(input, target, reduction, weight, pos_weight, parameter, factor) end
+
+---d²/2 where |d| < parameter, else parameter (|d| - parameter/2), times weight and factor
+---@param input heed.Tensor
+---@param target heed.Tensor
+---@param reduction? "mean"|"sum"|"none"
+---@param weight? heed.Tensor broadcast to the input
+---@param pos_weight? heed.Tensor
+---@param parameter? number
+---@param factor? number
+---@return heed.Tensor
+function core.huber_loss(input, target, reduction, weight, pos_weight, parameter, factor) end
+
+---binary cross entropy of logits, times weight and factor
+---@param input heed.Tensor
+---@param target heed.Tensor
+---@param reduction? "mean"|"sum"|"none"
+---@param weight? heed.Tensor broadcast to the input
+---@param pos_weight? heed.Tensor
+---@param parameter? number
+---@param factor? number
+---@return heed.Tensor
+function core.bce_with_logits(input, target, reduction, weight, pos_weight, parameter, factor) end
+
+---target (log target - input), times weight and factor
+---@param input heed.Tensor
+---@param target heed.Tensor
+---@param reduction? "mean"|"sum"|"none"|"batchmean"
+---@param weight? heed.Tensor broadcast to the input
+---@param pos_weight? heed.Tensor
+---@param parameter? number
+---@param factor? number
+---@return heed.Tensor
+function core.kl_div(input, target, reduction, weight, pos_weight, parameter, factor) end
+
+---e^target (target - input), times weight and factor
+---@param input heed.Tensor
+---@param target heed.Tensor
+---@param reduction? "mean"|"sum"|"none"|"batchmean"
+---@param weight? heed.Tensor broadcast to the input
+---@param pos_weight? heed.Tensor
+---@param parameter? number
+---@param factor? number
+---@return heed.Tensor
+function core.kl_div_log(input, target, reduction, weight, pos_weight, parameter, factor) end
+
 ---A batch without its padding: the first lengths[b] elements of each x[b], one behind the other. Any dtype.
 ---@param x heed.Tensor [B, L, ...]
 ---@param lengths heed.Ids [B], 0..L

@@ -1,0 +1,51 @@
+#define _GNU_SOURCE
+#include "io/source.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+hd_status hd_source_open(hd_ctx *cx, hd_source *s, const char *path) {
+    *s = (hd_source){.cx = cx, .path = path};
+    s->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (s->fd < 0) return hd_source_bad(s, "%s", strerror(errno));
+    struct stat st;
+    hd_status status = HD_OK;
+    if (fstat(s->fd, &st))
+        status = hd_source_bad(s, "%s", strerror(errno));
+    else if (!S_ISREG(st.st_mode))
+        status = hd_source_bad(s, "expected a regular file");
+    else
+        s->size = st.st_size;
+    if (status) hd_source_close(s);
+    return status;
+}
+
+hd_status hd_source_read(hd_source *s, void *into, int64_t count, int64_t offset) {
+    char *at = into;
+    while (count > 0) {
+        ssize_t got = pread(s->fd, at, count > (1 << 30) ? (1 << 30) : (size_t)count, offset);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return hd_source_bad(s, "reading: %s", strerror(errno));
+        if (got == 0) return hd_source_bad(s, "the file ended early, at byte %lld", (long long)offset);
+        at += got;
+        offset += got;
+        count -= got;
+    }
+    return HD_OK;
+}
+
+void hd_source_close(hd_source *s) {
+    if (s->fd >= 0) close(s->fd);
+    s->fd = -1;
+}
+
+const char *hd_printable(char text[HD_PRINTABLE], const char *strange) {
+    size_t length = 0;
+    for (; strange[length] && length < HD_PRINTABLE - 4; length++)
+        text[length] = (unsigned char)strange[length] < ' ' || strange[length] == 127 ? '?' : strange[length];
+    strcpy(text + length, strange[length] ? "..." : "");
+    return text;
+}
