@@ -36,7 +36,7 @@ static int flatten(lua_State *L) {
     hd_shape shape = {0};
     for (int i = 0; i < first; i++) shape.size[shape.ndim++] = t->shape[i];
     int64_t joined = 1;
-    for (int i = first; i <= last; i++) joined *= t->shape[i];
+    for (int i = first; i <= last && i < t->ndim; i++) joined *= t->shape[i];
     shape.size[shape.ndim++] = joined;
     for (int i = last + 1; i < t->ndim; i++) shape.size[shape.ndim++] = t->shape[i];
     return hd_return(&c, hd_reshape(c.cx, t, shape.ndim, shape.size));

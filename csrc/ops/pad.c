@@ -54,18 +54,13 @@ static hd_status pad_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grads
 }
 static const hd_node_class pad_class = {"pad", pad_backward, NULL};
 
-/* The value as a tensor of x's dtype without dimensions; the half types round it. */
+/* The value as a tensor of x's dtype without dimensions. */
 static hd_tensor *value_like(hd_ctx *cx, const hd_tensor *x, hd_scalar value) {
-    hd_dtype dtype = (hd_dtype)x->dtype;
-    bool half = dtype == HD_F16 || dtype == HD_BF16;
     uint64_t element;
-    if (hd_scalar_store(cx, "value", value, half ? HD_F32 : dtype, &element)) return NULL;
-    hd_tensor *one = hd_tensor_new(cx, half ? HD_F32 : dtype, 0, NULL);
-    if (!one) return NULL;
-    memcpy(hd_data(one), &element, hd_dtype_size((hd_dtype)one->dtype));
-    hd_tensor *as = hd_as_dtype(cx, one, dtype);
-    hd_release(one);
-    return as;
+    if (hd_scalar_store(cx, "value", value, (hd_dtype)x->dtype, &element)) return NULL;
+    hd_tensor *one = hd_tensor_new(cx, (hd_dtype)x->dtype, 0, NULL);
+    if (one) memcpy(hd_data(one), &element, hd_dtype_size((hd_dtype)x->dtype));
+    return one;
 }
 
 /* The stretches before and behind x's, dimension after dimension inwards: every element once. */

@@ -55,12 +55,94 @@ add {
     others = true,
 }
 
+-- Sums where an index says; of booleans: whether any holds.
+local function summed(a, b)
+    if type(a) == "boolean" then return a or b end
+    return a + b
+end
+
+local function with_sums(x, source, place)
+    local result = naive.build(x.shape, x.dtype, function(index) return x:at(index) end)
+    naive.build(source.shape, source.dtype, function(index)
+        local position = 0
+        for d, i in ipairs(place(index)) do position = position * x.shape[d] + i - 1 end
+        result.data[position + 1] = summed(result.data[position + 1], source:at(index))
+        return false
+    end)
+    return result
+end
+
+local function scatter_add(name, call)
+    add {
+        name = name,
+        cases = { { { 3, 37 }, { 3, 50 }, { 3, 50 }, dim = 2, n = 37 }, { { 4, 5 }, { 7, 3 }, { 7, 3 }, dim = 1, n = 4 },
+            { { 2, 3, 4 }, { 2, 2, 6 }, { 2, 3, 7 }, dim = -1, n = 4 }, { { 2, 3, 70 }, { 2, 5, 70 }, { 2, 5, 70 }, dim = 2, n = 3 },
+            { { 5 }, { 9 }, { 9 }, dim = 1, n = 5 }, { { 4, 5 }, { 0, 5 }, { 0, 5 }, dim = 1, n = 4 } },
+        inputs = { values.any, values.ids "n", values.any },
+        large = { { 257, 531 }, { 300, 531 }, { 300, 531 }, dim = 1, n = 257 },
+        call = call,
+        naive = function(case, x, ids, src)
+            local dim = naive.dim(x, case.dim)
+            local used = naive.build(ids.shape, src.dtype, function(index) return src:at(index) end)
+            return with_sums(x, used, function(index)
+                local to = copy(index)
+                to[dim] = ids:at(index)
+                return to
+            end)
+        end,
+        gradient = true,
+    }
+end
+scatter_add("scatter_add", function(case, x, ids, src) return core.scatter_add(x, case.dim, ids, src) end)
+-- In place: on a copy, because nobody may write to leaves that want gradients.
+scatter_add("scatter_add_", function(case, x, ids, src) return core.scatter_add_(x:clone(), case.dim, ids, src) end)
+
+local function index_add(name, call)
+    add {
+        name = name,
+        cases = { { { 3, 37 }, { 50 }, { 3, 50 }, dim = 2, n = 37 }, { { 4, 5, 3 }, { 6 }, { 6, 5, 3 }, dim = 1, n = 4 },
+            { { 4, 5, 3 }, { 2 }, { 4, 2, 3 }, dim = -2, n = 5 }, { { 4 }, { 9 }, { 9 }, dim = 1, n = 4 },
+            { { 4, 3 }, { 0 }, { 0, 3 }, dim = 1, n = 4 }, { { 2, 0 }, { 3 }, { 3, 0 }, dim = 1, n = 2 } },
+        inputs = { values.any, values.ids "n", values.any },
+        large = { { 257, 531 }, { 300 }, { 300, 531 }, dim = 1, n = 257 },
+        call = call,
+        naive = function(case, x, ids, src)
+            local dim = naive.dim(x, case.dim)
+            return with_sums(x, src, function(index)
+                local to = copy(index)
+                to[dim] = ids:at { index[dim] }
+                return to
+            end)
+        end,
+        gradient = true,
+    }
+end
+index_add("index_add", function(case, x, ids, src) return core.index_add(x, case.dim, ids, src) end)
+index_add("index_add_", function(case, x, ids, src) return core.index_add_(x:clone(), case.dim, ids, src) end)
+
+add {
+    name = "masked_select",
+    cases = { { { 3, 37 }, { 3, 37 } }, { { 3, 1 }, { 4 } }, { { 5 }, { 3, 1 } }, { {}, { 4 } }, { { 0 }, { 0 } } },
+    inputs = { values.any, values.mask },
+    large = { { 257, 531 }, { 257, 531 } },
+    naive = function(_, x, mask)
+        local list = {}
+        naive.zip("bool", function(v, m)
+            if m then list[#list + 1] = v end
+            return m
+        end, x, mask)
+        return naive.build({ #list }, x.dtype, function(index) return list[index[1]] end)
+    end,
+    gradient = true,
+    others = true,
+}
+
 add {
     name = "one_hot",
     cases = { { { 3, 7 }, classes = 5 }, { {}, classes = 5 }, { { 0 }, classes = 5 } },
     inputs = { values.ids(5) },
     dtypes = { "i64" },
-    others = { "i32", "u8" },
+    others = { "i32" },
     large = { { 300, 40 }, classes = 20 },
     call = function(case, ids) return core.one_hot(ids, case.classes) end,
     naive = function(case, ids)
@@ -78,6 +160,7 @@ add {
     name = "nonzero",
     cases = { { { 3, 37 } }, { { 5 } }, { {} }, { { 0, 2 } } },
     inputs = { values.few },
+    others = { "f16", "bf16" },
     large = { { 257, 531 } },
     naive = function(_, x)
         local rows = {}

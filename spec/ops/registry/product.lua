@@ -23,6 +23,114 @@ add {
     mixed = true,
 }
 
+add {
+    name = "outer",
+    cases = { { { 5 }, { 7 } }, { { 1 }, { 37 } }, { { 0 }, { 3 } } },
+    large = { { 300 }, { 200 } },
+    naive = function(_, a, b)
+        local dtype = naive.promote(a.dtype, b.dtype)
+        if dtype == "bool" then dtype = "i64" end
+        a, b = a:to(dtype), b:to(dtype)
+        return naive.build({ a:numel(), b:numel() }, dtype, function(index)
+            return a:at { index[1] } * b:at { index[2] }
+        end)
+    end,
+    gradient = true,
+    mixed = true,
+}
+
+-- The letters of a term as a list; the dimensions of "..." are called 1, 2, ... from the right.
+local function dims_of(term, ndim)
+    local labels, own = {}, #term:gsub("%.", "")
+    for piece in term:gmatch "%.?%.?[%.%a]" do
+        if piece == "..." then
+            for i = ndim - own, 1, -1 do labels[#labels + 1] = i end
+        else
+            labels[#labels + 1] = piece
+        end
+    end
+    return labels
+end
+
+local function implied(terms, arrays)
+    local times, letters, dots = {}, {}, 0
+    for i, term in ipairs(terms) do
+        for letter in term:gmatch "%a" do times[letter] = (times[letter] or 0) + 1 end
+        if term:find(".", 1, true) then dots = math.max(dots, #arrays[i].shape - #term:gsub("%.", "")) end
+    end
+    for letter, count in pairs(times) do
+        if count == 1 then letters[#letters + 1] = letter end
+    end
+    table.sort(letters)
+    return (dots > 0 and "..." or "") .. table.concat(letters), dots
+end
+
+-- One loop over all letters at once.
+local function naive_einsum(equation, arrays)
+    local left, right = equation:gsub(" ", ""):match "^([^-]*)%-?>?(.*)$"
+    local terms, labels, sizes, dtype = {}, {}, {}, "bool"
+    for term in (left .. ","):gmatch "([^,]*)," do terms[#terms + 1] = term end
+    local all, order = {}, {}
+    for i, a in ipairs(arrays) do
+        dtype = naive.promote(dtype, a.dtype)
+        labels[i] = dims_of(terms[i], #a.shape)
+        for d, label in ipairs(labels[i]) do
+            if not sizes[label] then order[#order + 1] = label end
+            if not sizes[label] or sizes[label] == 1 then sizes[label] = a.shape[d] end
+        end
+    end
+    local output, dots = implied(terms, arrays)
+    if equation:find "->" then output = right end
+    local out = dims_of(output, dots + #output:gsub("%.", ""))
+    if dtype == "bool" then dtype = "i64" end
+    local shape, place = {}, {}
+    for i, label in ipairs(out) do shape[i] = sizes[label] end
+    for i, label in ipairs(order) do
+        all[i] = sizes[label]
+        place[label] = i
+    end
+    local sums = naive.build(shape, dtype, function() return naive.convert(0, dtype) end)
+    naive.build(all, "bool", function(index)
+        local product, position = naive.convert(1, dtype), 0
+        for i, a in ipairs(arrays) do
+            local at = {}
+            for d, label in ipairs(labels[i]) do at[d] = math.min(index[place[label]], a.shape[d]) end
+            product = product * naive.convert(a:at(at), dtype)
+        end
+        for i, label in ipairs(out) do position = position * shape[i] + index[place[label]] - 1 end
+        sums.data[position + 1] = sums.data[position + 1] + product
+        return false
+    end)
+    return sums
+end
+
+add {
+    name = "einsum",
+    cases = {
+        { { 5, 7 }, { 7, 3 }, equation = "ij,jk->ik" }, { { 2, 3, 5 }, { 2, 4, 5 }, equation = "bld,bsd->bls" },
+        { { 2, 3, 5 }, { 2, 4, 5 }, equation = "bld,bsd->bsl" }, { { 2, 3, 5 }, { 2, 4, 5 }, equation = "bld,bsd->lsb" },
+        { { 2, 3, 2, 5 }, { 2, 4, 2, 5 }, equation = "bqhd,bkhd->bhqk" }, { { 2, 3, 2, 5 }, { 2, 5, 4 }, equation = "bthd,hde->bte" },
+        { { 2, 3, 2, 5 }, { 4, 5, 2 }, equation = "bthd,edh" }, { { 4 }, { 4 }, equation = "i,i->" }, { { 4 }, { 4 }, equation = "i,i->i" },
+        { { 4 }, { 5 }, equation = "i,j->ji" }, { { 3, 4 }, equation = "ij->ji" }, { { 3, 4 }, equation = "ij->" }, { { 3, 4 }, equation = "ba" },
+        { { 3, 3 }, equation = "ii" }, { { 3, 3 }, equation = "ii->i" }, { { 3, 2, 3, 3 }, equation = "iaii->ai" },
+        { { 2, 3, 3, 2 }, { 3, 4 }, equation = "abba,bc->ac" }, { { 2, 3, 4 }, { 3, 4 }, equation = "...i,...i->..." },
+        { { 2, 1, 1, 4 }, { 3, 4, 5 }, equation = "...ij,...jk" }, { { 2, 3, 4, 5 }, { 5 }, equation = "a...b,b->...a" },
+        { { 2, 3, 4 }, equation = "...a->a" }, { { 3, 1 }, { 1, 4 }, equation = "ij,jk->ik" }, { { 3, 1 }, { 5, 4 }, equation = "ij,jk->ijk" },
+        { { 2, 3 }, { 3, 4 }, { 4, 5 }, equation = "ab,bc,cd->ad" }, { { 2, 3 }, { 3, 4 }, { 4, 2 }, equation = "ab,bc,ca->" },
+        { { 5 }, { 5, 4, 3 }, { 4 }, { 3 }, equation = "a,abc,b,c" }, { { 2, 3 }, { 2, 3 }, { 2, 3 }, equation = "ab,ab,ab->b" },
+        { { 2 }, { 2 }, { 2 }, { 2 }, { 2 }, { 2 }, { 2 }, { 2 }, { 2 }, equation = "a,b,a,b,a,b,a,b,a->b" },
+        { {}, { 3 }, equation = ",i->i" }, { {}, equation = "" }, { { 2, 0 }, { 0, 3 }, equation = "ij,jk->ik" },
+        { { 0, 2 }, { 2, 3 }, equation = " i j , j k -> i k " },
+        { { 2, 3, 2, 1, 2, 2, 1 }, { 2, 3, 2, 1, 2, 2, 1 }, equation = "abcdefg,abcdefg->abcdefg" },
+        { { 2, 1, 2, 1, 2, 1, 2, 3 }, { 2, 1, 2, 1, 2, 1, 2, 3 }, equation = "abcdefgh,abcdefgh->abcdefg" },
+    },
+    large = { { 3, 60, 70 }, { 3, 90, 70 }, equation = "bld,bsd->bls" },
+    call = function(case, ...) return core.einsum(case.equation, ...) end,
+    naive = function(case, ...) return naive_einsum(case.equation, { ... }) end,
+    gradient = true,
+    mixed = true,
+}
+
 local LINEAR = {
     { { 5, 7 }, { 3, 7 }, { 3 } }, { { 5, 7 }, { 3, 7 } }, { { 2, 3, 17 }, { 37, 17 }, { 37 }, act = "relu" },
         { { 7 }, { 3, 7 }, { 3 } },

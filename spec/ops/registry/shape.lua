@@ -49,7 +49,8 @@ add {
 add {
     name = "squeeze",
     cases = { { { 1, 3, 1 }, gives = { 3 } }, { { 1, 3, 1 }, dim = 1, gives = { 3, 1 } },
-        { { 1, 3, 1 }, dim = 2, gives = { 1, 3, 1 } },
+        { { 1, 3, 1 }, dim = 2, gives = { 1, 3, 1 } }, { { 1, 3, 1, 1 }, dim = { 1, -1 }, gives = { 3, 1 } },
+        { { 1, 3, 1 }, dim = { 2, 3 }, gives = { 1, 3 } },
         { {}, gives = {} }, { { 1, 0 }, gives = { 0 } } },
     large = false,
     call = function(case, x) return core.squeeze(x, case.dim) end,
@@ -116,6 +117,113 @@ add {
         return naive.build(x.shape, x.dtype, function(index)
             local from = {}
             for d, i in ipairs(index) do from[d] = flipped[d] and x.shape[d] + 1 - i or i end
+            return x:at(from)
+        end)
+    end,
+}
+
+add {
+    name = "roll",
+    cases = { { { 3, 37 }, shifts = 5, dims = 2 }, { { 3, 4, 5 }, shifts = { 1, -2 }, dims = { 1, 3 } }, { { 3, 7 }, shifts = 2 },
+        { { 3, 7 }, shifts = -30, dims = -1 }, { { 4 }, shifts = { 1, 2 }, dims = { 1, 1 } }, { { 2, 3 }, shifts = 0, dims = 1 },
+        { {}, shifts = 3 }, { { 0, 2 }, shifts = 1, dims = 1 } },
+    large = { { 257, 531 }, shifts = { 100, -7 }, dims = { 1, 2 } },
+    call = function(case, x) return core.roll(x, case.shifts, case.dims) end,
+    naive = function(case, x)
+        local shifts = type(case.shifts) == "table" and case.shifts or { case.shifts }
+        local dims = type(case.dims) == "table" and case.dims or { case.dims }
+        local flat = #dims == 0 and x:reshaped { x:numel() } or x
+        if #dims == 0 then dims = { 1 } end
+        for i, d in ipairs(dims) do
+            local whole = flat
+            d = naive.dim(whole, d)
+            flat = naive.build(whole.shape, x.dtype, function(index)
+                local from = table.move(index, 1, #index, 1, {})
+                from[d] = (from[d] - 1 - shifts[i]) % whole.shape[d] + 1
+                return whole:at(from)
+            end)
+        end
+        return flat:reshaped(x.shape)
+    end,
+}
+add {
+    name = "tile",
+    cases = { { { 3, 7 }, counts = { 2, 3 } }, { { 3, 7 }, counts = { 3 } }, { { 3 }, counts = { 2, 1, 2 } },
+        { { 2, 3, 4 }, counts = { 2, 1, 1 } }, { { 2, 3 }, counts = { 1, 1 } }, { {}, counts = { 4 } }, { {}, counts = {} },
+        { { 2, 3 }, counts = { 0, 2 } }, { { 0, 2 }, counts = { 2, 2 } } },
+    large = { { 257, 53 }, counts = { 2, 5 } },
+    call = function(case, x) return core.tile(x, case.counts) end,
+    naive = function(case, x)
+        local wide = math.max(#case.counts, #x.shape)
+        local shape, own = {}, {}
+        for d = 1, wide do
+            own[d] = x.shape[d - wide + #x.shape] or 1
+            shape[d] = own[d] * (case.counts[d - wide + #case.counts] or 1)
+        end
+        local whole = x:reshaped(own)
+        return naive.build(shape, x.dtype, function(index)
+            local from = {}
+            for d, i in ipairs(index) do from[d] = (i - 1) % own[d] + 1 end
+            return whole:at(from)
+        end)
+    end,
+}
+add {
+    name = "diagonal",
+    cases = { { { 4, 4 } }, { { 3, 37 }, offset = 5 }, { { 5, 3 }, offset = -2 }, { { 2, 3, 4 }, dim1 = 3, dim2 = 1 },
+        { { 2, 3, 4 }, offset = 1, dim1 = -2, dim2 = -1 }, { { 2, 3 }, offset = 3 }, { { 2, 3 }, offset = -7 }, { { 0, 3 } },
+        { { 1, 1 } } },
+    large = { { 700, 531 }, offset = -3 },
+    call = function(case, x) return core.diagonal(x, case.offset, case.dim1, case.dim2) end,
+    naive = function(case, x)
+        local d1, d2 = naive.dim(x, case.dim1 or 1), naive.dim(x, case.dim2 or 2)
+        local first, second = math.max(0, -(case.offset or 0)), math.max(0, case.offset or 0)
+        local shape = {}
+        for d, size in ipairs(x.shape) do
+            if d ~= d1 and d ~= d2 then shape[#shape + 1] = size end
+        end
+        shape[#shape + 1] = math.max(0, math.min(x.shape[d1] - first, x.shape[d2] - second))
+        return naive.build(shape, x.dtype, function(index)
+            local from, n, i = {}, 0, index[#index]
+            for d = 1, #x.shape do
+                if d ~= d1 and d ~= d2 then n = n + 1 end
+                from[d] = d == d1 and first + i or d == d2 and second + i or index[n]
+            end
+            return x:at(from)
+        end)
+    end,
+}
+
+-- Where place i of a dimension of n elements comes from; nil: it is new.
+local SOURCE = {
+    constant = function(i, n) return i >= 1 and i <= n and i or nil end,
+    reflect = function(i, n) return i < 1 and 2 - i or i > n and 2 * n - i or i end,
+    replicate = function(i, n) return math.max(1, math.min(n, i)) end,
+    circular = function(i, n) return (i - 1) % n + 1 end,
+}
+add {
+    name = "pad",
+    cases = { { { 3, 37 }, amounts = { 2, 3 } }, { { 3, 4 }, amounts = { 1, 0, 2, 1 }, value = 1 }, { { 2, 3, 4 }, amounts = { 0, 0, 1, 1 } },
+        { { 4, 5 }, amounts = { -1, 2, 0, -2 } }, { { 4 }, amounts = { -3, -1 } }, { { 4 }, amounts = { -5, 3 } }, { { 2, 3 }, amounts = {} },
+        { {}, amounts = {} }, { { 0, 2 }, amounts = { 1, 1, 2, 0 } },
+        { { 3, 37 }, amounts = { 5, 2 }, mode = "reflect" }, { { 3, 4 }, amounts = { 3, 1, 0, 2 }, mode = "reflect" },
+        { { 3, 4 }, amounts = { 3, 6, 2, 0 }, mode = "replicate" }, { { 1, 2 }, amounts = { 0, 2, 4, 0 }, mode = "replicate" },
+        { { 3, 4 }, amounts = { 4, 1, 0, 3 }, mode = "circular" }, { { 3, 4 }, amounts = { -1, 2, -2, 0 }, mode = "circular" },
+        { { 2, 3, 4 }, amounts = { 1, 1, 1, 1, 1, 1 }, mode = "reflect" } },
+    large = { { 257, 531 }, amounts = { 7, 20, 3, 1 }, mode = "reflect" },
+    call = function(case, x) return core.pad(x, case.amounts, { mode = case.mode or "constant", value = case.value }) end,
+    naive = function(case, x)
+        local before, shape, n = {}, {}, #x.shape
+        for d, size in ipairs(x.shape) do
+            before[d] = case.amounts[2 * (n - d) + 1] or 0
+            shape[d] = size + before[d] + (case.amounts[2 * (n - d) + 2] or 0)
+        end
+        return naive.build(shape, x.dtype, function(index)
+            local from = {}
+            for d, i in ipairs(index) do
+                from[d] = SOURCE[case.mode or "constant"](i - before[d], x.shape[d])
+                if not from[d] then return naive.convert(case.value or 0, x.dtype) end
+            end
             return x:at(from)
         end)
     end,
@@ -259,7 +367,7 @@ add { name = "clone", cases = SHAPES, large = { { 257, 531 } }, naive = copied }
 add { name = "detach", cases = SHAPES, large = false, naive = copied, gradient = false }
 
 local TO = {}
-for _, to in ipairs { "f32", "f64", "i64", "bool" } do
+for _, to in ipairs(naive.dtypes.all) do
     for _, case in ipairs(SHAPES) do TO[#TO + 1] = { case[1], to = to, rough = to ~= "f64" } end
 end
 add {
