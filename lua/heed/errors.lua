@@ -41,10 +41,22 @@ local function survey(level)
     return position, modules, stock
 end
 
+-- What a message says after the name of a class ("nn.Linear: in: ..."), or nil when it does not begin with it.
+local function after_class(message, class_name)
+    local first, rest = message:match "^([%w_.]+): (.*)$"
+    return (first == class_name or first == "nn." .. class_name) and rest or nil
+end
+
 local function with_path(modules, message)
     local root, leaf = modules[1], modules[#modules]
     if not root then return message end
     local path = errors.path_between(root, leaf)
+    local rest = after_class(message, leaf.class_name)
+    if rest then
+        -- A layer that is being made stands in no model yet, and one that is the model needs no path: its class says all.
+        if path == nil or path == "" then return message end
+        message = rest
+    end
     if path == nil then path = leaf.class_name end
     if path:find "^%d" then path = root.class_name .. "." .. path end
     -- A layer that runs whole names its part first: decoder.layers.2 and "multihead_attn: ..." are one path.

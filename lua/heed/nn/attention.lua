@@ -66,7 +66,9 @@ local function add_weights(self, kdim, vdim)
     if kdim == E and vdim == E then
         self.in_proj_weight = drawn(q_rows + 2 * k_rows, E)
     else
-        self.q_proj_weight, self.k_proj_weight, self.v_proj_weight = drawn(q_rows, E), drawn(k_rows, kdim), drawn(k_rows, vdim)
+        self.q_proj_weight = drawn(q_rows, E)
+        self.k_proj_weight = drawn(k_rows, kdim)
+        self.v_proj_weight = drawn(k_rows, vdim)
     end
 end
 
@@ -103,7 +105,8 @@ function MultiHeadAttention:init(d_model, num_heads, options)
     if check.flag(WHERE, "bias", options.bias, true) then self.in_proj_bias = module.parameter(core.zeros(rows)) end
     self.out_proj = Linear(num_heads * self.head_dim, d_model, { bias = options.bias })
     if self.out_proj.bias then initial.zeros_(self.out_proj.bias) end
-    self.q_norm, self.k_norm = norm_of(options.qk_norm, self.head_dim), norm_of(options.qk_norm, self.head_dim)
+    self.q_norm = norm_of(options.qk_norm, self.head_dim)
+    self.k_norm = norm_of(options.qk_norm, self.head_dim)
     self.rotary = MultiHeadAttention.rotary_of(WHERE, options.rotary, self.head_dim)
 end
 

@@ -1,32 +1,30 @@
 local check = require "heed.check"
 local DecoderLayer = require "heed.nn.decoder_layer"
-local Encoder = require "heed.nn.encoder"
-local LayerNorm = require("heed.nn.norm").LayerNorm
 local masks = require "heed.mask"
 local module = require "heed.nn.module"
+local sublayers = require "heed.nn.sublayers"
 
 local WHERE = "nn.TransformerDecoder"
 local CALL = check.set("mask", "memory_mask")
 
 ---A stack of decoder layers, and a norm after the last one when asked for.
+---
+---```lua
+---local decoder = nn.TransformerDecoder(2, 8, 2, 16)
+---print(decoder(heed.randn(1, 3, 8), heed.randn(1, 5, 8), { mask = heed.mask.causal() }).shape)
+---```
 ---@class heed.nn.TransformerDecoder: heed.nn.Module
 ---@field layers heed.nn.TransformerDecoderLayer[]
----@field norm heed.nn.LayerNorm|nil
+---@field norm heed.nn.Module|nil
 local Decoder = module.Module:extend "TransformerDecoder"
 
 ---@param layer_count integer
 ---@param d_model integer E
 ---@param num_heads integer H
 ---@param d_ff? integer F, default 2048
----@param options? table those of TransformerDecoderLayer, and final_norm (default: norm_first)
+---@param options? table heed.nn.LayerOptions, and final_norm (default: norm_first); layers share one rotary
 function Decoder:init(layer_count, d_model, num_heads, d_ff, options)
-    if type(d_ff) == "table" then d_ff, options = nil, d_ff end
-    check.integer(WHERE, "layer_count", layer_count)
-    local layer_options, final_norm = Encoder.split_options(WHERE, options)
-    self.layers = {}
-    for i = 1, layer_count do self.layers[i] = DecoderLayer(d_model, num_heads, d_ff, layer_options) end
-    if final_norm then self.norm = LayerNorm(d_model, { eps = layer_options.eps }) end
-    self.num_heads = num_heads
+    sublayers.add_layers(self, WHERE, DecoderLayer, layer_count, d_model, num_heads, d_ff, options)
 end
 
 ---@param x heed.Tensor [B, L, E] or [L, E]

@@ -2,82 +2,55 @@ local capture = require "heed.capture"
 local check = require "heed.check"
 local core = require "heed.core"
 local FeedForward = require "heed.nn.feed_forward"
-local LayerNorm = require("heed.nn.norm").LayerNorm
-local Linear = require "heed.nn.linear"
 local masks = require "heed.mask"
 local module = require "heed.nn.module"
-local MultiHeadAttention = require "heed.nn.attention"
+local sublayers = require "heed.nn.sublayers"
 
 local WHERE = "nn.TransformerDecoderLayer"
 local CALL = check.set("mask", "memory_mask")
-local KNOWN = check.set("dropout", "attention_dropout", "activation", "norm_first", "eps")
 
----Self-attention, attention over the encoder's memory, and feed-forward, each with a residual connection and a layer norm
+---Self-attention, attention over the encoder's memory, and feed-forward, each with a residual connection and a norm
 ---(Vaswani et al. 2017, section 3.1).
+---
+---```lua
+---local layer = nn.TransformerDecoderLayer(8, 2, 16)
+---local x, memory = heed.randn(1, 3, 8), heed.randn(1, 5, 8)
+---print(layer(x, memory, { mask = heed.mask.causal(), memory_mask = heed.mask.padding { 4 } }).shape)
+---```
 ---@class heed.nn.TransformerDecoderLayer: heed.nn.Module
 ---@field self_attn heed.nn.MultiHeadAttention
 ---@field multihead_attn heed.nn.MultiHeadAttention over the memory
 ---@field linear1 heed.nn.Linear
 ---@field linear2 heed.nn.Linear
----@field norm1 heed.nn.LayerNorm
----@field norm2 heed.nn.LayerNorm
----@field norm3 heed.nn.LayerNorm
+---@field linear3 heed.nn.Linear|nil of a gated activation: see heed.nn.FeedForward
+---@field norm1 heed.nn.Module
+---@field norm2 heed.nn.Module
+---@field norm3 heed.nn.Module
 local DecoderLayer = module.Module:extend "TransformerDecoderLayer"
 
 ---@param d_model integer E
 ---@param num_heads integer H
 ---@param d_ff? integer F, default 2048
----@param options? { dropout?: number, attention_dropout?: number, activation?: "relu"|"gelu"|"silu"|function, norm_first?: boolean, eps?: number }
----as of the encoder layer
+---@param options? heed.nn.LayerOptions
 function DecoderLayer:init(d_model, num_heads, d_ff, options)
     if type(d_ff) == "table" then d_ff, options = nil, d_ff end
-    check.integer(WHERE, "d_ff", d_ff or 2048)
-    options = check.options(WHERE, options, KNOWN)
-    self.dropout = check.number(WHERE, "dropout", check.default(options.dropout, 0.1), 0, 1)
-    self.activation = FeedForward.check_activation(WHERE, options.activation)
-    self.norm_first = check.flag(WHERE, "norm_first", options.norm_first, false)
-    local attention = { dropout = check.default(options.attention_dropout, self.dropout) }
-    self.self_attn = MultiHeadAttention(d_model, num_heads, attention)
-    self.multihead_attn = MultiHeadAttention(d_model, num_heads, attention)
-    self.linear1 = Linear(d_model, d_ff or 2048)
-    self.linear2 = Linear(d_ff or 2048, d_model)
-    self.norm1 = LayerNorm(d_model, { eps = options.eps })
-    self.norm2 = LayerNorm(d_model, { eps = options.eps })
-    self.norm3 = LayerNorm(d_model, { eps = options.eps })
+    sublayers.add_parts(self, WHERE, true, d_model, num_heads, d_ff, options)
 end
 
--- x + dropout(y).
-local function residual(self, x, y)
-    return core.dropout_add(x, y, self.training and self.dropout or 0)
-end
-
--- The layer as the paper draws it: for parts that were replaced, and while somebody collects attention weights.
+-- The layer as the paper draws it: for parts that are not the paper's, and while somebody collects attention weights.
 local function composed(self, x, memory, own, across)
-    local function attend(y) return (self.self_attn(y, y, y, own)) end
-    local function attend_memory(y) return (self.multihead_attn(y, memory, memory, across)) end
-    local function feed_forward(y) return FeedForward.compose(self, y, self.dropout) end
-
-    if self.norm_first then
-        x = residual(self, x, attend(self.norm1(x)))
-        x = residual(self, x, attend_memory(self.norm2(x)))
-        return residual(self, x, feed_forward(self.norm3(x)))
-    end
-    x = self.norm1(residual(self, x, attend(x)))
-    x = self.norm2(residual(self, x, attend_memory(x)))
-    return self.norm3(residual(self, x, feed_forward(x)))
+    x = sublayers.step(self, x, self.norm1, function(y) return (self.self_attn(y, y, y, own)) end)
+    x = sublayers.step(self, x, self.norm2, function(y) return (self.multihead_attn(y, memory, memory, across)) end)
+    return sublayers.step(self, x, self.norm3, function(y) return FeedForward.compose(self, y, self.dropout) end)
 end
 
 ---Are all parts the stock ones, so that C can run the whole?
 ---@return boolean
 function DecoderLayer:is_stock()
-    local own, across, norm1, norm2, norm3 = self.self_attn, self.multihead_attn, self.norm1, self.norm2, self.norm3
-    return FeedForward.knows(self.activation)
-        and own.is_stock and own:is_stock() and across.is_stock and across:is_stock()
-        and own.training == self.training and across.training == self.training
-        and own.num_heads == across.num_heads and own.dropout == across.dropout
-        and self.linear1.forward == Linear.forward and self.linear2.forward == Linear.forward
-        and norm1.forward == LayerNorm.forward and norm2.forward == LayerNorm.forward and norm3.forward == LayerNorm.forward
-        and norm1.eps == norm2.eps and norm1.eps == norm3.eps
+    local own, across = self.self_attn, self.multihead_attn
+    return FeedForward.is_plain(self) and sublayers.is_stock_attention(self, own)
+        and sublayers.is_stock_attention(self, across) and own.num_heads == across.num_heads and own.dropout == across.dropout
+        and sublayers.are_stock_norms(self.norm1, self.norm2, self.norm3)
 end
 
 ---@param x heed.Tensor [B, L, E] or [L, E]

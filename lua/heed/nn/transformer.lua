@@ -13,11 +13,12 @@ local Linear = require "heed.nn.linear"
 local masks = require "heed.mask"
 local module = require "heed.nn.module"
 local SinusoidalPositions = require("heed.nn.positions").SinusoidalPositions
+local sublayers = require "heed.nn.sublayers"
 
 local WHERE = "nn.Transformer"
 local KNOWN = check.set("src_vocab", "tgt_vocab", "d_model", "num_heads", "num_layers", "num_encoder_layers",
-    "num_decoder_layers", "d_ff", "dropout", "attention_dropout", "activation", "norm_first", "final_norm", "eps", "tie_weights",
-    "max_len")
+    "num_decoder_layers", "d_ff", "final_norm", "tie_weights", "max_len")
+for name in pairs(sublayers.KNOWN) do KNOWN[name] = true end
 
 ---The encoder-decoder of "Attention Is All You Need" (Vaswani et al. 2017), from tokens to logits.
 ---@class heed.nn.Transformer: heed.nn.Module
@@ -39,7 +40,8 @@ local function draw_initial_values(self, d_model)
     end
 end
 
----@param options { src_vocab: integer, tgt_vocab: integer, d_model?: integer, num_heads?: integer, num_layers?: integer, num_encoder_layers?: integer, num_decoder_layers?: integer, d_ff?: integer, dropout?: number, attention_dropout?: number, activation?: string, norm_first?: boolean, final_norm?: boolean, eps?: number, tie_weights?: boolean|"target", max_len?: integer }
+---@param options table src_vocab, tgt_vocab, d_model, num_heads, num_layers (or num_encoder_layers, num_decoder_layers), d_ff,
+---final_norm, tie_weights, max_len, and heed.nn.LayerOptions
 ---The paper's base model: d_model 512, num_heads 8, num_layers 6, d_ff 2048, dropout 0.1. final_norm: default norm_first.
 ---tie_weights: the target embedding is the output layer's matrix, and when src_vocab equals tgt_vocab the source embedding too
 ---("target" leaves the source's alone). max_len: longest sequence, default 1024.
@@ -50,10 +52,7 @@ function Transformer:init(options)
     local src_vocab = check.integer(WHERE, "src_vocab", options.src_vocab)
     local tgt_vocab = check.integer(WHERE, "tgt_vocab", options.tgt_vocab)
     local layers = options.num_layers or 6
-    local layer_options = {
-        dropout = options.dropout, attention_dropout = options.attention_dropout, activation = options.activation,
-        norm_first = options.norm_first, final_norm = options.final_norm, eps = options.eps,
-    }
+    local layer_options = sublayers.pick(options)
     self.dropout = check.number(WHERE, "dropout", check.default(options.dropout, 0.1), 0, 1)
 
     self.src_embedding = Embedding(src_vocab, d_model, { scale = math.sqrt(d_model) })

@@ -1,0 +1,127 @@
+--- What encoder and decoder layers, and stacks of them, share: one table of options, the parts these make, and the step from
+--- one part to the next.
+
+local check = require "heed.check"
+local core = require "heed.core"
+local FeedForward = require "heed.nn.feed_forward"
+local MultiHeadAttention = require "heed.nn.attention"
+local norm = require "heed.nn.norm"
+
+local LayerNorm, RMSNorm = norm.LayerNorm, norm.RMSNorm
+
+local sublayers = {}
+
+---@class heed.nn.LayerOptions
+---@field dropout? number of what each part adds, and of the hidden features; default 0.1
+---@field attention_dropout? number of the attention weights; default: dropout
+---@field activation? heed.Activation of the feed-forward part; default "relu"
+---@field norm_first? boolean norms before the parts instead of after the residual connections; default false
+---@field norm? "layer"|"rms" default "layer"
+---@field eps? number of the norms; default 1e-5, of "rms" 1e-6
+---@field bias? boolean of all linear maps and layer norms; default true
+---@field num_kv_heads? integer heads of keys and values; default: num_heads
+---@field head_dim? integer default d_model / num_heads
+---@field rotary? boolean|table|heed.nn.Rotary turns queries and keys of self-attention (not of attention over the memory)
+---@field qk_norm? boolean|"rms"|"layer" norms queries and keys
+---@field softcap? number of the scores
+---@field scale? number of the scores; default 1/sqrt(head_dim)
+
+local OF_ATTENTION = { "bias", "num_kv_heads", "head_dim", "qk_norm", "softcap", "scale" }
+
+---The names of heed.nn.LayerOptions.
+sublayers.KNOWN = check.set("dropout", "attention_dropout", "activation", "norm_first", "norm", "eps", "rotary",
+    table.unpack(OF_ATTENTION))
+
+---@param where string
+---@param d_model integer
+---@param options heed.nn.LayerOptions
+---@return heed.nn.Module
+function sublayers.new_norm(where, d_model, options)
+    local kind = check.one_of(where, "norm", options.norm or "layer", { "layer", "rms" })
+    if kind == "rms" then return RMSNorm(d_model, { eps = options.eps }) end
+    return LayerNorm(d_model, { eps = options.eps, bias = options.bias })
+end
+
+local function new_attention(self, d_model, num_heads, options, rotary)
+    local own = { dropout = check.default(options.attention_dropout, self.dropout), rotary = rotary }
+    for _, name in ipairs(OF_ATTENTION) do own[name] = options[name] end
+    return MultiHeadAttention(d_model, num_heads, own)
+end
+
+---Gives a layer its settings and parts, in PyTorch's order: self_attn, multihead_attn when it is crossed, linear1, linear2, norms.
+---@param self heed.nn.Module
+---@param where string
+---@param crossed boolean
+---@param options? heed.nn.LayerOptions
+function sublayers.add_parts(self, where, crossed, d_model, num_heads, d_ff, options)
+    options = check.options(where, options, sublayers.KNOWN)
+    self.dropout = check.number(where, "dropout", check.default(options.dropout, 0.1), 0, 1)
+    self.norm_first = check.flag(where, "norm_first", options.norm_first, false)
+    self.self_attn = new_attention(self, d_model, num_heads, options, options.rotary)
+    if crossed then self.multihead_attn = new_attention(self, d_model, num_heads, options) end
+    FeedForward.add_parts(self, where, d_model, check.default(d_ff, 2048), options)
+    self.norm1 = sublayers.new_norm(where, d_model, options)
+    self.norm2 = sublayers.new_norm(where, d_model, options)
+    if crossed then self.norm3 = sublayers.new_norm(where, d_model, options) end
+end
+
+---x + dropout(part(norm(x))), or norm(x + dropout(part(x))).
+---@param self heed.nn.Module
+---@param x heed.Tensor
+---@param normalise heed.nn.Module
+---@param part fun(x: heed.Tensor): heed.Tensor
+---@return heed.Tensor
+function sublayers.step(self, x, normalise, part)
+    local dropout = self.training and self.dropout or 0
+    if self.norm_first then return core.dropout_add(x, part(normalise(x)), dropout) end
+    return normalise(core.dropout_add(x, part(x), dropout))
+end
+
+---Can C run attention as a part of the layer?
+---@return boolean
+function sublayers.is_stock_attention(self, attention)
+    return attention.is_stock ~= nil and attention:is_stock() and attention.training == self.training
+end
+
+---Are norms stock ones with the same eps? norm3 may be nil.
+---@return boolean
+function sublayers.are_stock_norms(norm1, norm2, norm3)
+    norm3 = norm3 or norm2
+    return norm1.forward == LayerNorm.forward and norm2.forward == LayerNorm.forward and norm3.forward == LayerNorm.forward
+        and norm1.eps == norm2.eps and norm1.eps == norm3.eps
+end
+
+-- ---- stacks --------------------------------------------------------------------------------------------------------
+
+---Gives a stack its layers and the norm after the last.
+---@param self heed.nn.Module
+---@param where string
+---@param Layer table the class of its layers
+---@param options? table heed.nn.LayerOptions, and final_norm (default: norm_first)
+function sublayers.add_layers(self, where, Layer, layer_count, d_model, num_heads, d_ff, options)
+    if type(d_ff) == "table" then d_ff, options = nil, d_ff end
+    check.integer(where, "layer_count", layer_count)
+    check.integer(where, "d_model", d_model)
+    check.integer(where, "num_heads", num_heads)
+    local own = {}
+    for name, value in pairs(check.type(where, "options", options or {}, "table")) do own[name] = value end
+    own.final_norm = nil
+    local final_norm = check.flag(where, "final_norm", options and options.final_norm, own.norm_first or false)
+    -- One set of tables for all.
+    own.rotary = MultiHeadAttention.rotary_of(where, own.rotary, own.head_dim or d_model // num_heads)
+    self.layers = {}
+    for i = 1, layer_count do self.layers[i] = Layer(d_model, num_heads, d_ff, own) end
+    if final_norm then self.norm = sublayers.new_norm(where, d_model, own) end
+    self.num_heads = num_heads
+end
+
+---Takes the options of stacks out of a table that has others too.
+---@param options table
+---@return table
+function sublayers.pick(options)
+    local own = { final_norm = options.final_norm }
+    for name in pairs(sublayers.KNOWN) do own[name] = options[name] end
+    return own
+end
+
+return sublayers
