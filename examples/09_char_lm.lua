@@ -1,7 +1,7 @@
 -- Lesson 9: a language model of characters.
 --
---     heed examples/09_char_lm.lua           learns a nursery rhyme in some seconds
---     heed examples/09_char_lm.lua FILE      learns a text; some hundred kilobytes take some minutes
+--     heed examples/09_char_lm.lua                  learns a nursery rhyme in some seconds
+--     heed examples/09_char_lm.lua FILE [STEPS]     learns a text, in some minutes (2000 steps)
 --
 -- A language model says what comes next. It needs no encoder: one stack of layers under a causal mask sees all characters so
 -- far, and gives each character of the vocabulary its probability of being next. Drawing one, appending it and asking again
@@ -71,6 +71,7 @@ local text, o = RHYME, SMALL
 if arg[1] then
     local file <close> = assert(io.open(arg[1]))
     text, o = file:read "a", LARGE
+    o.steps = math.tointeger(tonumber(arg[2])) or o.steps
 end
 local vocabulary = heed.text.chars(text, { specials = {} })
 local tokens = heed.ids(vocabulary:encode(text))

@@ -120,6 +120,8 @@ describe("the course", function()
     end)
 
     it("9: and of a text of one's own", function()
+        local output = run("char_lm", "docs/architecture.md 3")
+        assert.is_true(tonumber(output:match "\nvalidation loss ([%d.]+)\n") < 6, output)
         local _, errors, status = command.run "examples/char_lm.lua /nowhere/text"
         assert.equal(1, status)
         assert_says(errors, "/nowhere/text: No such file or directory")
