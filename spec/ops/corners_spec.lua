@@ -182,11 +182,9 @@ describe("what an operation gives", function()
     end)
 
     it("is right when a tensor is its own mask", function()
-        for _, dtype in ipairs { "i64", "bool", "f32" } do
-            local t = heed.ids({ 0, 3, 256 }):to(dtype)
-            t:masked_fill_(t, 1)
-            assert.are.same({ 0, 1, 1 }, t:to("i64"):totable())
-        end
+        local t = heed.tensor { false, true, true }
+        t:masked_fill_(t, false)
+        assert.are.same({ false, false, false }, t:totable())
     end)
 
     it("is not kept alive by itself as its own gradient", function()
