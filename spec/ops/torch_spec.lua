@@ -1,15 +1,7 @@
 -- Outputs and gradients against PyTorch 2.13, as spec/fixtures/record_ops.py recorded them in f32.
 
 local heed = require "heed"
-local plain = require "heed.plain"
-local compare = require "spec.support.compare"
-
-local FIXTURE = "spec/fixtures/ops.safetensors"
-
--- |got - want| <= TOLERANCE * max(1, |want|), unless the case says otherwise. Nothing recorded is left out: where heed's
--- rules differ from PyTorch's (end-aligned causality, rows of -inf, ties), the script records no case.
-local TOLERANCE = 4e-6
-local GRADIENT_TOLERANCE = 1e-5
+local recorded = require "spec.support.recorded"
 
 local call = {}
 
@@ -77,53 +69,10 @@ end
 function call.permute_reshape(p, x) return x:permute(p.permute):reshape(p.reshape) end
 
 describe("what PyTorch gives", function()
-    local tensors, metadata = assert(heed.safetensors.load(FIXTURE))
-    local cases = assert(plain.decode(metadata.cases))
-    local names, recorded = {}, {}
-    for name in pairs(cases) do names[#names + 1] = name end
-    table.sort(names)
-    for name in pairs(tensors) do
-        local case = name:match "^case/(.*)/out2?$" or name:match "^case/(.*)/grad%d$"
-        if case then recorded[case] = (recorded[case] or 0) + 1 end
-    end
-
-    -- Returns 1, to be counted.
-    local function check(case, what, got, want, tolerance)
-        local worst, message = compare.worst(got, want)
-        assert(worst <= tolerance, ("%s %s: %s"):format(case, what, message))
-        return 1
-    end
-
-    for _, case in ipairs(names) do
-        it("is reproduced: " .. case, function()
-            local p, inputs = cases[case], {}
-            local operation = case:match "^[^/]+"
-            local prefix = "case/" .. case .. "/"
-            for i in ipairs(p.inputs) do
-                inputs[i] = tensors[prefix .. "in" .. i]
-                if tensors[prefix .. "grad" .. i] then inputs[i].requires_grad = true end
-            end
-            local out, second = call[operation](p, table.unpack(inputs))
-            local tolerance = p.tolerance or TOLERANCE
-            local compared = check(case, "out", out, tensors[prefix .. "out"], tolerance)
-            if tensors[prefix .. "out2"] then
-                compared = compared + check(case, "out2", second, tensors[prefix .. "out2"], 0)
-            end
-            if tensors[prefix .. "g"] and out.requires_grad then out:backward(tensors[prefix .. "g"]) end
-            for i in ipairs(p.inputs) do
-                local want = tensors[prefix .. "grad" .. i]
-                if want then
-                    tolerance = math.max(tolerance, GRADIENT_TOLERANCE)
-                    compared = compared + check(case, "grad" .. i, inputs[i].grad, want, tolerance)
-                end
-            end
-            assert.equal(recorded[case], compared)
-        end)
-    end
+    local cases, values = recorded.cases("spec/fixtures/ops.safetensors", call)
+    for _, case in ipairs(cases) do it("is reproduced: " .. case.name, case.run) end
 
     it("is all of the file: 228 cases, 569 outputs and gradients", function()
-        local total = 0
-        for _, count in pairs(recorded) do total = total + count end
-        assert.same({ 228, 569 }, { #names, total })
+        assert.same({ 228, 569 }, { #cases, values })
     end)
 end)
