@@ -38,18 +38,21 @@ static const unary_entry unaries[] = {
 static int unary(lua_State *L) {
     const unary_entry *e = hd_entry(L);
     hd_call c = hd_enter(L, e->name);
+    hd_no_more(&c, 1);
     return hd_return(&c, hd_unary_op(c.cx, e->op, hd_arg_tensor(&c, 1, "self")));
 }
 
 static int unary_in_place(lua_State *L) {
     const unary_entry *e = hd_entry(L);
     hd_call c = hd_begin(L, e->in_place);
+    hd_no_more(&c, 1);
     return hd_return_self(&c, hd_unary_(c.cx, e->op, hd_arg_tensor(&c, 1, "self")));
 }
 
 /* gelu({approximate = "none" | "tanh" | "sigmoid"}) */
 static hd_unary which_gelu(hd_call *c) {
     hd_take_options(c, "approximate");
+    hd_no_more(c, 1);
     int index = hd_option(c, "approximate");
     const char *name = !index                                 ? "none"
                        : lua_type(c->L, index) == LUA_TSTRING ? lua_tostring(c->L, index)
@@ -74,14 +77,25 @@ static int gelu_(lua_State *L) {
 }
 
 /* round(decimals = 0): half to even. */
+static int decimals_of(hd_call *c) {
+    hd_take_options(c, "decimals");
+    hd_no_more(c, 2);
+    int64_t decimals = hd_opt_integer(c, hd_or_option(c, 2, "decimals"), "decimals", 0);
+    if (decimals < -300 || decimals > 300)
+        hd_arg_error(c, "decimals", "expected -300..300, got %lld", (long long)decimals);
+    return (int)decimals;
+}
+
 static int round_(lua_State *L) {
     hd_call c = hd_enter(L, "round");
-    hd_tensor *t = hd_arg_tensor(&c, 1, "self");
-    int64_t decimals = hd_opt_integer(&c, 2, "decimals", 0);
-    if (decimals == 0) return hd_return(&c, hd_unary_op(c.cx, HD_ROUND, t));
-    if (decimals < -300 || decimals > 300)
-        hd_arg_error(&c, "decimals", "expected -300..300, got %lld", (long long)decimals);
-    return hd_return(&c, hd_round_decimals(c.cx, t, (int)decimals));
+    int decimals = decimals_of(&c);
+    return hd_return(&c, hd_round_decimals(c.cx, hd_arg_tensor(&c, 1, "self"), decimals));
+}
+
+static int round_in_place(lua_State *L) {
+    hd_call c = hd_begin(L, "round_");
+    int decimals = decimals_of(&c);
+    return hd_return_self(&c, hd_round_decimals_(c.cx, hd_arg_tensor(&c, 1, "self"), decimals));
 }
 
 /* ~t: of booleans. */
@@ -107,6 +121,7 @@ static const shaped_entry shapeds[] = {
 
 static double parameter_of(hd_call *c, const shaped_entry *e) {
     hd_take_options(c, e->parameter);
+    hd_no_more(c, 2);
     return hd_opt_number(c, hd_or_option(c, 2, e->parameter), e->parameter, e->otherwise);
 }
 
@@ -139,8 +154,8 @@ static const binary_entry binaries[] = {
     {"pow", "pow_", "__pow", HD_POW},
     {"mod", "mod_", "__mod", HD_MOD},
     {"floordiv", "floordiv_", "__idiv", HD_FLOORDIV},
-    {"maximum", NULL, NULL, HD_MAXIMUM},
-    {"minimum", NULL, NULL, HD_MINIMUM},
+    {"maximum", "maximum_", NULL, HD_MAXIMUM},
+    {"minimum", "minimum_", NULL, HD_MINIMUM},
     {"eq", NULL, NULL, HD_EQ},
     {"ne", NULL, NULL, HD_NE},
     {"lt", NULL, NULL, HD_LT},
@@ -213,6 +228,7 @@ static int unary_minus(lua_State *L) {
 
 static int matmul(lua_State *L) {
     hd_call c = hd_enter(L, "matmul");
+    hd_no_more(&c, 2);
     hd_tensor *a = hd_arg_tensor(&c, 1, "a"), *b = hd_arg_tensor(&c, 2, "b");
     return hd_return(&c, hd_matmul(c.cx, a, b));
 }
@@ -240,6 +256,7 @@ static hd_tensor *weak_tensor(hd_call *c, int index, const char *argument, const
 /* where(condition, a, b) */
 static int where(lua_State *L) {
     hd_call c = hd_enter(L, "where");
+    hd_no_more(&c, 3);
     hd_arg_tensor(&c, 1, "condition");
     hd_handle *a = hd_to_handle(L, c.h, 2), *b = hd_to_handle(L, c.h, 3);
     weak_tensor(&c, 2, "a", b ? b->t : NULL);
@@ -250,12 +267,14 @@ static int where(lua_State *L) {
 
 static int masked_fill(lua_State *L) {
     hd_call c = hd_enter(L, "masked_fill");
+    hd_no_more(&c, 3);
     hd_tensor *t = hd_arg_tensor(&c, 1, "self"), *mask = hd_arg_tensor(&c, 2, "mask");
     return hd_return(&c, hd_masked_fill(c.cx, t, mask, hd_arg_scalar(&c, 3, "value")));
 }
 
 static int masked_fill_(lua_State *L) {
     hd_call c = hd_begin(L, "masked_fill_");
+    hd_no_more(&c, 3);
     hd_tensor *t = hd_arg_tensor(&c, 1, "self"), *mask = hd_arg_tensor(&c, 2, "mask");
     return hd_return_self(&c, hd_masked_fill_(c.cx, t, mask, hd_arg_scalar(&c, 3, "value")));
 }
@@ -268,6 +287,7 @@ typedef struct bounds {
 
 static void read_bounds(hd_call *c, bounds *b) {
     hd_take_options(c, "min max");
+    hd_no_more(c, 3);
     int low = hd_or_option(c, 2, "min"), high = hd_or_option(c, 3, "max");
     if (low) b->least = hd_arg_scalar(c, low, "min");
     if (high) b->most = hd_arg_scalar(c, high, "max");
@@ -290,47 +310,75 @@ static int clamp_(lua_State *L) {
     return hd_return_self(&c, hd_clamp_(c.cx, hd_arg_tensor(&c, 1, "self"), b.low, b.high));
 }
 
+/* tril(diagonal = 0), triu alike */
+static int64_t diagonal_of(hd_call *c) {
+    hd_take_options(c, "diagonal");
+    hd_no_more(c, 2);
+    return hd_opt_integer(c, hd_or_option(c, 2, "diagonal"), "diagonal", 0);
+}
+
 static int tril(lua_State *L) {
     hd_call c = hd_enter(L, "tril");
-    hd_tensor *t = hd_arg_tensor(&c, 1, "self");
-    return hd_return(&c, hd_tril(c.cx, t, hd_opt_integer(&c, 2, "diagonal", 0)));
+    int64_t diagonal = diagonal_of(&c);
+    return hd_return(&c, hd_tril(c.cx, hd_arg_tensor(&c, 1, "self"), diagonal));
 }
 
 static int triu(lua_State *L) {
     hd_call c = hd_enter(L, "triu");
-    hd_tensor *t = hd_arg_tensor(&c, 1, "self");
-    return hd_return(&c, hd_triu(c.cx, t, hd_opt_integer(&c, 2, "diagonal", 0)));
+    int64_t diagonal = diagonal_of(&c);
+    return hd_return(&c, hd_triu(c.cx, hd_arg_tensor(&c, 1, "self"), diagonal));
+}
+
+static int tril_(lua_State *L) {
+    hd_call c = hd_begin(L, "tril_");
+    int64_t diagonal = diagonal_of(&c);
+    return hd_return_self(&c, hd_tril_(c.cx, hd_arg_tensor(&c, 1, "self"), diagonal));
+}
+
+static int triu_(lua_State *L) {
+    hd_call c = hd_begin(L, "triu_");
+    int64_t diagonal = diagonal_of(&c);
+    return hd_return_self(&c, hd_triu_(c.cx, hd_arg_tensor(&c, 1, "self"), diagonal));
 }
 
 /* ---- softmax ----------------------------------------------------------------------------- */
 
+static int dim_of(hd_call *c, const hd_tensor *t) {
+    hd_take_options(c, "dim");
+    hd_no_more(c, 2);
+    return hd_arg_dim(c, hd_or_option(c, 2, "dim"), "dim", t->ndim);
+}
+
 static int softmax(lua_State *L) {
     hd_call c = hd_enter(L, "softmax");
     hd_tensor *t = hd_arg_tensor(&c, 1, "self");
-    return hd_return(&c, hd_softmax(c.cx, t, hd_arg_dim(&c, 2, "dim", t->ndim)));
+    return hd_return(&c, hd_softmax(c.cx, t, dim_of(&c, t)));
 }
 
 static int log_softmax(lua_State *L) {
     hd_call c = hd_enter(L, "log_softmax");
     hd_tensor *t = hd_arg_tensor(&c, 1, "self");
-    return hd_return(&c, hd_log_softmax(c.cx, t, hd_arg_dim(&c, 2, "dim", t->ndim)));
+    return hd_return(&c, hd_log_softmax(c.cx, t, dim_of(&c, t)));
 }
 
 /* ---- writing ----------------------------------------------------------------------------- */
 
 static int fill_(lua_State *L) {
     hd_call c = hd_begin(L, "fill_");
+    hd_no_more(&c, 2);
     hd_tensor *t = hd_arg_tensor(&c, 1, "self");
     return hd_return_self(&c, hd_fill_(c.cx, t, hd_arg_scalar(&c, 2, "value")));
 }
 
 static int zero_(lua_State *L) {
     hd_call c = hd_begin(L, "zero_");
+    hd_no_more(&c, 1);
     return hd_return_self(&c, hd_fill_(c.cx, hd_arg_tensor(&c, 1, "self"), hd_scalar_i(0)));
 }
 
 static int copy_(lua_State *L) {
     hd_call c = hd_begin(L, "copy_");
+    hd_no_more(&c, 2);
     hd_tensor *t = hd_arg_tensor(&c, 1, "self"), *source = hd_arg_tensor(&c, 2, "source");
     return hd_return_self(&c, hd_copy_(c.cx, t, source));
 }
@@ -339,6 +387,7 @@ static const hd_function functions[] = {
     {"gelu", gelu, HD_BOTH},
     {"gelu_", gelu_, HD_BOTH},
     {"round", round_, HD_BOTH},
+    {"round_", round_in_place, HD_BOTH},
     {"matmul", matmul, HD_BOTH},
     {"where", where, HD_BOTH},
     {"masked_fill", masked_fill, HD_BOTH},
@@ -347,6 +396,8 @@ static const hd_function functions[] = {
     {"clamp_", clamp_, HD_BOTH},
     {"tril", tril, HD_BOTH},
     {"triu", triu, HD_BOTH},
+    {"tril_", tril_, HD_BOTH},
+    {"triu_", triu_, HD_BOTH},
     {"softmax", softmax, HD_BOTH},
     {"log_softmax", log_softmax, HD_BOTH},
     {"fill_", fill_, HD_BOTH},

@@ -77,6 +77,7 @@ static int manual_seed(lua_State *L) {
 static int uniform_(lua_State *L) {
     hd_call c = hd_begin(L, "uniform_");
     hd_take_options(&c, "generator");
+    hd_no_more(&c, 3);
     hd_rng *rng = hd_option_generator(&c);
     double low = hd_opt_number(&c, 2, "low", 0), high = hd_opt_number(&c, 3, "high", 1);
     return hd_return_self(&c, hd_uniform_(c.cx, rng, hd_arg_tensor(&c, 1, "self"), low, high));
@@ -86,6 +87,7 @@ static int uniform_(lua_State *L) {
 static int normal_(lua_State *L) {
     hd_call c = hd_begin(L, "normal_");
     hd_take_options(&c, "generator");
+    hd_no_more(&c, 3);
     hd_rng *rng = hd_option_generator(&c);
     double mean = hd_opt_number(&c, 2, "mean", 0), std = hd_opt_number(&c, 3, "std", 1);
     if (!(std >= 0)) hd_arg_error(&c, "std", "expected 0 or more, got %g", std);
@@ -96,6 +98,7 @@ static int normal_(lua_State *L) {
 static int multinomial(lua_State *L) {
     hd_call c = hd_enter(L, "multinomial");
     hd_take_options(&c, "replacement generator");
+    hd_no_more(&c, 2);
     hd_rng *rng = hd_option_generator(&c);
     bool replacement = hd_option_boolean(&c, "replacement", false);
     int64_t n = hd_opt_integer(&c, 2, "n", 1);

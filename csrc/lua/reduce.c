@@ -15,6 +15,7 @@ static bool keepdim_of(hd_call *c, int index) {
 
 static over read_over(hd_call *c, const char *options) {
     hd_take_options(c, options);
+    hd_no_more(c, 3);
     over o = {.t = hd_arg_tensor(c, 1, "self")};
     o.dims = hd_opt_dims(c, hd_or_option(c, 2, "dim"), "dim", o.t->ndim);
     o.keepdim = keepdim_of(c, 3);
@@ -71,6 +72,7 @@ static int logsumexp(lua_State *L) {
 static int norm(lua_State *L) {
     hd_call c = hd_enter(L, "norm");
     hd_take_options(&c, "p dim keepdim");
+    hd_no_more(&c, 4);
     hd_tensor *t = hd_arg_tensor(&c, 1, "self");
     double p = hd_opt_number(&c, hd_or_option(&c, 2, "p"), "p", 2);
     uint32_t dims = hd_opt_dims(&c, hd_or_option(&c, 3, "dim"), "dim", t->ndim);
@@ -114,6 +116,7 @@ static int return_pair(hd_call *c, hd_handle *second, int second_slot, hd_status
 static int extreme(lua_State *L, const char *name, bool smallest) {
     hd_call c = hd_enter(L, name);
     hd_take_options(&c, "dim keepdim");
+    hd_no_more(&c, 3);
     int at = hd_or_option(&c, 2, "dim");
     if (!at)
         return hd_return(&c, hd_reduce(c.cx, smallest ? HD_MIN : HD_MAX, hd_arg_tensor(&c, 1, "self"),
@@ -141,6 +144,7 @@ static int min(lua_State *L) {
 static int arg_extreme(lua_State *L, const char *name, bool smallest) {
     hd_call c = hd_enter(L, name);
     hd_take_options(&c, "dim keepdim");
+    hd_no_more(&c, 3);
     hd_tensor *t = hd_arg_tensor(&c, 1, "self");
     int dim = hd_opt_dim(&c, hd_or_option(&c, 2, "dim"), "dim", t->ndim, INT_MIN);
     return hd_return(&c, hd_argmax(c.cx, t, dim, keepdim_of(&c, 3), smallest));
@@ -159,6 +163,7 @@ static int argmin(lua_State *L) {
 static int sort(lua_State *L) {
     hd_call c = hd_enter(L, "sort");
     hd_take_options(&c, "dim descending");
+    hd_no_more(&c, 2);
     hd_handle *second = hd_push_handle(&c);
     int second_slot = lua_gettop(L);
     hd_tensor *t = hd_arg_tensor(&c, 1, "self"), *values = NULL, *indices = NULL;
@@ -173,6 +178,7 @@ static int sort(lua_State *L) {
 static int topk(lua_State *L) {
     hd_call c = hd_enter(L, "topk");
     hd_take_options(&c, "dim largest sorted");
+    hd_no_more(&c, 3);
     hd_handle *second = hd_push_handle(&c);
     int second_slot = lua_gettop(L);
     hd_tensor *t = hd_arg_tensor(&c, 1, "self"), *values = NULL, *indices = NULL;
@@ -188,6 +194,7 @@ static int topk(lua_State *L) {
 static int cumsum(lua_State *L) {
     hd_call c = hd_enter(L, "cumsum");
     hd_take_options(&c, "dim");
+    hd_no_more(&c, 2);
     hd_tensor *t = hd_arg_tensor(&c, 1, "self");
     return hd_return(&c, hd_cumsum(c.cx, t, hd_arg_dim(&c, hd_or_option(&c, 2, "dim"), "dim", t->ndim)));
 }

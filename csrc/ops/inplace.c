@@ -83,6 +83,10 @@ hd_tensor *hd_former(hd_ctx *cx, hd_tensor *t) {
     return former;
 }
 
+hd_tensor *hd_inplace_source(hd_ctx *cx, hd_tensor *t) {
+    return hd_wants_grad(cx, 1, &t) ? hd_former(cx, t) : hd_tensor_alias(cx, t);
+}
+
 /* A result without a gradient: t is a constant from now on. */
 static void forget(hd_tensor *t) {
     if (t->node) hd_node_release_ref(t->node);

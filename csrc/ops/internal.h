@@ -68,6 +68,8 @@ hd_status hd_check_whole(hd_ctx *cx, const char *operation, const hd_tensor *t);
 /* The functional way: `former` stands for t before the write, an operation on it makes y, then y's content
  * and place in the graph become t's. */
 hd_tensor *hd_former(hd_ctx *cx, hd_tensor *t);
+/* What t = f(t) computes from: `former` when the write is to be recorded, else t itself, detached. */
+hd_tensor *hd_inplace_source(hd_ctx *cx, hd_tensor *t);
 /* Consumes y (NULL: passes the failure on): copies it into t and rebases t on y's node. */
 hd_status hd_become(hd_ctx *cx, hd_tensor *t, hd_tensor *y);
 /* Does the result of an in-place operation fit: is `result` of a kind that dtype `held` can hold? */

@@ -56,6 +56,9 @@ hd_tensor *hd_round_decimals(hd_ctx *cx, hd_tensor *x, int decimals);
 /* in place (inplace.c too): t = t op b. Recorded as hd_check_inplace allows; the dtype never changes. */
 hd_status hd_unary_(hd_ctx *cx, hd_unary op, hd_tensor *t);
 hd_status hd_shaped_(hd_ctx *cx, hd_shaped op, hd_tensor *t, double parameter);
+hd_status hd_tril_(hd_ctx *cx, hd_tensor *t, int64_t diagonal);
+hd_status hd_triu_(hd_ctx *cx, hd_tensor *t, int64_t diagonal);
+hd_status hd_round_decimals_(hd_ctx *cx, hd_tensor *t, int decimals);
 hd_status hd_clamp_(hd_ctx *cx, hd_tensor *t, const hd_scalar *low, const hd_scalar *high);
 hd_status hd_binary_(hd_ctx *cx, hd_binary op, hd_tensor *t, hd_tensor *b);
 hd_status hd_binary_scalar_(hd_ctx *cx, hd_binary op, hd_tensor *t, hd_scalar b);
@@ -165,7 +168,7 @@ hd_tensor *hd_dropout_add(hd_ctx *cx, hd_tensor *residual, hd_tensor *x,
 /* tokens i64 [...] -> [..., E], times scale; rows equal to padding_idx (0: none) get no gradient. */
 hd_tensor *hd_embedding(hd_ctx *cx, hd_tensor *weight, hd_tensor *tokens, int64_t padding_idx, double scale);
 
-typedef enum hd_loss_reduction { HD_LOSS_MEAN, HD_LOSS_SUM, HD_LOSS_NONE } hd_loss_reduction;
+typedef enum hd_loss_reduction { HD_LOSS_MEAN, HD_LOSS_SUM, HD_LOSS_NONE, HD_LOSS_BATCHMEAN } hd_loss_reduction;
 typedef struct hd_cross_entropy_options {
     bool has_ignore_index;
     int64_t ignore_index;
@@ -183,6 +186,15 @@ hd_tensor *hd_linear_cross_entropy(hd_ctx *cx, hd_tensor *x, hd_tensor *w, hd_te
                                    const hd_cross_entropy_options *o);
 /* Of log probabilities x [..., V]; smoothing is not looked at. */
 hd_tensor *hd_nll_loss(hd_ctx *cx, hd_tensor *x, hd_tensor *targets, const hd_cross_entropy_options *o);
+typedef struct hd_pair_options {
+    hd_pair_kind kind;
+    double parameter;               /* of huber: where it becomes linear */
+    double factor;                  /* of every loss */
+    hd_tensor *weight, *pos_weight; /* broadcast to the input's shape; or NULL */
+    hd_loss_reduction reduction;    /* batchmean: the sum over the size of the first dimension */
+} hd_pair_options;
+/* A loss of x against y, both of one shape. */
+hd_tensor *hd_pair_loss(hd_ctx *cx, hd_tensor *x, hd_tensor *y, const hd_pair_options *o);
 
 /* ---- rotary.c ---------------------------------------------------------------------------------------------------------- */
 /* x [..., L, D] with pairs of features turned by angles whose cosines and sines are given: [L, P], or [B, L, P] with B the

@@ -177,5 +177,9 @@ hd_status hd_round_decimals_(hd_ctx *cx, hd_tensor *t, int decimals) {
     hd_tensor *source = hd_inplace_source(cx, t);
     hd_tensor *y = source ? hd_round_decimals(cx, source, decimals) : NULL;
     hd_release(source);
+    if (y && hd_check_holds(cx, (hd_dtype)t->dtype, (hd_dtype)y->dtype)) {
+        hd_release(y);
+        y = NULL;
+    }
     return hd_become(cx, t, y);
 }

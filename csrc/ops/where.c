@@ -322,3 +322,20 @@ hd_tensor *hd_triu(hd_ctx *cx, hd_tensor *x, int64_t diagonal) {
     triangle t = {diagonal, false};
     return hd_record(cx, &triu_class, keep_triangle(cx, x, t), 1, &x, 0, NULL, &t, sizeof t);
 }
+
+static hd_status triangle_(hd_ctx *cx, const char *name, hd_tensor *t, int64_t diagonal,
+                           hd_tensor *(*f)(hd_ctx *, hd_tensor *, int64_t)) {
+    if (hd_check_inplace(cx, name, t)) return cx->error.status;
+    hd_tensor *source = hd_inplace_source(cx, t);
+    hd_tensor *y = source ? f(cx, source, diagonal) : NULL;
+    hd_release(source);
+    return hd_become(cx, t, y);
+}
+
+hd_status hd_tril_(hd_ctx *cx, hd_tensor *t, int64_t diagonal) {
+    return triangle_(cx, "tril_", t, diagonal, hd_tril);
+}
+
+hd_status hd_triu_(hd_ctx *cx, hd_tensor *t, int64_t diagonal) {
+    return triangle_(cx, "triu_", t, diagonal, hd_triu);
+}

@@ -2,6 +2,8 @@
  *
  *     leaky_relu: x > 0 ? x : p x          -> g, p g
  *     elu:        x > 0 ? x : p (e^x - 1)  -> g, p g e^x
+ *
+ * Of NaN, f is NaN; its slope is p in leaky_relu and 1 in elu.
  */
 #include "kernels/isa/map.h"
 #include "kernels/isa/parts.h"
@@ -16,7 +18,7 @@ HD_INLINE vf vf_elu(vf x, vf p) {
     return vf_select(vf_lt(vf_set(0.0f), x), x, p * vf_expm1(x));
 }
 HD_INLINE vf vf_elu_slope(vf x, vf p) {
-    return vf_select(vf_lt(vf_set(0.0f), x), vf_set(1.0f), p * vf_exp(x));
+    return vf_select(vf_le(x, vf_set(0.0f)), p * vf_exp(x), vf_set(1.0f));
 }
 HD_INLINE double hd_leaky_relu(double x, double p) {
     return x > 0 ? x : p * x;
@@ -28,7 +30,7 @@ HD_INLINE double hd_elu(double x, double p) {
     return x > 0 ? x : p * expm1(x);
 }
 HD_INLINE double hd_elu_slope(double x, double p) {
-    return x > 0 ? 1 : p * exp(x);
+    return x <= 0 ? p * exp(x) : 1;
 }
 
 /* g NULL: y = f(x; p), else y = g f(x; p). */

@@ -790,6 +790,17 @@ Tensor.logical_not, Tensor.isnan, Tensor.isfinite = core.logical_not, core.logic
 function core.round(t, decimals) end
 Tensor.round = core.round
 
+---`round` in place.
+---
+---```lua
+---print(heed.tensor { 0.15, 2.5 }:round_(1))
+---```
+---@param t heed.Tensor
+---@param decimals? integer|{ decimals?: integer } 0
+---@return heed.Tensor t
+function core.round_(t, decimals) end
+Tensor.round_ = core.round_
+
 ---Broadcasting. % and // are floored, as Lua's; / of integers gives f32. One side may be a number, which is weak in promotion.
 ---@param a heed.Tensor|number
 ---@param b heed.Tensor|number
@@ -808,6 +819,8 @@ function core.add_(t, b) end
 core.sub_, core.mul_, core.div_, core.pow_, core.mod_, core.floordiv_ = core.add_, core.add_, core.add_, core.add_, core.add_, core.add_
 Tensor.add_, Tensor.sub_, Tensor.mul_, Tensor.div_, Tensor.pow_, Tensor.mod_ = core.add_, core.add_, core.add_, core.add_, core.add_, core.add_
 Tensor.floordiv_ = core.add_
+core.maximum_, core.minimum_ = core.add_, core.add_
+Tensor.maximum_, Tensor.minimum_ = core.add_, core.add_
 
 ---Broadcasting.
 ---@param a heed.Tensor|number|boolean
@@ -862,6 +875,28 @@ Tensor.tril = core.tril
 ---@return heed.Tensor
 function core.triu(t, diagonal) end
 Tensor.triu = core.triu
+
+---`tril` in place.
+---
+---```lua
+---print(heed.ones(2, 2):tril_(-1))
+---```
+---@param t heed.Tensor
+---@param diagonal? integer|{ diagonal?: integer } 0
+---@return heed.Tensor t
+function core.tril_(t, diagonal) end
+Tensor.tril_ = core.tril_
+
+---`triu` in place.
+---
+---```lua
+---print(heed.ones(2, 2):triu_(1))
+---```
+---@param t heed.Tensor
+---@param diagonal? integer|{ diagonal?: integer } 0
+---@return heed.Tensor t
+function core.triu_(t, diagonal) end
+Tensor.triu_ = core.triu_
 
 ---@param t heed.Tensor
 ---@param value number|boolean

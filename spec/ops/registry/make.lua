@@ -217,7 +217,7 @@ add {
         { { 15000, 4 }, n = 2, often = true } },
     inputs = { weights },
     dtypes = FLOAT,
-    call = seeded(function(case, x) return core.multinomial(x, case.n, { replacement = case.replacement }) end),
+    call = seeded(function(case, x) return core.multinomial(x, case.n, { replacement = case.replacement or false }) end),
     check = function(case, result, x)
         assert.equal("i64", result.dtype)
         assert.same(#case[1] == 1 and { case.n } or { case[1][1], case.n }, { result:size() })
@@ -285,30 +285,74 @@ local function with_gradients(w, g)
     return parameter
 end
 
-local B1, B2, LR, EPS, DECAY = 0.9, 0.99, 0.1, 1e-8, 0.01
+local B1, B2, LR, EPS, DECAY, MOMENTUM = 0.9, 0.99, 0.1, 1e-8, 0.01, 0.8
+
+local STEPS = {
+    adam = function(x, gradient, decoupled)
+        local m, v = 0.0, 0.0
+        for step = 1, 2 do
+            local g = gradient + (decoupled and 0 or DECAY * x)
+            m, v = B1 * m + (1 - B1) * g, B2 * v + (1 - B2) * g ^ 2
+            x = decoupled and x * (1 - LR * DECAY) or x
+            x = x - LR * (m / (1 - B1 ^ step)) / (math.sqrt(v / (1 - B2 ^ step)) + EPS)
+        end
+        return x
+    end,
+    sgd = function(x, gradient)
+        local buffer
+        for _ = 1, 2 do
+            local g = gradient + DECAY * x
+            buffer = buffer and MOMENTUM * buffer + g or g
+            x = x - LR * (g + MOMENTUM * buffer)
+        end
+        return x
+    end,
+}
+
 add {
-    name = "adamw",
+    name = "optim_step",
+    cases = { { { 3, 37 }, { 3, 37 }, kind = "adamw" }, { { 3, 37 }, { 3, 37 }, kind = "adam" }, { { 3, 37 }, { 3, 37 }, kind = "sgd" },
+        { {}, {}, kind = "adamw" }, { { 0 }, { 0 }, kind = "sgd" } },
+    dtypes = FLOAT,
+    large = { { 257, 531 }, { 257, 531 }, kind = "adamw" },
+    call = function(case, w, g)
+        local p, other = with_gradients(w, g), core.zeros_like(w)
+        local group = { params = { p, other }, steps = { 0, 0 }, m = { core.zeros_like(p), core.zeros_like(w) }, lr = LR,
+            beta1 = B1, beta2 = B2, eps = EPS, weight_decay = DECAY, momentum = MOMENTUM, nesterov = true }
+        if case.kind ~= "sgd" then group.v = { core.zeros_like(p), core.zeros_like(w) } end
+        for _ = 1, 2 do core.optim_step(case.kind, { group }) end
+        assert(group.steps[1] == 2 and group.steps[2] == 0)
+        return p
+    end,
+    naive = function(case, w, g)
+        return naive.zip(w.dtype, function(x, gradient)
+            return STEPS[case.kind == "adamw" and "adam" or case.kind](x, gradient, case.kind == "adamw")
+        end, w, g)
+    end,
+}
+add {
+    name = "average_all",
     cases = { { { 3, 37 }, { 3, 37 } }, { {}, {} }, { { 0 }, { 0 } } },
     dtypes = FLOAT,
     large = { { 257, 531 }, { 257, 531 } },
-    call = function(_, w, g)
-        local p = with_gradients(w, g)
-        local m, v = core.zeros_like(p), core.zeros_like(p)
-        for step = 1, 2 do core.adamw({ p }, { m }, { v }, LR, B1, B2, EPS, DECAY, step, 0.5) end
-        return p
+    call = function(_, a, w)
+        local average = a:clone()
+        core.average_all({ average }, { w }, 0.9)
+        return average
     end,
-    naive = function(_, w, g)
-        return naive.zip(w.dtype, function(x, gradient)
-            local m, v = 0.0, 0.0
-            gradient = gradient * 0.5
-            for step = 1, 2 do
-                m, v = B1 * m + (1 - B1) * gradient, B2 * v + (1 - B2) * gradient ^ 2
-                x = x * (1 - LR * DECAY)
-                x = x - LR * (m / (1 - B1 ^ step)) / (math.sqrt(v / (1 - B2 ^ step)) + EPS)
-            end
-            return x
-        end, w, g)
+    naive = function(_, a, w) return naive.zip(a.dtype, function(x, y) return 0.9 * x + (1 - 0.9) * y end, a, w) end,
+}
+add {
+    name = "swap_all",
+    cases = { { { 3, 37 }, { 3, 37 } }, { {}, {} }, { { 0 }, { 0 } } },
+    dtypes = FLOAT,
+    large = { { 257, 531 }, { 257, 531 } },
+    call = function(_, a, b)
+        local first, second = a:clone(), b:clone()
+        core.swap_all({ first }, { second })
+        return first, second
     end,
+    naive = function(_, a, b) return b, a end,
 }
 add {
     name = "grad_norm",

@@ -383,18 +383,19 @@ add {
 local function triangle(name, keeps)
     add {
         name = name,
-            cases = { { { 4, 4 } }, { { 3, 37 }, diagonal = 5 }, { { 5, 3 }, diagonal = -2 }, { { 2, 3, 4 } },
+            cases = { { { 4, 4 } }, { { 3, 37 }, scalar = 5 }, { { 5, 3 }, scalar = -2 }, { { 2, 3, 4 } },
                 { { 0, 3 } }, { { 1, 1 } } },
-        large = { { 257, 531 }, diagonal = 3 },
-        call = function(case, x) return core[name](x, case.diagonal) end,
+        large = { { 257, 531 }, scalar = 3 },
+        call = function(case, x) return core[name](x, case.scalar) end,
         naive = function(case, x)
             return naive.build(x.shape, x.dtype, function(index)
                 local above = index[#index] - index[#index - 1]
-                if keeps(above, case.diagonal or 0) then return x:at(index) end
+                if keeps(above, case.scalar or 0) then return x:at(index) end
                 return naive.convert(0, x.dtype)
             end)
         end,
         inputs = { values.any },
+        in_place = name .. "_",
     }
 end
 triangle("tril", function(above, diagonal) return above <= diagonal end)
