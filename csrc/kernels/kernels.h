@@ -108,6 +108,17 @@ typedef void (*hd_reduce_row_fn)(int64_t n, const void *x, int64_t sx, void *out
 /* out[j] = out[j] op x[j] for n columns: reducing an outer dimension row by row. */
 typedef void (*hd_reduce_cols_fn)(int64_t n, const void *x, void *out);
 
+/* Losses of an input x against a target y, element by element (ops/loss_pairs.c has the formulas). */
+typedef enum hd_pair_kind {
+    HD_PAIR_SQUARED,
+    HD_PAIR_ABSOLUTE,
+    HD_PAIR_HUBER,
+    HD_PAIR_BCE,
+    HD_PAIR_KL,
+    HD_PAIR_KL_LOG,
+    HD_PAIR_COUNT
+} hd_pair_kind;
+
 /* Of Adam; the gradient is scale * g + decay * w. */
 typedef struct hd_adam_rates {
     double lr, beta1, beta2, eps, decay;
@@ -206,6 +217,12 @@ typedef struct hd_kernels {
      * loss inf, grad 0. */
     double (*cross_entropy_row[HD_DTYPE_COUNT])(int64_t n, const void *logits, int64_t target,
                                                 double smoothing, const uint8_t *excluded, void *grad);
+
+    /* Losses of pairs, n contiguous elements; p (weights of positives, for BCE) may be NULL. The slopes are by x or by y. */
+    void (*pair_loss[HD_PAIR_COUNT][HD_DTYPE_COUNT])(int64_t n, const void *x, const void *y, const void *p,
+                                                     double parameter, void *out);
+    void (*pair_loss_slope[HD_PAIR_COUNT][HD_DTYPE_COUNT])(int64_t n, const void *x, const void *y, const void *p,
+                                                           double parameter, int by_y, void *out);
 
     /* random: element i of the range is element first + i of the draw */
     void (*uniform[HD_DTYPE_COUNT])(hd_draw draw, int64_t first, int64_t n, double low, double high, void *y);

@@ -99,4 +99,104 @@ function loss.nll_loss(log_probs, targets, options)
     return core.nll_loss(log_probs, targets, options.ignore_index, options.weight, options.reduction)
 end
 
+-- ---- element by element --------------------------------------------------------------------------------------------
+
+local PAIR = check.set "reduction"
+
+---Mean squared error: (input - target)².
+---
+---```lua
+---print(heed.loss.mse_loss(heed.tensor { 1.0, 2.0 }, heed.tensor { 0.0, 4.0 }))
+---```
+---@param input heed.Tensor float
+---@param target heed.Tensor of the same shape: nothing is broadcast
+---@param options? { reduction?: "mean"|"sum"|"none" }
+---@return heed.Tensor 0-d, or the input's shape with reduction "none"
+function loss.mse_loss(input, target, options)
+    return core.mse_loss(input, target, check.options("loss.mse_loss", options, PAIR).reduction)
+end
+
+---Mean absolute error: |input - target|. The gradient is 0 where they are equal.
+---
+---```lua
+---print(heed.loss.l1_loss(heed.tensor { 1.0, 2.0 }, heed.tensor { 0.0, 4.0 }))
+---```
+---@param input heed.Tensor float
+---@param target heed.Tensor of the same shape
+---@param options? { reduction?: "mean"|"sum"|"none" }
+---@return heed.Tensor 0-d, or the input's shape with reduction "none"
+function loss.l1_loss(input, target, options)
+    return core.l1_loss(input, target, check.options("loss.l1_loss", options, PAIR).reduction)
+end
+
+---d²/2 where |d| < delta, else delta (|d| - delta/2), with d = input - target (Huber 1964).
+---
+---```lua
+---print(heed.loss.huber_loss(heed.tensor { 1.0, 2.0 }, heed.tensor { 0.5, 5.0 }, { delta = 1 }))
+---```
+---@param input heed.Tensor float
+---@param target heed.Tensor of the same shape
+---@param options? { delta?: number, reduction?: "mean"|"sum"|"none" } delta: default 1
+---@return heed.Tensor 0-d, or the input's shape with reduction "none"
+function loss.huber_loss(input, target, options)
+    local where = "loss.huber_loss"
+    options = check.options(where, options, check.set("delta", "reduction"))
+    local delta = check.number(where, "delta", options.delta or 1, 0)
+    if delta == 0 then errors.raise("%s: delta: expected a number above 0, got 0", where) end
+    return core.huber_loss(input, target, options.reduction, nil, nil, delta)
+end
+
+---d²/(2 beta) where |d| < beta, else |d| - beta/2, with d = input - target (Girshick 2015). beta = 0 is l1_loss.
+---
+---```lua
+---print(heed.loss.smooth_l1_loss(heed.tensor { 1.0, 2.0 }, heed.tensor { 0.5, 5.0 }))
+---```
+---@param input heed.Tensor float
+---@param target heed.Tensor of the same shape
+---@param options? { beta?: number, reduction?: "mean"|"sum"|"none" } beta: default 1
+---@return heed.Tensor 0-d, or the input's shape with reduction "none"
+function loss.smooth_l1_loss(input, target, options)
+    local where = "loss.smooth_l1_loss"
+    options = check.options(where, options, check.set("beta", "reduction"))
+    local beta = check.number(where, "beta", options.beta or 1, 0)
+    if beta == 0 then return core.l1_loss(input, target, options.reduction) end
+    return core.huber_loss(input, target, options.reduction, nil, nil, beta, 1 / beta)
+end
+
+---Binary cross entropy of logits: -(pos_weight · t · log sigmoid(x) + (1 - t) · log(1 - sigmoid(x))) · weight, exact for logits
+---of any size. Terms whose share is 0 add nothing, even at infinite logits.
+---
+---```lua
+---local logits, targets = heed.tensor { 3.0, -1.0 }, heed.tensor { 1.0, 0.0 }
+---print(heed.loss.bce_with_logits(logits, targets))
+---print(heed.loss.bce_with_logits(logits, targets, { pos_weight = heed.tensor { 2.0 }, reduction = "none" }))
+---```
+---@param input heed.Tensor float: logits
+---@param target heed.Tensor of the same shape: probabilities 0..1
+---@param options? { weight?: heed.Tensor, pos_weight?: heed.Tensor, reduction?: "mean"|"sum"|"none" } weight multiplies the
+---losses, pos_weight what positives lose; both are broadcast to the input's shape and get no gradient
+---@return heed.Tensor 0-d, or the input's shape with reduction "none"
+function loss.bce_with_logits(input, target, options)
+    options = check.options("loss.bce_with_logits", options, check.set("weight", "pos_weight", "reduction"))
+    return core.bce_with_logits(input, target, options.reduction, options.weight, options.pos_weight)
+end
+
+---Kullback-Leibler divergence of target from input: target · (log target - input), the input being log probabilities. 0 where
+---target is 0, whatever the input is there. "batchmean", the sum over the size of the first dimension, is what the formula has.
+---
+---```lua
+---local input = heed.tensor({ { 0.1, 0.9 }, { 0.5, 0.5 } }):log()
+---print(heed.loss.kl_div(input, heed.tensor { { 0.2, 0.8 }, { 1.0, 0.0 } }, { reduction = "batchmean" }))
+---```
+---@param input heed.Tensor float: log probabilities
+---@param target heed.Tensor of the same shape: probabilities, or their logarithms with log_target
+---@param options? { log_target?: boolean, reduction?: "mean"|"sum"|"none"|"batchmean" } default: the mean over all elements
+---@return heed.Tensor 0-d, or the input's shape with reduction "none"
+function loss.kl_div(input, target, options)
+    local where = "loss.kl_div"
+    options = check.options(where, options, check.set("log_target", "reduction"))
+    local is_log = check.flag(where, "log_target", options.log_target, false)
+    return (is_log and core.kl_div_log or core.kl_div)(input, target, options.reduction)
+end
+
 return loss

@@ -16,6 +16,7 @@ void HD_ISA(hd_fill_kernels)(hd_kernels *k) {
     HD_ISA(hd_fill_norm)(k);
     HD_ISA(hd_fill_rotary)(k);
     HD_ISA(hd_fill_loss)(k);
+    HD_ISA(hd_fill_loss_pairs)(k);
     HD_ISA(hd_fill_random)(k);
     HD_ISA(hd_fill_optim)(k);
 }
