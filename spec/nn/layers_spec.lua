@@ -51,7 +51,7 @@ describe("initial values", function()
         assert.are.equal(20000, nn.init.ones_(t):sum():item())
         assert.error_matches(function() nn.init.xavier_uniform_(heed.empty(3)) end, "at least 2 dimensions")
         assert.error_matches(function() nn.init.kaiming_uniform_(3) end, "kaiming_uniform_: t: expected a tensor, got 3")
-        assert.error_matches(function() nn.init.zeros_ "x" end, "nn.init: t: expected a tensor, got \"x\"")
+        assert.error_matches(function() nn.init.zeros_ "x" end, "nn.init.zeros_: t: expected a tensor, got \"x\"")
     end)
 end)
 
