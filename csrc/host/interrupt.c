@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <lualib.h>
 
@@ -10,6 +11,14 @@
 #include "host/interrupt.h"
 
 #define PATIENCE_NS 1000000000LL
+#define INSISTING 3 /* interrupts within PATIENCE_NS: whoever sends them wants out */
+
+/* What hook a thread of Lua had before ours. */
+typedef struct saved_hook {
+    lua_State *L;
+    lua_Hook hook;
+    int mask, count;
+} saved_hook;
 
 /* A handler of signals has no argument of its own: the one global of this executable. */
 static struct {
@@ -18,7 +27,12 @@ static struct {
     lua_State *volatile running_coroutine; /* L outside of coroutines */
     volatile sig_atomic_t *cancel;         /* the library's flag of this state */
     volatile sig_atomic_t running, pending;
-    int64_t since; /* when the pending interrupt came */
+    volatile sig_atomic_t breaking; /* raise at every instruction until the computation has ended */
+    saved_hook main, coroutine;
+    int64_t since;             /* when the pending interrupt came */
+    int64_t recent[INSISTING]; /* when the last ones came, in a ring */
+    int next;
+    bool warns, warned; /* before the end of a session, once */
 } self;
 
 static int64_t monotonic_ns(void) {
@@ -27,8 +41,28 @@ static int64_t monotonic_ns(void) {
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
+/* ---- hooks ----------------------------------------------------------------------------------------------- */
+
+static void at_instruction(lua_State *L, lua_Debug *ar);
+
+static void ask_hook(lua_State *L, saved_hook *saved) {
+    lua_Hook hook = lua_gethook(L);
+    if (hook != at_instruction) *saved = (saved_hook){L, hook, lua_gethookmask(L), lua_gethookcount(L)};
+    lua_sethook(L, at_instruction, LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT, 1);
+}
+
+/* The person's own hook, if that thread had one, comes back. */
+static void give_back(lua_State *L) {
+    if (lua_gethook(L) != at_instruction) return;
+    const saved_hook *saved = L == self.main.L ? &self.main : &self.coroutine;
+    if (saved->L == L)
+        lua_sethook(L, saved->hook, saved->mask, saved->count);
+    else
+        lua_sethook(L, NULL, 0, 0);
+}
+
 static void clear(void) {
-    lua_sethook(self.L, NULL, 0, 0);
+    give_back(self.L);
     *self.cancel = 0;
     self.pending = 0;
 }
@@ -36,52 +70,86 @@ static void clear(void) {
 /* Runs before the next instruction of Lua, in whichever coroutine that is. */
 static void at_instruction(lua_State *L, lua_Debug *ar) {
     (void)ar;
-    bool raised_by_library = !*self.cancel;
+    bool raised_by_library = !*self.cancel && !self.breaking;
     if (!raised_by_library && !heed_interruptible(L)) {
         lua_sethook(L, at_instruction, LUA_MASKCOUNT, 100);
         return;
     }
-    lua_sethook(L, NULL, 0, 0);
-    clear();
+    if (self.breaking) {
+        ask_hook(L, &self.coroutine); /* for what a pcall on the way out goes on with */
+        self.pending = 0;
+    } else {
+        give_back(L);
+        clear();
+    }
     if (raised_by_library) return;
     lua_pushliteral(L, "interrupted");
     lua_error(L);
 }
 
-static void ask_hook(lua_State *L) {
-    lua_sethook(L, at_instruction, LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT, 1);
+/* ---- the signal ------------------------------------------------------------------------------------------ */
+
+static bool insists(int64_t now) {
+    self.recent[self.next] = now;
+    self.next = (self.next + 1) % INSISTING;
+    int64_t earliest = self.recent[self.next];
+    return earliest != 0 && now - earliest < PATIENCE_NS;
+}
+
+/* The computation is in C code that is not ours and gives no point to stop at. */
+static void lose_patience(void) {
+    static const char warning[] =
+        "\nNothing here can stop this computation but the end of heed: Ctrl-C again ends it.\n";
+    if (self.warns && !self.warned) {
+        self.warned = true;
+        if (write(STDERR_FILENO, warning, sizeof warning - 1) > 0) return;
+    }
+    hh_interrupt_die(); /* when this handler returns */
+}
+
+static void ask_to_stop(void) {
+    int64_t now = monotonic_ns();
+    if (insists(now)) self.breaking = 1;
+    if (self.pending && now - self.since > PATIENCE_NS) {
+        lose_patience();
+        return;
+    }
+    if (!self.pending) self.since = now;
+    self.pending = 1;
+    *self.cancel = 1;
+    ask_hook(self.L, &self.main);
+    if (self.running_coroutine != self.L) ask_hook(self.running_coroutine, &self.coroutine);
 }
 
 static void on_interrupt(int number) {
     int saved_errno = errno;
-    if (!pthread_equal(pthread_self(), self.thread)) {
+    if (!pthread_equal(pthread_self(), self.thread))
         pthread_kill(self.thread, number); /* lua_sethook must not race with Lua */
-    } else if (!self.running) {
+    else if (!self.running)
         self.pending = 1;
-    } else if (self.pending && monotonic_ns() - self.since > PATIENCE_NS) {
-        hh_interrupt_die(); /* when this handler returns */
-    } else {
-        if (!self.pending) self.since = monotonic_ns();
-        self.pending = 1;
-        *self.cancel = 1;
-        ask_hook(self.L);
-        ask_hook(self.running_coroutine);
-    }
+    else
+        ask_to_stop();
     errno = saved_errno;
 }
 
-/* ---- which coroutine runs
- * ---------------------------------------------------------------------------------- A hook belongs to one
- * coroutine and Lua does not tell which one runs: resume and wrap note it. */
+/* ---- which coroutine runs -------------------------------------------------------------------------------- */
+
+/* A hook belongs to one coroutine and Lua does not tell which one runs: resume and wrap note it. */
 
 static lua_CFunction plain_resume, plain_wrap;
+
+/* Back in the coroutine that resumed another: it must not go on either when all is to end. */
+static void return_to(lua_State *coroutine) {
+    self.running_coroutine = coroutine;
+    if (self.breaking && coroutine) ask_hook(coroutine, coroutine == self.L ? &self.main : &self.coroutine);
+}
 
 static int noting_resume(lua_State *L) {
     lua_State *coroutine = lua_tothread(L, 1), *before = self.running_coroutine;
     if (!coroutine) return plain_resume(L);
     self.running_coroutine = coroutine;
     int results = plain_resume(L); /* raises nothing once its argument is a coroutine */
-    self.running_coroutine = before;
+    return_to(before);
     return results;
 }
 
@@ -92,7 +160,7 @@ static int call_wrapped(lua_State *L) {
     lua_insert(L, 1);
     self.running_coroutine = lua_tothread(L, lua_upvalueindex(2));
     int status = lua_pcall(L, lua_gettop(L) - 1, LUA_MULTRET, 0);
-    self.running_coroutine = before;
+    return_to(before);
     return status == LUA_OK ? lua_gettop(L) : lua_error(L);
 }
 
@@ -118,8 +186,7 @@ static void note_coroutines(lua_State *L) {
     lua_pop(L, 1);
 }
 
-/* ----------------------------------------------------------------------------------------------------------
- */
+/* ---- doors ----------------------------------------------------------------------------------------------- */
 
 void hh_interrupt_install(lua_State *L) {
     self.L = L;
@@ -133,14 +200,20 @@ void hh_interrupt_install(lua_State *L) {
     sigaction(SIGINT, &action, NULL);
 }
 
+void hh_interrupt_warn_first(void) {
+    self.warns = true;
+}
+
 void hh_interrupt_begin(void) {
-    self.pending = 0;
+    self.pending = self.breaking = 0;
+    self.main.L = self.coroutine.L = NULL;
+    self.warned = false;
     self.running_coroutine = self.L;
     self.running = 1;
 }
 
 void hh_interrupt_end(void) {
-    self.running = 0;
+    self.running = self.breaking = 0;
     clear();
 }
 

@@ -1,7 +1,8 @@
 /* interrupt.h: Ctrl-C. While a script or a line of the prompt runs, SIGINT makes the next safe point of
  * the computation (between two tasks of an operation, or between two instructions of Lua) raise the
- * string "interrupted", which pcall can catch. A computation that gives no such point for a second ends
- * with the process when Ctrl-C comes again. Only the executable touches signals; the library never does.
+ * string "interrupted", which pcall can catch. The third within a second no pcall can keep: it is raised again
+ * and again until the whole computation has ended. A computation that gives no such point for a second ends
+ * with the process when Ctrl-C comes again. Hooks of the person's own come back afterwards. Only the executable touches signals; the library never does.
  */
 #ifndef HH_INTERRUPT_H
 #define HH_INTERRUPT_H
@@ -12,6 +13,8 @@
 
 /* Once, before the first computation, in the thread that will run Lua. */
 void hh_interrupt_install(lua_State *L);
+/* Says so, once in a computation, before a Ctrl-C that would end the process. */
+void hh_interrupt_warn_first(void);
 /* Brackets of a computation. Outside of them Ctrl-C only leaves a mark for hh_interrupt_take. */
 void hh_interrupt_begin(void);
 void hh_interrupt_end(void);

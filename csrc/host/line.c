@@ -12,10 +12,9 @@
 #include <histedit.h>
 #endif
 
+#include "host/history.h"
 #include "host/interrupt.h"
 #include "host/line.h"
-
-#define HISTORY_LINES 2000
 
 struct hh_lines {
     bool terminal;
@@ -24,17 +23,25 @@ struct hh_lines {
 #ifdef HEED_HAVE_EDIT
     EditLine *editor;
     History *history;
-    char *history_path; /* NULL without a home */
+    char *history_path; /* NULL: nothing is kept */
     const char *prompt;
+    hh_completer complete;
+    void *complete_arg;
 #endif
 };
 
 #ifdef HEED_HAVE_EDIT
-static char *prompt_of(EditLine *editor) {
+static hh_lines *lines_of(EditLine *editor) {
     hh_lines *lines;
     el_get(editor, EL_CLIENTDATA, &lines);
-    return (char *)lines->prompt;
+    return lines;
 }
+
+static char *prompt_of(EditLine *editor) {
+    return (char *)lines_of(editor)->prompt;
+}
+
+/* ---- reading characters ---------------------------------------------------------------------------------- */
 
 /* Waits for a byte or for Ctrl-C, also for one that came just before. */
 static bool wait_for_input(void) {
@@ -56,7 +63,9 @@ static int read_character(EditLine *editor, wchar_t *character) {
     for (;;) {
         char byte;
         if (!wait_for_input()) return -1;
-        if (read(STDIN_FILENO, &byte, 1) != 1) return 0;
+        ssize_t got = read(STDIN_FILENO, &byte, 1);
+        if (got < 0 && errno == EINTR) continue;
+        if (got != 1) return 0;
         size_t length = mbrtowc(character, &byte, 1, &state);
         if (length == (size_t)-1)
             state = (mbstate_t){0}; /* not UTF-8: the byte is dropped */
@@ -65,29 +74,124 @@ static int read_character(EditLine *editor, wchar_t *character) {
     }
 }
 
+/* ---- keys ------------------------------------------------------------------------------------------------ */
+
+static unsigned char show_list(EditLine *editor, const char *list) {
+    const LineInfo *line = el_line(editor);
+    int to_end = (int)(line->lastchar - line->cursor);
+    el_cursor(editor, to_end); /* below an input of several lines, not into it */
+    printf("\n%s\n", list);
+    fflush(stdout);
+    el_cursor(editor, -to_end);
+    return CC_REDISPLAY;
+}
+
+static unsigned char on_tab(EditLine *editor, int key) {
+    hh_lines *lines = lines_of(editor);
+    const LineInfo *line = el_line(editor);
+    size_t before = (size_t)(line->cursor - line->buffer);
+    hh_completion c = lines->complete(lines->complete_arg, line->buffer, before);
+    unsigned char result = CC_REFRESH;
+    if (c.remove < 0) {
+        result = _el_fn_complete(editor, key);
+    } else if (c.list) {
+        result = show_list(editor, c.list);
+    } else if (c.insert && *c.insert) {
+        if (c.remove > 0) el_deletestr(editor, c.remove);
+        if (el_insertstr(editor, c.insert) != 0) result = CC_ERROR;
+    } else {
+        result = CC_ERROR;
+    }
+    free(c.insert);
+    free(c.list);
+    return result;
+}
+
+static unsigned char on_newline(EditLine *editor, int key) {
+    (void)key;
+    return el_insertstr(editor, "\n") == 0 ? CC_REFRESH : CC_ERROR;
+}
+
+static const wchar_t *start_of_line(const LineInfoW *line, const wchar_t *at) {
+    while (at > line->buffer && at[-1] != L'\n') at--;
+    return at;
+}
+
+/* The arrows go from line to line inside an input, and beyond it to other inputs: those keys are pushed. */
+static unsigned char on_up(EditLine *editor, int key) {
+    (void)key;
+    const LineInfoW *line = el_wline(editor);
+    const wchar_t *start = start_of_line(line, line->cursor);
+    if (start == line->buffer) {
+        el_push(editor, "\020");
+        return CC_NORM;
+    }
+    const wchar_t *above = start_of_line(line, start - 1), *target = above + (line->cursor - start);
+    if (target > start - 1) target = start - 1;
+    el_cursor(editor, (int)(target - line->cursor));
+    return CC_REFRESH;
+}
+
+static unsigned char on_down(EditLine *editor, int key) {
+    (void)key;
+    const LineInfoW *line = el_wline(editor);
+    const wchar_t *start = start_of_line(line, line->cursor), *below = line->cursor;
+    while (below < line->lastchar && *below != L'\n') below++;
+    if (below == line->lastchar) {
+        el_push(editor, "\016");
+        return CC_NORM;
+    }
+    const wchar_t *target = ++below + (line->cursor - start);
+    while (below < line->lastchar && below < target && *below != L'\n') below++;
+    el_cursor(editor, (int)(below - line->cursor));
+    return CC_REFRESH;
+}
+
+static void bind(EditLine *editor, const char *name, unsigned char (*function)(EditLine *, int),
+                 const char *const keys[]) {
+    el_set(editor, EL_ADDFN, name, "of heed", function);
+    for (; *keys; keys++) el_set(editor, EL_BIND, *keys, name, NULL);
+}
+
+/* ---- the editor ------------------------------------------------------------------------------------------ */
+
+static void add_entry(void *arg, const char *entry) {
+    HistEvent event;
+    history(arg, &event, H_ENTER, entry);
+}
+
 static void open_history(hh_lines *lines) {
     lines->history = history_init();
     if (!lines->history) return;
     HistEvent event;
-    history(lines->history, &event, H_SETSIZE, HISTORY_LINES);
+    history(lines->history, &event, H_SETSIZE, HH_HISTORY_ENTRIES);
     history(lines->history, &event, H_SETUNIQUE, 1);
     el_set(lines->editor, EL_HIST, history, lines->history);
-    const char *home = getenv("HOME");
-    if (home && asprintf(&lines->history_path, "%s/.heed_history", home) < 0) lines->history_path = NULL;
-    if (lines->history_path) history(lines->history, &event, H_LOAD, lines->history_path);
+    lines->history_path = hh_history_path();
+    if (lines->history_path) hh_history_load(lines->history_path, add_entry, lines->history);
+}
+
+static bool can_edit(void) {
+    const char *terminal = getenv("TERM");
+    return terminal && *terminal && strcmp(terminal, "dumb") != 0 && isatty(STDOUT_FILENO);
 }
 
 static void open_editor(hh_lines *lines) {
     lines->editor = el_init("heed", stdin, stdout, stderr);
     if (!lines->editor) return;
-    el_set(lines->editor, EL_CLIENTDATA, lines);
-    el_set(lines->editor, EL_PROMPT, prompt_of);
-    el_set(lines->editor, EL_EDITOR, "emacs");
-    el_set(lines->editor, EL_SIGNAL, 1);
-    el_set(lines->editor, EL_GETCFN, read_character);
-    el_set(lines->editor, EL_BIND, "^R", "em-inc-search-prev", NULL);
+    EditLine *editor = lines->editor;
+    el_set(editor, EL_CLIENTDATA, lines);
+    el_set(editor, EL_PROMPT_ESC, prompt_of, '\1');
+    el_set(editor, EL_EDITOR, "emacs");
+    el_set(editor, EL_SIGNAL, 1);
+    el_set(editor, EL_GETCFN, read_character);
+    el_set(editor, EL_BIND, "^R", "em-inc-search-prev", NULL);
+    bind(editor, "heed-complete", on_tab, (const char *const[]){"^I", NULL});
+    bind(editor, "heed-newline", on_newline, (const char *const[]){"\\e\\r", "\\e\\n", NULL});
+    bind(editor, "heed-up", on_up, (const char *const[]){"\\e[A", "\\eOA", NULL});
+    bind(editor, "heed-down", on_down, (const char *const[]){"\\e[B", "\\eOB", NULL});
     open_history(lines);
-    el_source(lines->editor, NULL);
+    el_source(editor, NULL);
 }
 
 static hh_line_status read_edited(hh_lines *lines, const char *prompt, const char **text, size_t *length) {
@@ -101,17 +205,22 @@ static hh_line_status read_edited(hh_lines *lines, const char *prompt, const cha
         return HH_LINE_INTERRUPTED;
     }
     if (!*text || count <= 0) return HH_LINE_END;
-    *length = (size_t)count;
+    *length = strlen(*text);
     return HH_LINE;
 }
 #endif
 
-hh_lines *hh_lines_open(void) {
+hh_lines *hh_lines_open(hh_completer complete, void *arg) {
     hh_lines *lines = calloc(1, sizeof *lines);
     if (!lines) return NULL;
     lines->terminal = isatty(STDIN_FILENO);
 #ifdef HEED_HAVE_EDIT
-    if (lines->terminal) open_editor(lines);
+    lines->complete = complete;
+    lines->complete_arg = arg;
+    if (lines->terminal && can_edit()) open_editor(lines);
+#else
+    (void)complete;
+    (void)arg;
 #endif
     return lines;
 }
@@ -128,6 +237,15 @@ void hh_lines_close(hh_lines *lines) {
 
 bool hh_lines_is_terminal(const hh_lines *lines) {
     return lines->terminal;
+}
+
+bool hh_lines_edits(const hh_lines *lines) {
+#ifdef HEED_HAVE_EDIT
+    return lines->editor != NULL;
+#else
+    (void)lines;
+    return false;
+#endif
 }
 
 static hh_line_status read_plain(hh_lines *lines, const char *prompt, const char **text, size_t *length) {
@@ -155,7 +273,7 @@ hh_line_status hh_lines_read(hh_lines *lines, const char *prompt, const char **t
     else
 #endif
         status = read_plain(lines, prompt, text, length);
-    if (status == HH_LINE && (*text)[*length - 1] == '\n') --*length;
+    if (status == HH_LINE && *length > 0 && (*text)[*length - 1] == '\n') --*length;
     return status;
 }
 
@@ -163,9 +281,11 @@ void hh_lines_remember(hh_lines *lines, const char *text) {
 #ifdef HEED_HAVE_EDIT
     if (!lines->history || !*text) return;
     HistEvent event;
+    bool again = history(lines->history, &event, H_FIRST) == 0 && strcmp(event.str, text) == 0;
+    if (again) return;
     history(lines->history, &event, H_ENTER, text);
     /* Saved at once: os.exit at the prompt, or a kill, loses nothing. */
-    if (lines->history_path) history(lines->history, &event, H_SAVE, lines->history_path);
+    if (lines->history_path) hh_history_append(lines->history_path, text);
 #else
     (void)lines;
     (void)text;

@@ -120,11 +120,20 @@ static int print_version(lua_State *L) {
     return LUA_OK;
 }
 
+/* heed as a global, unless the script made one of that name. */
+static void offer_heed(lua_State *L) {
+    bool taken = lua_getglobal(L, "heed") != LUA_TNIL;
+    lua_pop(L, 1);
+    luaL_requiref(L, "heed", luaopen_heed, !taken);
+    lua_pop(L, 1);
+}
+
 static int prompt(lua_State *L, const command *c) {
     bool banner = isatty(STDIN_FILENO) && !c->eval && c->script == c->argc;
     if (banner)
         puts("heed " HEED_VERSION ", " LUA_RELEASE
-             ". A line that is an expression prints its value; Ctrl-D ends.");
+             ". Expressions print their values; Tab completes; help says more; Ctrl-D ends.");
+    offer_heed(L);
     int failed = hh_repl(L);
     return failed && !isatty(STDIN_FILENO) ? LUA_ERRRUN : LUA_OK;
 }
@@ -137,9 +146,10 @@ static int protected_main(lua_State *L) {
     luaL_openlibs(L);
     set_arg_table(L, c);
     /* Opened here, so that it needs no path; scripts say require, as they do under lua5.4. */
-    luaL_requiref(L, "heed", luaopen_heed, c->eval || at_prompt);
+    luaL_requiref(L, "heed", luaopen_heed, c->eval || (at_prompt && !has_script));
     lua_pop(L, 1);
     hh_interrupt_install(L);
+    if (at_prompt) hh_repl_prepare(L);
     int status = c->version ? print_version(L) : LUA_OK;
     if (status == LUA_OK) status = run_options(L, c);
     if (status == LUA_OK && has_script) status = run_script(L, c);

@@ -1,191 +1,237 @@
-#include <stdbool.h>
+#define _GNU_SOURCE
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include <lauxlib.h>
 
+#include "host/interrupt.h"
 #include "host/line.h"
 #include "host/repl.h"
 #include "host/run.h"
 
-#define SHOWN_FRAMES 8
+#define COLUMNS 80
+#define ROUNDS_WITHOUT_HOPE 10
 
-/* Registry: chunk name -> text of every input, so that an error can show the lines it came through. */
-static const char inputs_key;
+/* Registry: the session. */
+static const char session_key;
 
-static void push_inputs(lua_State *L) {
-    if (lua_rawgetp(L, LUA_REGISTRYINDEX, &inputs_key) == LUA_TTABLE) return;
-    lua_pop(L, 1);
-    lua_newtable(L);
-    lua_pushvalue(L, -1);
-    lua_rawsetp(L, LUA_REGISTRYINDEX, &inputs_key);
+/* In a full userdata, an upvalue of the functions that the session calls. */
+typedef struct host {
+    lua_State *L;
+    hh_lines *lines;
+    struct {
+        lua_Hook function;
+        int mask, count;
+    } hook; /* that the person has set; it sees his inputs only */
+} host;
+
+static host *host_of(lua_State *L) {
+    return lua_touserdata(L, lua_upvalueindex(1));
 }
 
-/* ---- saying what went wrong ---------------------------------------------------------------------------- */
-/* Adds "\n  input 3:1: the line" for a line of an input; the buffer is on top of the stack. */
-static bool add_input_line(lua_State *L, luaL_Buffer *b, const char *source, int line) {
-    push_inputs(L);
-    bool found = lua_getfield(L, -1, source) == LUA_TSTRING;
-    const char *text = found ? lua_tostring(L, -1) : "";
-    for (int i = 1; i < line && *text; i++) {
-        const char *newline = strchr(text, '\n');
-        text = newline ? newline + 1 : "";
+/* ---- what the session calls ------------------------------------------------------------------------------ */
+
+/* read(prompt): a line; nil at the end, false after Ctrl-C. */
+static int host_read(lua_State *L) {
+    const char *text;
+    size_t length;
+    switch (hh_lines_read(host_of(L)->lines, luaL_checkstring(L, 1), &text, &length)) {
+    case HH_LINE: lua_pushlstring(L, text, length); break;
+    case HH_LINE_END: lua_pushnil(L); break;
+    case HH_LINE_INTERRUPTED: lua_pushboolean(L, false); break;
     }
-    char where[64];
-    snprintf(where, sizeof where, "\n  %s:%d: ", source + 1, line);
-    /* The text stays alive in the table while it is copied above the buffer. */
-    lua_pop(L, 2);
-    if (!found) return false;
-    luaL_addstring(b, where);
-    luaL_addlstring(b, text, strcspn(text, "\n"));
-    return true;
-}
-
-static bool is_own_file(const char *source) {
-    return source[0] == '@' && strncmp(source, "@heed/", 6) != 0 && strcmp(source, "@heed.lua") != 0;
-}
-
-/* Message handler: the message, then those frames that the person wrote, the innermost first. */
-static int explain(lua_State *L) {
-    const char *message = hh_error_text(L, 1);
-    luaL_Buffer b;
-    luaL_buffinit(L, &b);
-    luaL_addstring(&b, message);
-    lua_Debug frame;
-    int shown = 0;
-    for (int level = 1; shown < SHOWN_FRAMES && lua_getstack(L, level, &frame); level++) {
-        lua_getinfo(L, "Sl", &frame);
-        if (frame.currentline < 0) continue;
-        if (is_own_file(frame.source)) {
-            char where[LUA_IDSIZE + 32];
-            snprintf(where, sizeof where, "\n  %s:%d", frame.short_src, frame.currentline);
-            luaL_addstring(&b, where);
-            shown++;
-        } else if (add_input_line(L, &b, frame.source, frame.currentline)) {
-            shown++;
-        }
-    }
-    luaL_pushresult(&b);
     return 1;
 }
 
-/* The message of a syntax error begins with the chunk's name and line: the line follows. */
-static void explain_syntax(lua_State *L, const char *source) {
-    const char *message = lua_tostring(L, -1);
-    const char *colon = strstr(message, source + 1);
-    int line = 0;
-    if (colon && sscanf(colon + strlen(source + 1), ":%d:", &line) != 1) line = 0;
-    luaL_Buffer b;
-    luaL_buffinit(L, &b);
-    luaL_addstring(&b, message);
-    if (line > 0) add_input_line(L, &b, source, line);
-    luaL_pushresult(&b);
-    lua_remove(L, -2);
+static int host_remember(lua_State *L) {
+    size_t length;
+    const char *text = luaL_checklstring(L, 1, &length);
+    if (strlen(text) == length) hh_lines_remember(host_of(L)->lines, text);
+    return 0;
 }
 
-static void show_error(lua_State *L) {
-    fflush(stdout);
-    fprintf(stderr, "%s\n", lua_tostring(L, -1));
+/* The function is below its arguments, a message handler at the bottom or none. Leaves ok, results. */
+static int call(lua_State *L, int arguments, int handler) {
+    hh_interrupt_begin();
+    int status = lua_pcall(L, arguments, LUA_MULTRET, handler);
+    hh_interrupt_end();
+    if (status == LUA_ERRERR) lua_gc(L, LUA_GCRESTART); /* the handler stops it for its time */
+    lua_pushboolean(L, status == LUA_OK);
+    lua_replace(L, 1);
+    return lua_gettop(L);
+}
+
+/* run(f, handler): ok, results. For what the person wrote: his hook is on. */
+static int host_run(lua_State *L) {
+    host *h = host_of(L);
+    lua_settop(L, 2);
+    lua_insert(L, 1);
+    lua_sethook(L, h->hook.function, h->hook.mask, h->hook.count);
+    int results = call(L, 0, 1);
+    h->hook.function = lua_gethook(L);
+    h->hook.mask = lua_gethookmask(L);
+    h->hook.count = lua_gethookcount(L);
+    lua_sethook(L, NULL, 0, 0);
+    return results;
+}
+
+/* guard(f, ...): ok, results. For work of the session that Ctrl-C may stop. */
+static int host_guard(lua_State *L) {
+    luaL_checkany(L, 1);
+    lua_pushnil(L);
+    lua_insert(L, 1);
+    return call(L, lua_gettop(L) - 2, 0);
+}
+
+static int host_columns(lua_State *L) {
+    struct winsize size;
+    bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+    lua_pushinteger(L, known ? size.ws_col : COLUMNS);
+    return 1;
+}
+
+/* ---- completion ------------------------------------------------------------------------------------------ */
+
+static char *copied(lua_State *L, int index) {
+    const char *text = lua_tostring(L, index);
+    return text ? strdup(text) : NULL;
+}
+
+typedef struct text {
+    const char *bytes;
+    size_t length;
+} text;
+
+static int complete_protected(lua_State *L) {
+    const text *before = lua_touserdata(L, 1);
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &session_key);
+    lua_getfield(L, -1, "complete");
+    lua_insert(L, -2);
+    lua_pushlstring(L, before->bytes, before->length);
+    lua_call(L, 2, 3);
+    return 3;
+}
+
+/* While it works no code of the person's runs: nor do finalizers. */
+static hh_completion complete(void *arg, const char *before, size_t length) {
+    lua_State *L = ((host *)arg)->L;
+    hh_completion c = {0, NULL, NULL};
+    int top = lua_gettop(L), collecting = lua_gc(L, LUA_GCISRUNNING);
+    lua_gc(L, LUA_GCSTOP);
+    lua_pushcfunction(L, complete_protected);
+    lua_pushlightuserdata(L, &(text){before, length});
+    if (lua_pcall(L, 1, 3, 0) == LUA_OK) {
+        c.remove = lua_isnil(L, -3) ? -1 : (int)lua_tointeger(L, -3);
+        c.insert = copied(L, -2);
+        c.list = copied(L, -1);
+    }
+    if (collecting == 1) lua_gc(L, LUA_GCRESTART);
+    lua_settop(L, top);
+    return c;
+}
+
+/* ---- the session ----------------------------------------------------------------------------------------- */
+
+static int close_host(lua_State *L) {
+    host *h = lua_touserdata(L, 1);
+    if (h->lines) hh_lines_close(h->lines);
+    h->lines = NULL;
+    return 0;
+}
+
+/* Pushes a userdata that closes the lines when the state ends, os.exit(true, true) included. */
+static host *push_host(lua_State *L) {
+    host *h = lua_newuserdatauv(L, sizeof *h, 0);
+    memset(h, 0, sizeof *h);
+    lua_createtable(L, 0, 1);
+    lua_pushcfunction(L, close_host);
+    lua_setfield(L, -2, "__gc");
+    lua_setmetatable(L, -2);
+    h->L = L;
+    h->lines = hh_lines_open(complete, h);
+    if (!h->lines) luaL_error(L, "not enough memory");
+    return h;
+}
+
+static void set_stream(lua_State *L, const char *name, const char *stream) {
+    lua_getglobal(L, "io");
+    lua_getfield(L, -1, stream);
+    lua_setfield(L, -3, name);
     lua_pop(L, 1);
 }
 
-/* ---- one input -------------------------------------------------------------------------------------------
- */
-static bool is_incomplete(lua_State *L, int status) {
-    static const char mark[] = "<eof>";
-    size_t length;
-    const char *message = lua_tolstring(L, -1, &length);
-    return status == LUA_ERRSYNTAX && length >= sizeof mark - 1 &&
-           strcmp(message + length - (sizeof mark - 1), mark) == 0;
+/* Pushes the table heed.prompt.Host. */
+static void push_host_table(lua_State *L) {
+    static const luaL_Reg functions[] = {{"read", host_read},       {"remember", host_remember},
+                                         {"run", host_run},         {"guard", host_guard},
+                                         {"columns", host_columns}, {NULL, NULL}};
+    luaL_newlibtable(L, functions);
+    host *h = push_host(L);
+    luaL_setfuncs(L, functions, 1);
+    lua_pushboolean(L, hh_lines_is_terminal(h->lines));
+    lua_setfield(L, -2, "terminal");
+    lua_pushboolean(L, hh_lines_edits(h->lines));
+    lua_setfield(L, -2, "edits");
+    set_stream(L, "output", "stdout");
+    set_stream(L, "errors", "stderr");
 }
 
-static int load_text(lua_State *L, int index, const char *name) {
-    size_t length;
-    const char *text = lua_tolstring(L, index, &length);
-    return luaL_loadbuffer(L, text, length, name);
-}
-
-/* Pushes the function that the text on top of the stack means, an expression or else a statement; or the
- * error. */
-static int compile(lua_State *L, const char *name) {
-    /* With a variable to close, `return f()` is no tail call, and explain() finds this line on the stack. */
-    lua_pushliteral(L, "local heed_prompt <close> = nil return ");
-    lua_pushvalue(L, -2);
-    lua_concat(L, 2);
-    int status = load_text(L, -1, name);
-    if (status != LUA_OK) {
-        lua_pop(L, 1);
-        status = load_text(L, -2, name);
-    }
-    lua_remove(L, -2);
-    return status;
-}
-
-/* Reads lines until they are complete. Pushes the function, or the error of a text that can never be one;
- * HH_LINE_END and HH_LINE_INTERRUPTED push nothing. */
-static hh_line_status read_input(lua_State *L, hh_lines *lines, const char *name, int *status) {
-    const char *line;
-    size_t length;
-    hh_line_status got = hh_lines_read(lines, "> ", &line, &length);
-    if (got != HH_LINE) return got;
-    lua_pushlstring(L, line, length);
-    while (*status = compile(L, name), is_incomplete(L, *status)) {
-        got = hh_lines_read(lines, ">> ", &line, &length);
-        if (got == HH_LINE_END) break; /* the error says what is missing */
-        lua_pop(L, 1);
-        if (got == HH_LINE_INTERRUPTED) {
-            lua_pop(L, 1);
-            return got;
-        }
-        lua_pushliteral(L, "\n");
-        lua_pushlstring(L, line, length);
-        lua_concat(L, 3);
-    }
-    hh_lines_remember(lines, lua_tostring(L, -2));
-    push_inputs(L);
-    lua_pushvalue(L, -3);
-    lua_setfield(L, -2, name);
+void hh_repl_prepare(lua_State *L) {
+    lua_getglobal(L, "require");
+    lua_pushliteral(L, "heed.prompt");
+    lua_call(L, 1, 1);
+    lua_getfield(L, -1, "new");
+    push_host_table(L);
+    lua_call(L, 1, 1);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &session_key);
     lua_pop(L, 1);
-    lua_remove(L, -2);
-    return HH_LINE;
 }
 
-/* Prints the values above base with the global print, so that it may be replaced. */
-static int print_values(lua_State *L, int base) {
-    int count = lua_gettop(L) - base;
-    if (count == 0) return LUA_OK;
-    luaL_checkstack(L, LUA_MINSTACK, "too many results to print");
-    lua_getglobal(L, "print");
-    lua_insert(L, base + 1);
-    return hh_call(L, count, 0, explain);
+static int step_protected(lua_State *L) {
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &session_key);
+    lua_getfield(L, -1, "step");
+    lua_insert(L, -2);
+    lua_call(L, 1, 1);
+    return 1;
 }
 
-static bool run_input(lua_State *L, int status, const char *name) {
-    int base = lua_gettop(L) - 1;
-    if (status != LUA_OK)
-        explain_syntax(L, name);
-    else if ((status = hh_call(L, 0, LUA_MULTRET, explain)) == LUA_OK)
-        status = print_values(L, base);
-    if (status != LUA_OK) show_error(L);
-    lua_settop(L, base);
-    return status == LUA_OK;
+typedef enum outcome { DONE, FAILED, BROKEN, ENDED } outcome;
+
+/* The session itself can only fail for want of memory; the next input may ask for less. */
+static outcome step(lua_State *L) {
+    lua_pushcfunction(L, step_protected);
+    outcome result;
+    if (lua_pcall(L, 0, 1, 0) != LUA_OK) {
+        fflush(stdout);
+        fprintf(stderr, "%s\n", hh_error_text(L, -1));
+        lua_pop(L, 1);
+        result = BROKEN;
+    } else {
+        result = lua_isnil(L, -1) ? ENDED : lua_toboolean(L, -1) ? DONE : FAILED;
+    }
+    lua_pop(L, 1);
+    return result;
+}
+
+static void ignore(int number) {
+    (void)number;
 }
 
 int hh_repl(lua_State *L) {
-    hh_lines *lines = hh_lines_open();
-    if (!lines) return luaL_error(L, "not enough memory");
-    int failed = 0;
-    for (int number = 1;; number++) {
-        char name[32];
-        snprintf(name, sizeof name, "=input %d", number);
-        int status = LUA_OK;
-        hh_line_status got = read_input(L, lines, name, &status);
-        if (got == HH_LINE_END) break;
-        if (got == HH_LINE_INTERRUPTED) continue;
-        if (!run_input(L, status, name)) failed++;
-        fflush(stdout);
+    bool terminal = isatty(STDIN_FILENO);
+    /* Whoever wrote into a pipe that nobody reads gets an error, and the session goes on. A handler, since
+     * programs that are started from here must not inherit that the signal is ignored. */
+    if (terminal) sigaction(SIGPIPE, &(struct sigaction){.sa_handler = ignore, .sa_flags = SA_RESTART}, NULL);
+    if (terminal) hh_interrupt_warn_first();
+    int failed = 0, broken = 0;
+    for (outcome last = DONE; last != ENDED && broken < ROUNDS_WITHOUT_HOPE;) {
+        last = step(L);
+        failed += last == FAILED || last == BROKEN;
+        broken = last == BROKEN ? broken + 1 : 0;
     }
-    if (hh_lines_is_terminal(lines)) putchar('\n');
-    hh_lines_close(lines);
     return failed;
 }

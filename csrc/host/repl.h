@@ -1,11 +1,12 @@
-/* repl.h: the prompt. Reads standard input to its end: an expression prints its values, a statement that
- * is not complete goes on on the next line, an error shows its message and the lines of the person's own
- * that led to it. Returns the number of inputs that failed. */
+/* repl.h: the prompt. lua/heed/prompt is all of it but the terminal and the signals, which are here. */
 #ifndef HH_REPL_H
 #define HH_REPL_H
 
 #include <lua.h>
 
+/* Makes the session, before code of anybody's runs that might break what it needs; heed.prompt gets its host. */
+void hh_repl_prepare(lua_State *L);
+/* Reads standard input to its end and runs it. Returns the number of inputs that failed. */
 int hh_repl(lua_State *L);
 
 #endif

@@ -1,0 +1,236 @@
+--- What somebody who gets this error most likely wanted. Every hint is a guess from the message and the line; without a good
+--- one there is none.
+
+local inspect = require "heed.prompt.inspect"
+local nearest = require "heed.prompt.nearest"
+local tokens = require "heed.prompt.tokens"
+local core = require "heed.core"
+
+local find, match, format, lower = string.find, string.match, string.format, string.lower
+local concat = table.concat
+
+local hints = {}
+
+-- ---- names ---------------------------------------------------------------------------------------------------------
+
+local function did_you_mean(list, before)
+    if #list == 0 then return nil end
+    for i, name in ipairs(list) do list[i] = (before or "") .. name end
+    return format("did you mean %s?", concat(list, " or "))
+end
+
+-- What other languages call it.
+local ELSEWHERE = {
+    len = "the length of t is #t",
+    null = "nothing is nil here", None = "nothing is nil here", NULL = "nothing is nil here", undefined = "nothing is nil here",
+    True = "it is written true", False = "it is written false",
+    str = "tostring(x) makes a string", int = "math.floor(x), or tonumber(s)", float = "tonumber(s) makes a number",
+    range = "for i = 1, 10 do ... end counts; heed.range(1, 10) is a tensor",
+    enumerate = "for i, x in ipairs(t) do ... end", import = 'local m = require "m"',
+    torch = "the table is called heed: heed.ones(2, 3)", np = "the table is called heed: heed.ones(2, 3)",
+    numpy = "the table is called heed: heed.ones(2, 3)", console = "print(x) prints", printf = "print((\"%d\"):format(x)) prints",
+    echo = "print(x) prints", puts = "print(x) prints", this = "the object of a method is self",
+    unpack = "it is table.unpack", loadstring = "it is load", setfenv = "load takes an environment",
+    dir = "the Tab key shows what is in a table: heed.<Tab>", vars = "the Tab key shows what there is",
+}
+
+-- Members that tensors have elsewhere.
+local TENSOR_ELSEWHERE = {
+    data = "t:detach() shares its values, t:totable() makes a Lua table", numpy = "t:totable() makes a Lua table",
+    tolist = "t:totable() makes a Lua table", ndim = "t:dim() is the number of dimensions", T = "t:transpose(1, 2)",
+    mm = "t:matmul(u)", dot = "t:matmul(u)", cuda = "there is one device, the processor", cpu = "there is one device, the processor",
+    device = "there is one device, the processor", print = "print(t)", length = "#t, or t:size(1)", len = "#t, or t:size(1)",
+    backwards = "t:backward()", append = "heed.cat { t, u }", plus = "t + u", equals = "t:equal(u)",
+}
+
+local function global_hint(name, scope)
+    if ELSEWHERE[name] then return ELSEWHERE[name] end
+    local heed = package.loaded.heed
+    local near = nearest(name, scope.names())
+    if #name < 3 then return did_you_mean(near) end
+    if type(heed) == "table" and heed[name] ~= nil then return format("did you mean heed.%s?", name) end
+    if type(heed) == "table" and type(heed.nn) == "table" and inspect.get(heed.nn, name) ~= nil then
+        return format("did you mean heed.nn.%s?", name)
+    end
+    if #near > 0 then return did_you_mean(near) end
+    if type(heed) == "table" then return did_you_mean(nearest(name, inspect.names(heed), 1), "heed.") end
+    return nil
+end
+
+-- The value whose field the line names, as far as looking tells; and how the field is reached.
+---@return any owner
+---@return string|nil before what the line says before the name
+local function owner_of(name, line, scope)
+    local list = tokens.code(line)
+    for i = 3, #list do
+        local dot = list[i - 1].text
+        if list[i].text == name and (dot == "." or dot == ":") then
+            local value = inspect.chain(list, i - 2, scope.get)
+            if value ~= nil then return value, (match(line, "([%a_][%w_.]*[.:])" .. name) or dot) end
+        end
+    end
+    return nil
+end
+
+local function field_hint(name, line, scope)
+    local value, before = owner_of(name, line, scope)
+    if value == nil then return nil end
+    return did_you_mean(nearest(name, inspect.names(value)), before)
+end
+
+local function tensor_hint(name, line)
+    if TENSOR_ELSEWHERE[name] then return TENSOR_ELSEWHERE[name] end
+    return did_you_mean(nearest(name, inspect.names(core.methods)), match(line, "([%a_][%w_.]*[.:])" .. name) or "t.")
+end
+
+local function module_hint(name)
+    local list = {}
+    for _, known in ipairs(inspect.modules()) do
+        if not find(known, "^heed%.core") then list[#list + 1] = known end
+    end
+    local near = did_you_mean(nearest(name, list))
+    return near or "files are looked for along package.path"
+end
+
+-- ---- errors of what runs -------------------------------------------------------------------------------------------
+
+-- t.softmax() where t:softmax() was meant: the first argument is missing.
+local function is_dot_call(line, message)
+    local name, argument = match(message, "heed%.([%w_]+): ([%w_]+): expected a tensor, got ")
+    if not name or argument ~= "self" and argument ~= "x" and argument ~= "a" and argument ~= "t" then return nil end
+    local object = match(line, "([%a_][%w_]*)%." .. name .. "%s*%(")
+    if object and object ~= "heed" then return format("call a method with a colon: %s:%s(...)", object, name) end
+    return nil
+end
+
+-- Each: a pattern of the message, and the hint, or a function of its captures, the line and the scope.
+local RUNTIME = {
+    { "attempt to %a+ a nil value %((%a+) '([^']*)'%)", function(where, name, line, scope)
+        if where == "global" then
+            return global_hint(name, scope) or format("nothing is called %s yet", name)
+        elseif where == "field" or where == "method" then
+            return field_hint(name, line, scope)
+        end
+        return nil
+    end },
+    { "attempt to perform arithmetic on a nil value %(global '([^']*)'%)", function(name, _, scope)
+        return global_hint(name, scope) or format("nothing is called %s yet", name)
+    end },
+    { "no field or method '([^']*)'", tensor_hint },
+    { "for iterator 'for iterator'", "for i, x in ipairs(t) do ... end goes through a list, pairs(t) through any table" },
+    { "attempt to compare two (%a+) values", function(kind)
+        return kind == "table" and "tables have no order; compare fields of them" or nil
+    end },
+    { "attempt to compare number with nil", "one of the two has no value" },
+    { "attempt to compare number with string", "tonumber(s) makes a number of a string" },
+    { "attempt to compare string with number", "tonumber(s) makes a number of a string" },
+    { "attempt to add a 'string'", "strings are joined by .." },
+    { "attempt to add a '%a+' with a 'string'", "strings are joined by .." },
+    { "attempt to perform arithmetic on a string value", "strings are joined by .." },
+    { "attempt to concatenate a (%a+) value", function(kind)
+        return (kind == "nil" or kind == "table" or kind == "boolean") and "tostring(x) makes a string of anything" or nil
+    end },
+    { "attempt to call a (%a+) value", function(kind)
+        return (kind == "number" or kind == "string") and "what stands before ( is called; an operator may be missing" or nil
+    end },
+    { "attempt to index a number value", "numbers have no fields" },
+    { "attempt to index a function value %(%a+ '([^']*)'%)", function(name)
+        return format("it is a function: call it, %s(...)", name)
+    end },
+    { "^.-module '([^']*)' not found", function(name) return module_hint(name) end },
+    { "number has no integer representation", "math.floor(x), or x // 1 | 0, makes an integer" },
+    { "not enough memory", "heed.memory() tells what tensors hold" },
+}
+
+---For an input that is a name or a dotted name and nothing else, and has no value.
+---@param text string
+---@param scope heed.prompt.Scope
+---@return string|nil
+function hints.nothing(text, scope)
+    local path, name = match(text, "^%s*([%a_][%w_.]*)%.([%a_][%w_]*)%s*$")
+    if path then
+        local owner = inspect.path(path, scope.get)
+        if owner == nil or inspect.get(owner, name) ~= nil then return nil end
+        return did_you_mean(nearest(name, inspect.names(owner)), path .. ".")
+    end
+    name = match(text, "^%s*([%a_][%w_]*)%s*$")
+    if not name or tokens.keywords[name] or scope.get(name) ~= nil then return nil end
+    return global_hint(name, scope)
+end
+
+---@param message string
+---@param line string|nil the innermost line of the person's
+---@param scope heed.prompt.Scope
+---@return string|nil
+function hints.runtime(message, line, scope)
+    line = line or ""
+    local call = is_dot_call(line, message)
+    if call then return call end
+    for _, rule in ipairs(RUNTIME) do
+        local a, b = match(message, rule[1])
+        if a then
+            if type(rule[2]) ~= "function" then return rule[2] end
+            if b then return rule[2](a, b, line, scope) end
+            return rule[2](a, line, scope)
+        end
+    end
+    return nil
+end
+
+-- ---- errors of what does not parse ---------------------------------------------------------------------------------
+
+local function outside_strings(line)
+    local parts = {}
+    for _, token in ipairs(tokens.read(line)) do
+        if token.kind ~= "string" and token.kind ~= "comment" then parts[#parts + 1] = token.text end
+    end
+    return " " .. concat(parts, " ") .. " "
+end
+
+-- Patterns of the words of a line, a blank between two.
+local SYNTAX = {
+    { " for %( ", "loops are written for i = 1, 10 do ... end" },
+    { " ! = ", "not equal is ~= here" },
+    { " [%w_]+ ([-+*/]) = ", function(operator) return format("there is no %s=; write x = x %s ...", operator, operator) end },
+    { " %+ %+ ", "there is no ++; write x = x + 1" },
+    { " & & ", "and is written and" }, { " | | ", "or is written or" }, { " ! ", "not is written not" },
+    { " %* %* ", "powers are written x ^ 2" },
+    { " @ ", "the product of matrices is a:matmul(b), or heed.matmul(a, b)" },
+    { " if [^=]+ = ", "equality is ==; = assigns" }, { " while [^=]+ = ", "equality is ==; = assigns" },
+    { " import ", 'modules come by local m = require "m"; heed is there already' },
+    { " from [%w_]+ import ", 'modules come by local m = require "m"; heed is there already' },
+    { " def ", "functions are written function f(x) ... end" },
+    { " fn ", "functions are written function f(x) ... end" },
+    { " lambda ", "functions without a name are written function(x) return x end" },
+    { " elif ", "it is elseif ... then" }, { " else if ", "it is elseif ... then" },
+    { " continue ", "there is no continue; goto the end of the loop, or turn the condition round" },
+    { " for [%w_, ]+ in [^d]*:", "loops are written for i, x in ipairs(t) do ... end" },
+    { " %? ", "a choice is written c and a or b" },
+    { " [%w_%]]+ %[ [^%]]*: ", "slices are written t[{ {1, 2}, {} }]; both ends are included" },
+    { " [{,] [%w_]+ : ", "fields are written { name = value }" },
+    { " function [%w_]* %( [^)]*%) {", "a function ends with end, and has no braces" },
+    { " let ", "variables are written local x = 1" }, { " var ", "variables are written local x = 1" },
+    { " const ", "variables are written local x = 1" },
+    { " # [%a]", "a comment begins with --" }, { " // ", "a comment begins with --; // divides and rounds down" },
+    { "^ %$ ", "type what stands after the $" },
+}
+
+---@param message string
+---@param line string of the input, where the error is
+---@param text string the whole input
+---@return string|nil
+function hints.syntax(message, line, text)
+    if find(message, "unfinished string", 1, true) then return "a string ends on its line; [[ ... ]] may be longer" end
+    if find(message, "malformed number", 1, true) then return "a name does not begin with a digit" end
+    local words = outside_strings(line ~= "" and line or text)
+    for _, rule in ipairs(SYNTAX) do
+        local capture = match(words, rule[1])
+        if capture and rule[2] then return type(rule[2]) == "string" and rule[2] or rule[2](capture) end
+    end
+    if find(message, "near <eof>", 1, true) then return nil end
+    local keyword = lower(match(message, "near '(%a+)'$") or "")
+    if keyword == "end" then return "there is one end too many, or a then or do is missing" end
+    return nil
+end
+
+return hints

@@ -1,0 +1,143 @@
+local nearest = require "heed.prompt.nearest"
+local session = require "spec.support.session"
+
+-- What an input says on the way of errors, after others.
+local function errors_of(...) return session.type({ ... }).errors end
+
+local function hint_of(...) return errors_of(...):match "hint: ([^\n]*)\n$" end
+
+describe("an error at the prompt", function()
+    it("shows its line, and where in it", function()
+        assert.are.equal("input 1:1: attempt to call a nil value (global 'prnt')\n  input 1:1: x = 1; prnt(x)\n"
+            .. "                    ^^^^\nhint: did you mean print?\n", errors_of "x = 1; prnt(x)")
+        assert.are.equal("input 1:2: ')' expected (to close '(' at line 1) near 'b'\n  input 1:2:   a b\n"
+            .. "                 ^\n", errors_of("f(", "  a b"))
+    end)
+
+    it("points below wide characters", function()
+        local errors = errors_of "x = 'é漢' .. nothing.here"
+        local line, caret = errors:match "\n(  input[^\n]*)\n([^\n]*)\n"
+        assert.is_truthy(line:find "nothing")
+        assert.are.equal(#"  input 1:1: x = 'é漢' .. " - 1 - 1, caret:find "%^" - 1)
+    end)
+
+    it("points nowhere when the name stands twice", function()
+        assert.is_nil(errors_of("nothing.x = nothing.y"):find("^", 1, true))
+    end)
+
+    it("shows each of the person's lines once", function()
+        local errors = errors_of("function heed_spec_f(n) return n == 0 and nothing.x or 1 + heed_spec_f(n - 1) end", "heed_spec_f(3)")
+        assert.are.equal(1, select(2, errors:gsub("function heed_spec_f", "")))
+        assert.is_truthy(errors:find "... 4 times\n  input 2:1: heed_spec_f%(3%)\n")
+    end)
+
+    it("says what became of the stack, and stays short", function()
+        local errors = errors_of "local function f() return 1 + f() end f()"
+        assert.is_truthy(errors:find "stack overflow: a function calls itself without end")
+        assert.is_true(#errors < 600)
+    end)
+
+    it("that is no text is named, that has one says it", function()
+        assert.is_truthy(errors_of("error {}"):find "^%(error object is a table value%)")
+        assert.is_truthy(errors_of("error()"):find "^%(error object is a nil value%)")
+        assert.is_truthy(errors_of("error(setmetatable({}, { __tostring = function() return 'told' end }))"):find "^told\n")
+        assert.is_truthy(errors_of("error(setmetatable({}, { __tostring = function() return {} end }))"):find "cannot be shown")
+    end)
+
+    it("that is very long is cut", function()
+        assert.is_true(#errors_of "error(('x'):rep(1e6))" < 5000)
+    end)
+
+    it("comes without paths that nobody asked for", function()
+        assert.is_truthy(errors_of("require 'no.such.module'"):find "^input 1:1: module 'no.such.module' not found\n  input")
+    end)
+end)
+
+describe("a hint", function()
+    it("names what was meant", function()
+        for input, hint in pairs {
+            ["prnt(1)"] = "did you mean print?",
+            ["softmax(1)"] = "did you mean heed.softmax?",
+            ["Linear(2, 3)"] = "did you mean heed.nn.Linear?",
+            ["heed.matmull(1)"] = "did you mean heed.matmul?",
+            ["heed.nn.Linearr(1)"] = "did you mean heed.nn.Linear?",
+            ["heed.nn.linear(1)"] = "did you mean heed.nn.Linear?",
+            ["heed.ones(2).shap"] = "did you mean t.shape?",
+            ["heed.ones(2):sofmax()"] = "did you mean t.softmax?",
+            ["string.formt('x')"] = "did you mean string.format?",
+            ["require 'heed.masks'"] = "did you mean heed.mask?",
+            ["nothing_at_all()"] = "nothing is called nothing_at_all yet",
+            ["nothing_at_all.x"] = "nothing is called nothing_at_all yet",
+            ["1 + nothing_at_all"] = "nothing is called nothing_at_all yet",
+        } do
+            assert.are.equal(hint, hint_of(input), input)
+        end
+        assert.are.equal("did you mean counter?", hint_of("local counter = 1", "countr + 1"))
+        assert.are.equal("did you mean t:softmax?", hint_of("local t = heed.ones(2)", "t:sofmax()"))
+    end)
+
+    it("knows what it is called elsewhere", function()
+        for input, hint in pairs {
+            ["len({})"] = "the length of t is #t", ["x = np.zeros(3)"] = "the table is called heed",
+            ["heed.ones(2):numpy()"] = "t:totable() makes a Lua table", ["unpack {}"] = "it is table.unpack",
+        } do
+            assert.is_truthy((hint_of(input) or ""):find(hint, 1, true), input)
+        end
+    end)
+
+    it("says what a wrong call wanted", function()
+        assert.are.equal("call a method with a colon: t:softmax(...)", hint_of("local t = heed.ones(2)", "t.softmax()"))
+        for input, hint in pairs {
+            ["for i in { 1 } do end"] = "ipairs", ["'a' + 1"] = "joined by ..", ["1 < nil"] = "no value",
+            ["'a' .. nil"] = "tostring", ["('x')()"] = "operator", ["heed.ones.shape.x"] = "it is a function", ["1 < '2'"] = "tonumber",
+        } do
+            assert.is_truthy((hint_of(input) or ""):find(hint, 1, true), input .. ": " .. tostring(hint_of(input)))
+        end
+    end)
+
+    it("translates what other languages write", function()
+        for input, hint in pairs {
+            ["x != 1"] = "~=", ["x += 1"] = "no +=", ["x++"] = "++", ["a && b"] = "and", ["a || b"] = "or", ["!x"] = "not",
+            ["x = 2 ** 3"] = "^", ["a @ b"] = "matmul", ["if x = 1 then end"] = "==", ["import torch"] = "require",
+            ["from heed import nn"] = "require", ["def f(x):"] = "function", ["x = lambda y: y"] = "function(x)",
+            ["for i in range(3):"] = "ipairs", ["for (i = 0; i < 3; i++) {"] = "for i = 1", ["x[1:2]"] = "both ends",
+            ["x = {a: 1}"] = "name = value", ["let x = 1"] = "local", ["x = a ? b : c"] = "and a or b", ['x = "abc'] = "[[",
+            ["# comment here"] = "--", ["function f() { }"] = "braces", ["2x = 1"] = "digit", ["if x then else if y then end end)"] = "elseif",
+        } do
+            assert.is_truthy((hint_of(input) or ""):find(hint, 1, true), input .. ": " .. tostring(hint_of(input)))
+        end
+    end)
+
+    it("is not made of what stands in strings and comments", function()
+        for _, input in ipairs { "error 'a != b'", "x y -- a != b", "x y '!='", "error 'just so'" } do
+            assert.is_nil(hint_of(input), input)
+        end
+    end)
+
+    it("follows a name that has no value, at a terminal", function()
+        local function ask(input, terminal) return session.type({ input }, { terminal = terminal }).errors end
+        assert.are.equal("hint: did you mean heed.matmul?\n", ask("heed.matmull", true))
+        assert.are.equal("hint: did you mean heed.softmax?\n", ask("softmax", true))
+        assert.are.equal("", ask("heed.matmull", false))
+        for _, input in ipairs { "nil", "heed.ones(2).grad", "_G.x_y_z", "1", "'x'" } do assert.are.equal("", ask(input, true), input) end
+    end)
+end)
+
+describe("nearest", function()
+    it("finds slips of the keys", function()
+        for slip, meant in pairs { sofmax = "softmax", sotfmax = "softmax", softmaxx = "softmax", SoftMax = "softmax", soft_max = "softmax" } do
+            assert.are.same({ "softmax" }, nearest(slip, { "softmax", "matmul", "sum" }), slip .. meant)
+        end
+    end)
+
+    it("finds nothing where nothing is near", function()
+        assert.are.same({}, nearest("xyz", { "softmax", "xabc", "sum" }))
+        assert.are.same({}, nearest("t", { "x", "y" }))
+        assert.are.same({}, nearest("", { "a", "" }))
+    end)
+
+    it("gives the best first, and no more than asked for", function()
+        assert.are.same({ "prime", "print" }, nearest("prine", { "print", "prime", "pines", "zzz" }, 2))
+        assert.are.same({ "sum" }, nearest("summ", { "sum", "sums", "sumo" }, 1))
+    end)
+end)
