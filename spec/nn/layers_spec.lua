@@ -99,6 +99,13 @@ describe("layers", function()
         assert.are.equal(2, #list)
         for i, layer in ipairs(list) do assert.is_close(layer(x), i == 1 and x:gelu() or x:silu(), 1e-6) end
         assert.has_error(function() list(x) end)
+        assert.are.equal(list, list:append(nn.Linear(2, 1)))
+        assert.are.same({ 3, 2 }, { #list, #list:parameters() })
+        assert.has_shape(nn.Sequential():append(nn.Linear(2, 5)):append(nn.Identity())(x), { 4, 5 })
+        assert.error_matches(function() net:append(heed.relu) end, "nn.Sequential:append: expected a module, got a function")
+        assert.is_close(nn.Tanh()(x), x:tanh(), 0)
+        assert.is_close(nn.Sigmoid()(x), x:sigmoid(), 0)
+        assert.are.same({ x, 2 }, { nn.Identity()(x, 2) })
         assert.error_matches(function() nn.Sequential(5) end, "nn.Sequential")
     end)
 

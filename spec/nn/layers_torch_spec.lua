@@ -90,7 +90,7 @@ describe("what PyTorch and transformers give", function()
         for _, name in ipairs(names) do
             if cases[name].class:find "^Transformer" then
                 local layer = nn[cases[name].class](table.unpack(cases[name].args))
-                local c <close> = heed.capture(layer)
+                local _ <close> = heed.capture(layer)
                 check(name, select(3, run(name)), tensors["case/" .. name .. "/out"], TOLERANCE)
                 count = count + 1
             end

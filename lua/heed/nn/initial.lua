@@ -68,7 +68,8 @@ end
 ---@param options? { low?: number, high?: number, generator?: heed.Generator }
 ---@return heed.Tensor t
 function initial.uniform_(t, low, high, options)
-    local where, draw = "nn.init.uniform_", nil
+    local where = "nn.init.uniform_"
+    local draw
     draw, low, high = read(where, { "low", "high" }, low, high, options)
     return uniform(where, t, draw, number(where, "low", low, 0), number(where, "high", high, 1))
 end
@@ -84,7 +85,8 @@ end
 ---@param options? { mean?: number, std?: number, generator?: heed.Generator }
 ---@return heed.Tensor t
 function initial.normal_(t, mean, std, options)
-    local where, draw = "nn.init.normal_", nil
+    local where = "nn.init.normal_"
+    local draw
     draw, mean, std = read(where, { "mean", "std" }, mean, std, options)
     return normal(where, t, draw, number(where, "mean", mean, 0), number(where, "std", std, 1, 0))
 end
@@ -174,7 +176,8 @@ function initial.calculate_gain(nonlinearity, slope) return gain_of("nn.init.cal
 ---@param options? { gain?: number, generator?: heed.Generator }
 ---@return heed.Tensor t
 function initial.xavier_uniform_(t, gain, options)
-    local where, draw = "nn.init.xavier_uniform_", nil
+    local where = "nn.init.xavier_uniform_"
+    local draw
     draw, gain = read(where, { "gain" }, gain, options)
     local fan_in, fan_out = fans(where, t)
     local bound = number(where, "gain", gain, 1) * math.sqrt(6 / (fan_in + fan_out))
@@ -191,7 +194,8 @@ end
 ---@param options? { gain?: number, generator?: heed.Generator }
 ---@return heed.Tensor t
 function initial.xavier_normal_(t, gain, options)
-    local where, draw = "nn.init.xavier_normal_", nil
+    local where = "nn.init.xavier_normal_"
+    local draw
     draw, gain = read(where, { "gain" }, gain, options)
     local fan_in, fan_out = fans(where, t)
     return normal(where, t, draw, 0, number(where, "gain", gain, 1, 0) * math.sqrt(2 / (fan_in + fan_out)))
@@ -272,7 +276,8 @@ end
 ---@param options? { gain?: number, generator?: heed.Generator }
 ---@return heed.Tensor t
 function initial.orthogonal_(t, gain, options)
-    local where, draw = "nn.init.orthogonal_", nil
+    local where = "nn.init.orthogonal_"
+    local draw
     draw, gain = read(where, { "gain" }, gain, options)
     gain = number(where, "gain", gain, 1)
     fans(where, t)
@@ -315,7 +320,8 @@ end
 ---@param options? { mean?: number, std?: number, low?: number, high?: number, generator?: heed.Generator }
 ---@return heed.Tensor t
 function initial.trunc_normal_(t, mean, std, low, high, options)
-    local where, draw = "nn.init.trunc_normal_", nil
+    local where = "nn.init.trunc_normal_"
+    local draw
     draw, mean, std, low, high = read(where, { "mean", "std", "low", "high" }, mean, std, low, high, options)
     mean, std = number(where, "mean", mean, 0), number(where, "std", std, 1, 0)
     low, high = number(where, "low", low, -2), number(where, "high", high, 2)

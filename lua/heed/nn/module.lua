@@ -201,16 +201,21 @@ function errors.path_between(root, leaf)
     return found
 end
 
----All parameters, in order. One that several modules share comes once.
----@return heed.Tensor[]
-function Module:parameters()
+-- { name, tensor } of each parameter, or of each buffer, in order; a shared one once, under its first name.
+local function tensors_of(self, parameters)
     local list, seen = {}, {}
-    each_tensor(self, 1, function(_, t, _, _, kind)
-        if kind == "parameter" and not seen[t] then
+    each_tensor(self, 1, function(name, t, _, _, kind)
+        if (kind == "parameter") == parameters and not seen[t] then
             seen[t] = true
-            list[#list + 1] = t
+            list[#list + 1] = { name, t }
         end
     end)
+    return list
+end
+
+local function seconds(pairs_list)
+    local list = {}
+    for i, pair in ipairs(pairs_list) do list[i] = pair[2] end
     return list
 end
 
@@ -222,18 +227,66 @@ local function iterate(list)
     end
 end
 
+---All parameters, in order: a module's own as its fields came, then those of the modules in it. One that several modules share comes
+---once.
+---
+---```lua
+---print(#nn.Linear(2, 3):parameters())
+---```
+---@return heed.Tensor[]
+function Module:parameters() return seconds(tensors_of(self, true)) end
+
 ---An iterator of name, parameter, in order; a shared one comes once, under its first name.
+---
+---```lua
+---for name, p in nn.Sequential(nn.Linear(2, 3), nn.LayerNorm(3)):named_parameters() do print(name, p.shape) end
+---```
 ---@return fun(): string?, heed.Tensor?
-function Module:named_parameters()
+function Module:named_parameters() return iterate(tensors_of(self, true)) end
+
+---All buffers (Module:buffer), in order.
+---
+---```lua
+---print(#nn.SinusoidalPositions(4, 2):buffers())
+---```
+---@return heed.Tensor[]
+function Module:buffers() return seconds(tensors_of(self, false)) end
+
+---An iterator of name, buffer, in order.
+---
+---```lua
+---for name, t in nn.SinusoidalPositions(4, 2):named_buffers() do print(name, t.shape) end
+---```
+---@return fun(): string?, heed.Tensor?
+function Module:named_buffers() return iterate(tensors_of(self, false)) end
+
+-- { name, module } of the modules in fields and lists of this one, not of theirs; each once.
+local function children_of(self)
     local list, seen = {}, {}
-    each_tensor(self, 1, function(name, t, _, _, kind)
-        if kind == "parameter" and not seen[t] then
-            seen[t] = true
-            list[#list + 1] = { name, t }
+    each_member(self, 1, function(name, _, _, value)
+        if is_module(value) and not seen[value] then
+            seen[value] = true
+            list[#list + 1] = { name, value }
         end
     end)
-    return iterate(list)
+    return list
 end
+
+---The modules that are a field of this one, or in a list that is.
+---
+---```lua
+---print(#nn.Sequential(nn.Linear(2, 3), nn.ReLU()):children())
+---```
+---@return heed.nn.Module[]
+function Module:children() return seconds(children_of(self)) end
+
+---An iterator of name, module of those.
+---
+---```lua
+---for name, child in nn.Sequential(nn.Linear(2, 3), nn.ReLU()):named_children() do print(name, child.class_name) end
+---```
+---@return fun(): string?, heed.nn.Module?
+function Module:named_children() return iterate(children_of(self)) end
 
 ---All modules, this one first, each once.
 ---@return heed.nn.Module[]
@@ -273,6 +326,33 @@ end
 ---Evaluation mode: dropout rests.
 ---@return heed.nn.Module self
 function Module:eval() return self:train(false) end
+
+---Drops the gradients of all parameters: optimisers do the same with theirs.
+---
+---```lua
+---local layer = nn.Linear(2, 1)
+---layer(heed.ones(1, 2)):sum():backward()
+---print(layer:zero_grad().weight.grad)
+---```
+---@return heed.nn.Module self
+function Module:zero_grad()
+    core.zero_grads(self:parameters())
+    return self
+end
+
+---Whether parameters want gradients: false freezes them.
+---
+---```lua
+---local model = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 1))
+---model[1]:requires_grad_(false)
+---```
+---@param wanted? boolean default true
+---@return heed.nn.Module self
+function Module:requires_grad_(wanted)
+    wanted = check.flag("nn.Module:requires_grad_", "wanted", wanted, true)
+    for _, p in ipairs(self:parameters()) do p.requires_grad = wanted end
+    return self
+end
 
 ---Turns every float parameter and buffer into another dtype. They are new tensors: make the optimiser afterwards.
 ---@param dtype string
@@ -384,7 +464,7 @@ local function differences(self, state, options)
     end
     report("wrong", misfits, lines)
     if #lines == 0 then report("wrong", disagreements(copies), lines) end
-    return #lines > 0 and table.concat(lines, "\n  ") or nil, copies
+    return #lines > 0 and table.concat(lines, "\n  ") or nil, copies, { missing = missing, unexpected = unexpected }
 end
 
 ---nil and a message that lists what is missing, unexpected or of another shape; true when all fits.
@@ -404,13 +484,14 @@ end
 ---@param state table<string, heed.Tensor>
 ---@param options? { names?: "heed"|"torch", strict?: boolean } strict = false lets names be missing or unexpected
 ---@return heed.nn.Module self
+---@return { missing: string[], unexpected: string[] } names, empty unless strict is false
 function Module:load_state_dict(state, options)
-    local message, copies = differences(self, state, options)
+    local message, copies, names = differences(self, state, options)
     if message then errors.raise("the state does not fit %s:\n  %s", self.class_name, message) end
     core.no_grad(function()
         for _, copy in ipairs(copies) do copy[1]:copy_(copy[2]) end
     end)
-    return self
+    return self, names
 end
 
 -- ---- printing ------------------------------------------------------------------------------------------------------

@@ -2,7 +2,15 @@ local check = require "heed.check"
 local errors = require "heed.errors"
 local module = require "heed.nn.module"
 
----A list of modules: ipairs, # and list[i] work; list[#list + 1] = another adds one.
+---A list of modules: ipairs, # and list[i] work; list[#list + 1] = another, or list:append(another), adds one.
+---
+---```lua
+---local list = nn.ModuleList { nn.Linear(2, 2), nn.Linear(2, 2) }
+---list:append(nn.Linear(2, 1))
+---local x = heed.ones(1, 2)
+---for _, layer in ipairs(list) do x = layer(x) end
+---print(#list, x.shape)
+---```
 ---@class heed.nn.ModuleList: heed.nn.Module
 local ModuleList = module.Module:extend "ModuleList"
 
@@ -30,6 +38,17 @@ end
 ---@param list? heed.nn.Module[]
 function ModuleList:init(list)
     ModuleList.fill(self, "nn.ModuleList", check.type("nn.ModuleList", "list", list or {}, "table"))
+end
+
+---Adds a module at the end.
+---@param another heed.nn.Module
+---@return heed.nn.ModuleList self
+function ModuleList:append(another)
+    if not module.is_module(another) then
+        errors.raise("nn.%s:append: expected a module, got %s", self.class_name, check.describe(another))
+    end
+    self[#self + 1] = another
+    return self
 end
 
 function ModuleList:forward() -- luacheck: ignore self

@@ -2,7 +2,12 @@ local check = require "heed.check"
 local module = require "heed.nn.module"
 local ModuleList = require "heed.nn.module_list"
 
----Modules, one after another.
+---Modules, one after another: each is called with what the one before it gave.
+---
+---```lua
+---local net = nn.Sequential(nn.Linear(2, 8), nn.GELU(), nn.Linear(8, 1))
+---print(net(heed.randn(3, 2)).shape, #net, net[1].weight.shape)
+---```
 ---@class heed.nn.Sequential: heed.nn.Module
 local Sequential = module.Module:extend "Sequential"
 
@@ -12,6 +17,8 @@ function Sequential:init(...)
     if #list == 1 and not module.is_module(list[1]) then list = check.type("nn.Sequential", "modules", list[1], "table") end
     ModuleList.fill(self, "nn.Sequential", list)
 end
+
+Sequential.append = ModuleList.append
 
 ---@param x heed.Tensor
 ---@return heed.Tensor
