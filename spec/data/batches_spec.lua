@@ -128,38 +128,3 @@ describe("data.pad", function()
         assert.are.same({ long }, (heed.data.pad { long }):totable())
     end)
 end)
-
-describe("data.pairs and data.lines", function()
-    local path = os.tmpname()
-    local function write(text)
-        local file = assert(io.open(path, "wb"))
-        file:write(text)
-        file:close()
-    end
-    teardown(function() os.remove(path) end)
-
-    it("read lines with either line end", function()
-        write "one\r\ntwo\n\nfour"
-        assert.are.same({ "one", "two", "", "four" }, heed.data.lines(path))
-        write "one\n"
-        assert.are.same({ "one" }, heed.data.lines(path))
-        write "one\n\n"
-        assert.are.same({ "one", "" }, heed.data.lines(path))
-        write ""
-        assert.are.same({}, heed.data.lines(path))
-    end)
-
-    it("read two columns", function()
-        write "a\tb\n\nc d\te\n"
-        assert.are.same({ { "a", "b" }, { "c d", "e" } }, heed.data.pairs(path))
-    end)
-
-    it("name the line that is wrong, and the file that is not there", function()
-        write "a\tb\nc\n"
-        local list, message = heed.data.pairs(path)
-        assert.is_nil(list)
-        assert.is_truthy(message:find ":2: expected source<TAB>target")
-        assert.is_nil((heed.data.pairs "/nonexistent"))
-        assert.is_nil((heed.data.lines "/nonexistent"))
-    end)
-end)

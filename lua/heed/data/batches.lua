@@ -3,7 +3,10 @@
 local check = require "heed.check"
 local core = require "heed.core"
 local errors = require "heed.errors"
-local pad = require "heed.data.pad"
+local examples_of = require "heed.data.examples"
+local index = require "heed.data.index"
+local order = require "heed.data.order"
+local pooled = require "heed.data.pooled"
 
 ---@class heed.data.Batches
 ---@field epoch integer the present pass over the data, from 1
@@ -11,131 +14,57 @@ local pad = require "heed.data.pad"
 local Batches = {}
 Batches.__index = Batches
 
-local KNOWN = check.set("tokens", "size", "shuffle", "bucket", "seed", "value", "drop_last")
+local KNOWN = check.set("tokens", "size", "shuffle", "bucket", "seed", "value", "drop_last", "encode", "pool")
 local POOL = 100 -- batches whose examples are sorted by length together
 
--- ---- the order of an epoch: a function of seed and epoch alone -------------------------------------------------
-
--- SplitMix64 (Steele et al. 2014): integers below n, the same on every machine, apart from the streams of the model.
-local function random_stream(seed, epoch)
-    local state = seed * 0x9E3779B97F4A7C15 + epoch * 0xD1B54A32D192ED03
-    return function(n)
-        state = state + 0x9E3779B97F4A7C15
-        local z = state
-        z = (z ~ (z >> 30)) * 0xBF58476D1CE4E5B9
-        z = (z ~ (z >> 27)) * 0x94D049BB133111EB
-        z = z ~ (z >> 31)
-        return (z >> 11) % n
-    end
-end
-
-local function shuffle(list, random)
-    for i = #list, 2, -1 do
-        local j = random(i) + 1
-        list[i], list[j] = list[j], list[i]
-    end
-end
-
--- Sorts each pool of neighbours by length; among equals the order stays.
-local function bucket(order, lengths, pool)
-    local sorted = {}
-    for first = 1, #order, pool do
-        local part = table.move(order, first, math.min(first + pool - 1, #order), 1, {})
-        local rank = {}
-        for i, index in ipairs(part) do rank[index] = i end
-        table.sort(part, function(a, b)
-            local la, lb = lengths[a], lengths[b]
-            if la ~= lb then return la < lb end
-            return rank[a] < rank[b]
-        end)
-        table.move(part, 1, #part, #sorted + 1, sorted)
-    end
-    return sorted
-end
-
--- Lists of example indices: at most `size` examples, or at most `tokens` cells once padded.
-local function cut(order, lengths, size, tokens)
-    local batches, current, longest = {}, {}, 0
-    for _, index in ipairs(order) do
-        local with = math.max(longest, lengths[index])
-        local full
-        if tokens then full = with * (#current + 1) > tokens else full = #current == size end
-        if full and #current > 0 then
-            batches[#batches + 1] = current
-            current, with = {}, lengths[index]
-        end
-        current[#current + 1], longest = index, with
-    end
-    if #current > 0 then batches[#batches + 1] = current end
-    return batches
-end
-
+-- The batches of an epoch, as lists of indices: a function of seed and epoch alone.
 local function plan(self)
-    local order = {}
-    for i = 1, #self.examples do order[i] = i end
-    local random = random_stream(self.seed, self.epoch)
-    if self.shuffle then shuffle(order, random) end
+    local indices = {}
+    for i = 1, #self.examples do indices[i] = i end
+    local random = order.random(self.seed, self.epoch)
+    if self.shuffle then order.shuffle(indices, random) end
     if self.bucket then
-        local pool = #order
+        local pool = #indices
         if self.shuffle then
             local total = 0
             for _, n in ipairs(self.lengths) do total = total + n end
-            local mean = math.max(1, total // math.max(1, #order))
+            local mean = math.max(1, total // math.max(1, #indices))
             pool = math.max(1, self.size and self.size * POOL or self.tokens * POOL // mean)
         end
-        order = bucket(order, self.lengths, pool)
+        indices = order.bucket(indices, self.lengths, pool)
     end
-    local batches = cut(order, self.lengths, self.size, self.tokens)
+    local batches = order.cut(indices, self.lengths, self.size, self.tokens)
     if self.drop_last and #batches > 0 and self.size and #batches[#batches] < self.size then batches[#batches] = nil end
-    if self.shuffle and self.bucket then shuffle(batches, random) end
+    if self.shuffle and self.bucket then order.shuffle(batches, random) end
     return batches
 end
 
--- ---- examples --------------------------------------------------------------------------------------------------
-
--- The fields of an example: { {...}, {...} } has 1 and 2, { src = {...}, tgt = {...} } has src and tgt, { 5, 3, 9 } is one list.
-local function fields_of(example)
-    if type(example) ~= "table" then
-        errors.raise("batches: examples: expected tables, got %s", check.describe(example))
-    end
-    if math.type(example[1]) == "integer" then return nil end
-    local fields = {}
-    for name, value in pairs(example) do
-        if type(value) == "table" then fields[#fields + 1] = name end
-    end
-    table.sort(fields, function(a, b) return tostring(a) < tostring(b) end)
-    if #fields == 0 then errors.raise("batches: examples: expected lists of integers, got a table without any") end
-    return fields
+local function encoded(list, encode)
+    local result = {}
+    for _, example in ipairs(list) do result[#result + 1] = encode(example) end
+    return result
 end
 
-local function longest_of(example, fields, number)
-    if not fields then return #example end
-    local longest = 0
-    for _, name in ipairs(fields) do
-        local list = example[name]
-        if type(list) ~= "table" then
-            errors.raise("batches: examples[%d]: expected a list of integers as %s, got %s", number, name, check.describe(list))
-        end
-        if #list > longest then longest = #list end
-    end
-    return longest
+-- Something that gives one example after another and can go on where it was: a stream, passes over an index, a user's own.
+local function is_source(value)
+    local meta = type(value) == "table" and getmetatable(value)
+    return meta and meta.__call and value.state_dict and value.load_state_dict and true or false
 end
 
--- One batch: { [1] = i64 [B, L], [2] = ..., lengths = { [1] = i64 [B], ... }, indices = {...}, size = B } or, of named fields,
--- { src = ..., src_lengths = ..., ... }.
-local function collate(self, indices)
-    local batch = { indices = indices, size = #indices, lengths = {} }
-    for _, name in ipairs(self.fields or { 1 }) do
-        local rows = {}
-        for i, index in ipairs(indices) do
-            local example = self.examples[index]
-            rows[i] = self.fields and example[name] or example
-        end
-        local tensor, lengths = pad(rows, { value = self.value })
-        batch[name] = tensor
-        if math.type(name) == "integer" then batch.lengths[name] = lengths else batch[name .. "_lengths"] = lengths end
+local function settings_of(options)
+    if (options.size == nil) == (options.tokens == nil) then
+        errors.raise "batches: options: expected either size (examples in a batch) or tokens (cells in a batch)"
     end
-    return batch
+    check.integer("batches", options.size and "size" or "tokens", options.size or options.tokens)
+    if options.encode ~= nil then check.type("batches", "encode", options.encode, "function") end
+    return {
+        size = options.size and math.tointeger(options.size), tokens = options.tokens and math.tointeger(options.tokens),
+        shuffle = check.flag("batches", "shuffle", options.shuffle, false), value = options.value, encode = options.encode,
+        bucket = check.flag("batches", "bucket", options.bucket, options.tokens ~= nil),
+        seed = check.integer("batches", "seed", options.seed or 1, math.mininteger),
+        drop_last = check.flag("batches", "drop_last", options.drop_last, false),
+        pool = options.pool and check.integer("batches", "pool", options.pool),
+    }
 end
 
 -- ---- public ----------------------------------------------------------------------------------------------------
@@ -144,32 +73,42 @@ end
 ---
 ---An example is a list of integers, several ({source, target}), or several by name ({src = ..., tgt = ...}). A batch has, under
 ---the same keys, i64 tensors [B, longest], and their lengths: batch.lengths[1], or batch.src_lengths; and batch.size.
----@param examples table[]
----@param options { size?: integer, tokens?: integer, shuffle?: boolean, bucket?: boolean, seed?: integer, value?: integer, drop_last?: boolean }
+---
+---The examples are a list, or stay in their files: an index (heed.data.line_index, pair_index), whose order is shuffled as a whole
+---and whose text is never held, or a stream (line_stream, pair_stream). `encode` makes lists of integers of their text; a pool of
+---examples is held at a time, and bucketing and the shuffle of batches are within it. Then `#` is not known.
+---
+---state_dict and load_state_dict go on in the middle of a pass, with the same batches.
+---
+---```lua
+---local batches = heed.data.batches({ { 5, 6 }, { 7 }, { 8, 9, 10 } }, { size = 2, value = 0 })
+---for batch in batches do print(batch[1], batch.lengths[1]) end
+---```
+---@param examples table[]|heed.data.Index|heed.data.Stream|heed.data.Passes
+---@param options { size?: integer, tokens?: integer, shuffle?: boolean, bucket?: boolean, seed?: integer, value?: integer, drop_last?: boolean, encode?: fun(example: any): table|nil, pool?: integer }
 ---size: examples in a batch; or tokens: at most so many cells of its longest field, padding counted (an example that alone is
 ---longer makes a batch of its own); bucket (default with tokens): examples of like length together; seed (default 1): of the
----shuffle; value: the padding (default 1); drop_last: leave out a last batch of less than size
----@return heed.data.Batches
+---shuffle; value: the padding (default 1); drop_last: leave out a last batch of less than size; encode: an example's lists of
+---integers, or nil to leave it out; pool: examples held at a time, when they are not a list (default: 100 batches of size, or
+---10000)
+---@return heed.data.Batches|heed.data.PooledBatches
 local function batches(examples, options)
     check.type("batches", "examples", examples, "table")
-    options = check.options("batches", options, KNOWN)
-    if (options.size == nil) == (options.tokens == nil) then
-        errors.raise "batches: options: expected either size (examples in a batch) or tokens (cells in a batch)"
+    local settings = settings_of(check.options("batches", options, KNOWN))
+    if index.is_index(examples) then
+        return pooled(examples:passes { shuffle = settings.shuffle, seed = settings.seed }, settings)
     end
-    check.integer("batches", options.size and "size" or "tokens", options.size or options.tokens)
-    local self = setmetatable({
-        examples = examples, size = options.size, tokens = options.tokens,
-        shuffle = options.shuffle or false, seed = check.integer("batches", "seed", options.seed or 1, math.mininteger),
-        value = options.value, drop_last = options.drop_last or false, epoch = 1, position = 0, lengths = {},
-    }, Batches)
-    if options.bucket == nil then self.bucket = options.tokens ~= nil else self.bucket = options.bucket end
-    if #examples == 0 then errors.raise "batches: examples: the split has 0 batches: it has no examples" end
-    self.fields = fields_of(examples[1])
-    for i, example in ipairs(examples) do self.lengths[i] = longest_of(example, self.fields, i) end
+    if is_source(examples) then return pooled(examples, settings) end
+    local self = setmetatable(settings, Batches)
+    self.examples = settings.encode and encoded(examples, settings.encode) or examples
+    self.epoch, self.position, self.lengths = 1, 0, {}
+    if #self.examples == 0 then errors.raise "batches: examples: the split has 0 batches: it has no examples" end
+    self.fields = examples_of.fields(self.examples[1])
+    for i, example in ipairs(self.examples) do self.lengths[i] = examples_of.longest(example, self.fields, i) end
     self.plan = plan(self)
     if #self.plan == 0 then
         errors.raise("batches: examples: the split has 0 batches: its %d examples are fewer than one batch of %d",
-            #examples, options.size)
+            #self.examples, self.size)
     end
     return self
 end
@@ -183,7 +122,10 @@ function Batches:__call()
         return nil
     end
     self.position = self.position + 1
-    return collate(self, self.plan[self.position])
+    local indices = self.plan[self.position]
+    local batch = examples_of.collate(self.examples, indices, self.fields, self.value)
+    batch.indices = indices
+    return batch
 end
 
 ---An iterator over passes without end.

@@ -1,8 +1,15 @@
 --- heed.data: examples from files, as batches of tensors.
 
+local index = require "heed.data.index"
+local stream = require "heed.data.stream"
+
 return {
-    pairs = require "heed.data.pairs",
     lines = require "heed.data.lines",
+    pairs = require "heed.data.pairs",
+    line_index = index.lines,
+    pair_index = index.pairs,
+    line_stream = stream.lines,
+    pair_stream = stream.pairs,
     batches = require "heed.data.batches",
     pad = require "heed.data.pad",
 }

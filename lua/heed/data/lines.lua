@@ -1,17 +1,32 @@
 local check = require "heed.check"
-local files = require "heed.files"
+local reader = require "heed.data.reader"
 
----The lines of a text file, without their line ends (LF or CRLF).
+---The lines of a text file, without their line ends (LF or CRLF), as a list in memory.
+---
+---Files larger than memory: heed.data.line_index, heed.data.line_stream.
+---
+---```lua
+---local path = os.tmpname()
+---local file <close> = assert(io.open(path, "w"))
+---file:write "one\ntwo\n"
+---file:flush()
+---print(#heed.data.lines(path), heed.data.lines(path)[2])
+---print(heed.data.lines "nowhere.txt")
+---os.remove(path)
+---```
 ---@param path string
+---@param options? { max_line?: integer } bytes of the longest line there may be (default 2^20): what is no text ends early
 ---@return string[]|nil
 ---@return string? message
-local function lines(path)
+local function lines(path, options)
     check.type("lines", "path", path, "string")
-    local text, message = files.read(path)
-    if not text then return nil, message end
-    if text:find "[^\n]$" then text = text .. "\n" end -- a last line without an end
+    options = check.options("lines", options, { max_line = true })
+    local source, message = reader.open(path, reader.max_line("lines", options.max_line))
+    if not source then return nil, message end
     local list = {}
-    for line in text:gmatch "([^\n]*)\n" do list[#list + 1] = line:sub(-1) == "\r" and line:sub(1, -2) or line end
+    for line in source.read, source do list[#list + 1] = line end
+    source:close()
+    if source.message then return nil, source.message end
     return list
 end
 

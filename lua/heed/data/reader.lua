@@ -1,0 +1,108 @@
+--- The lines of a file one after another, read in blocks, no line longer than a bound: what files larger than memory are read by.
+
+local check = require "heed.check"
+
+local find, sub = string.find, string.sub
+
+---@class heed.data.Reader
+---@field path string
+---@field size integer bytes of the file; 0 when it cannot say
+---@field number integer lines read so far
+---@field message string|nil why nothing more comes, when it is not the end
+local Reader = {}
+Reader.__index = Reader
+
+local reader = {}
+
+local BLOCK = 1 << 16
+local MAX_LINE = 1 << 20
+
+---The bound that an option max_line gives, in bytes.
+---@param where string for messages
+---@param value? integer default 2^20
+---@return integer
+function reader.max_line(where, value) return check.integer(where, "max_line", value or MAX_LINE) end
+
+---@param path string
+---@param max_line integer
+---@return heed.data.Reader|nil
+---@return string? message
+function reader.open(path, max_line)
+    local file, message = io.open(path, "rb")
+    if not file then return nil, message end
+    local size = file:seek "end" or 0 -- a pipe has none
+    if size > 0 then file:seek "set" end
+    return setmetatable({
+        path = path, file = file, size = size, max_line = max_line, block = "", at = 1, before = 0, number = 0,
+    }, Reader)
+end
+
+---@param line string
+---@return string
+function reader.without_cr(line) return sub(line, -1) == "\r" and sub(line, 1, -2) or line end
+
+local function too_long(self)
+    return ("%s:%d: a line of more than %d bytes (max_line): is this a file of text?"):format(self.path, self.number + 1,
+        self.max_line)
+end
+
+-- The next block; false at the end or when reading failed (then there is a message).
+local function refill(self)
+    self.before, self.at = self.before + #self.block, 1
+    local block, message = self.file:read(BLOCK)
+    if not block and message then self.message = ("%s: %s"):format(self.path, message) end
+    self.block = block or ""
+    return block ~= nil
+end
+
+local function finish(self, parts, last)
+    self.number = self.number + 1
+    if parts then
+        parts[#parts + 1] = last
+        last = table.concat(parts)
+    end
+    return reader.without_cr(last)
+end
+
+---The next line without its end (LF or CRLF); nil at the end of the file, and when `message` is set.
+---@return string|nil line
+---@return integer|nil offset bytes before it
+function Reader:read()
+    if self.message then return nil end
+    local offset, length, parts = self:offset(), 0, nil
+    while true do
+        local stop = find(self.block, "\n", self.at, true)
+        local piece = sub(self.block, self.at, stop and stop - 1)
+        length = length + #piece
+        if length > self.max_line then
+            self.message = too_long(self)
+            return nil
+        elseif stop then
+            self.at = stop + 1
+            return finish(self, parts, piece), offset
+        end
+        parts = parts or {}
+        parts[#parts + 1] = piece
+        if not refill(self) then
+            if self.message or length == 0 then return nil end
+            return finish(self, parts, ""), offset
+        end
+    end
+end
+
+---Bytes before the next line.
+---@return integer
+function Reader:offset() return self.before + self.at - 1 end
+
+---The next line is the one at that offset. What can be read only once (a pipe) says so in `message`.
+---@param offset integer
+---@param number integer lines before it
+function Reader:go(offset, number)
+    local is_there = self.file:seek("set", offset) or self:offset() == offset
+    self.before, self.block, self.at, self.number = offset, "", 1, number
+    self.message = not is_there and self.path .. ": it can be read only once (a pipe or the like)" or nil
+end
+
+function Reader:close() self.file:close() end
+
+return reader
