@@ -1,5 +1,5 @@
-/* t[key] and t[key] = value. A key is a number, a list of numbers and slices, a bool tensor, or an index
- * tensor. */
+/* t[key] and t[key] = value. A key is a number, a bool tensor, an index tensor, or a list of numbers, slices, bool and
+ * index tensors. */
 #include <string.h>
 
 #include "lua/check.h"
@@ -7,16 +7,21 @@
 
 typedef enum key_kind { KEY_NUMBER, KEY_LIST, KEY_MASK, KEY_IDS } key_kind;
 
+/* A bool tensor or one of integers? */
+static bool is_mask(hd_call *c, int index, const hd_tensor *t) {
+    if (t->dtype == HD_BOOL) return true;
+    if (!hd_dtype_is_integer((hd_dtype)t->dtype))
+        hd_arg_expected(c, index, "key", "integers (dtype = \"i64\", or heed.ids(...)) or booleans");
+    return false;
+}
+
 static key_kind kind_of_key(hd_call *c) {
     lua_State *L = c->L;
     if (lua_type(L, 2) == LUA_TNUMBER) return KEY_NUMBER;
     if (lua_type(L, 2) == LUA_TTABLE) return KEY_LIST;
-    hd_handle *handle = hd_to_handle(L, c->h, 2);
-    if (handle && handle->t && handle->t->dtype == HD_BOOL) return KEY_MASK;
-    if (!handle)
+    if (!hd_to_handle(L, c->h, 2))
         hd_arg_expected(c, 2, "key", "an index, a table of indices and slices, or a bool or i64 tensor");
-    hd_arg_ids(c, 2, "key");
-    return KEY_IDS;
+    return is_mask(c, 2, hd_arg_tensor(c, 2, "key")) ? KEY_MASK : KEY_IDS;
 }
 
 /* ---- one dimension of a list ------------------------------------------------------------- */
@@ -24,6 +29,7 @@ static key_kind kind_of_key(hd_call *c) {
 typedef struct part {
     bool single; /* one index: the dimension goes away */
     int64_t first, count, step;
+    hd_tensor *index; /* an index tensor for all of it, borrowed from the stack; NULL: none */
 } part;
 
 static int64_t bound(hd_call *c, const char *what, lua_Integer n, int dim, int64_t size) {
@@ -43,7 +49,7 @@ static int64_t bound(hd_call *c, const char *what, lua_Integer n, int dim, int64
 /* {}: all; {a}: a alone, kept; {first, last}; {first, last, step}. first = last + 1 is empty. */
 static part slice_part(hd_call *c, int dim, int64_t size) {
     lua_Integer length = (lua_Integer)lua_rawlen(c->L, -1);
-    if (length == 0) return (part){false, 0, size, 1};
+    if (length == 0) return (part){.count = size, .step = 1};
     if (length > 3)
         hd_arg_error(c, "key",
                      "expected {first, last} or {first, last, step} for dimension %d, got %lld values",
@@ -57,7 +63,7 @@ static part slice_part(hd_call *c, int dim, int64_t size) {
     if (first < 1 || last > size || first > last + 1)
         hd_arg_error(c, "key", "expected a slice within 1..%lld of dimension %d, got {%lld, %lld}",
                      (long long)size, dim + 1, (long long)first, (long long)last);
-    return (part){false, first - 1, first > last ? 0 : (last - first) / step + 1, step};
+    return (part){.first = first - 1, .count = first > last ? 0 : (last - first) / step + 1, .step = step};
 }
 
 static part single_part(hd_call *c, int index, int dim, const hd_tensor *t) {
@@ -65,30 +71,83 @@ static part single_part(hd_call *c, int index, int dim, const hd_tensor *t) {
     char text[HD_VALUE_TEXT], shape[HD_SHAPE_TEXT];
     int64_t size = t->shape[dim], i = lua_tointegerx(c->L, index, &is_integer);
     if (lua_type(c->L, index) != LUA_TNUMBER || !is_integer)
-        hd_arg_error(c, "key", "expected an integer or a slice for dimension %d, got %s", dim + 1,
+        hd_arg_error(c, "key", "expected an integer, a slice or a tensor for dimension %d, got %s", dim + 1,
                      hd_value_text(c, index, text));
     if (i == 0 || i > size || i < -size)
         hd_arg_error(c, "key", "expected 1..%lld (or -%lld..-1) in dimension %d of %s, got %lld",
                      (long long)size, (long long)size, dim + 1, hd_tensor_shape_text(t, shape), (long long)i);
-    return (part){true, i > 0 ? i - 1 : i + size, 1, 1};
+    return (part){.single = true, .first = i > 0 ? i - 1 : i + size, .count = 1, .step = 1};
 }
 
-/* Reads the list at index 2 into parts, one a dimension of t from the first; returns their number. */
+static void too_many(hd_call *c, const hd_tensor *t, int64_t count) {
+    char shape[HD_SHAPE_TEXT];
+    hd_arg_error(c, "key", "expected entries for at most %d dimensions of a tensor of shape %s, got %lld", t->ndim,
+                 hd_tensor_shape_text(t, shape), (long long)count);
+}
+
+/* A mask within a list stands for as many dimensions as it has: an index of each, as tensors on the stack. */
+static int mask_parts(hd_call *c, const hd_tensor *t, hd_tensor *mask, int dim, part parts[HD_MAX_DIMS]) {
+    char want[HD_SHAPE_TEXT], got[HD_SHAPE_TEXT];
+    hd_handle *made[HD_MAX_DIMS];
+    hd_tensor *places[HD_MAX_DIMS];
+    if (mask->ndim > t->ndim - dim) too_many(c, t, dim + mask->ndim);
+    bool fits = mask->ndim > 0;
+    for (int i = 0; i < mask->ndim && fits; i++) fits = mask->shape[i] == t->shape[dim + i];
+    if (!fits)
+        hd_arg_error(c, "key", "expected a mask of the sizes of %s from dimension %d on, got %s",
+                     hd_tensor_shape_text(t, want), dim + 1, hd_tensor_shape_text(mask, got));
+    luaL_checkstack(c->L, HD_MAX_DIMS, NULL);
+    for (int i = 0; i < mask->ndim; i++) made[i] = hd_push_handle(c);
+    if (hd_mask_places(c->cx, mask, places)) hd_raise(c);
+    for (int i = 0; i < mask->ndim; i++) {
+        made[i]->t = places[i];
+        parts[dim + i] = (part){.count = t->shape[dim + i], .step = 1, .index = places[i]};
+    }
+    return mask->ndim;
+}
+
+/* The entry on top of the stack, for dimension dim on; returns how many dimensions it stands for. */
+static int read_entry(hd_call *c, const hd_tensor *t, int dim, part parts[HD_MAX_DIMS]) {
+    hd_handle *handle = hd_to_handle(c->L, c->h, -1);
+    if (!handle) {
+        parts[dim] = lua_type(c->L, -1) == LUA_TTABLE ? slice_part(c, dim, t->shape[dim]) : single_part(c, -1, dim, t);
+        lua_pop(c->L, 1);
+        return 1;
+    }
+    if (!handle->t) hd_arg_error(c, "key", "the tensor for dimension %d was dropped", dim + 1);
+    if (is_mask(c, -1, handle->t)) return mask_parts(c, t, handle->t, dim, parts);
+    parts[dim] = (part){.count = t->shape[dim], .step = 1, .index = handle->t};
+    return 1;
+}
+
+/* Reads the list at index 2 into parts, one a dimension of t from the first; returns their number. Tensors stay on
+ * the stack, where nobody frees them. */
 static int read_list(hd_call *c, const hd_tensor *t, part parts[HD_MAX_DIMS]) {
     lua_State *L = c->L;
-    char shape[HD_SHAPE_TEXT];
     lua_Integer count = (lua_Integer)lua_rawlen(L, 2);
+    int dim = 0;
     hd_check_list(c, 2, "key");
-    if (count > t->ndim)
-        hd_arg_error(c, "key", "expected at most %d entries for a tensor of shape %s, got %lld", t->ndim,
-                     hd_tensor_shape_text(t, shape), (long long)count);
-    for (int dim = 0; dim < count; dim++) {
-        lua_rawgeti(L, 2, dim + 1);
-        parts[dim] =
-            lua_type(L, -1) == LUA_TTABLE ? slice_part(c, dim, t->shape[dim]) : single_part(c, -1, dim, t);
-        lua_pop(L, 1);
+    if (count > t->ndim) too_many(c, t, count);
+    luaL_checkstack(L, HD_MAX_DIMS + 4, NULL);
+    for (int i = 1; i <= count; i++) {
+        if (dim == t->ndim) too_many(c, t, dim + count - i + 1);
+        lua_rawgeti(L, 2, i);
+        dim += read_entry(c, t, dim, parts);
     }
-    return (int)count;
+    return dim;
+}
+
+/* Of the parts that stay, the index tensors, by dimensions of the view; is there any? */
+static bool indices_of_parts(const part *parts, int count, hd_tensor *index[HD_MAX_DIMS]) {
+    bool any = false;
+    int dim = 0;
+    for (int d = 0; d < HD_MAX_DIMS; d++) index[d] = NULL;
+    for (int i = 0; i < count; i++) {
+        if (parts[i].single) continue;
+        index[dim++] = parts[i].index;
+        any = any || parts[i].index;
+    }
+    return any;
 }
 
 /* The view that parts name, by narrow and select; a new reference. */
@@ -147,6 +206,7 @@ static int read_number(hd_call *c) {
 
 static int read_list_key(hd_call *c) {
     part parts[HD_MAX_DIMS];
+    hd_tensor *index[HD_MAX_DIMS];
     c->out = hd_push_handle(c);
     c->slot = lua_gettop(c->L);
     hd_tensor *t = hd_arg_tensor(c, 1, "self");
@@ -155,25 +215,11 @@ static int read_list_key(hd_call *c) {
         hd_push_element(c->L, t, position_of_parts(t, parts));
         return 1;
     }
-    return hd_return(c, view_of_parts(c, t, parts, count));
-}
-
-/* index.shape + t.shape without its first dimension. */
-static hd_tensor *select_rows(hd_call *c, hd_tensor *t, hd_tensor *ids) {
-    if (ids->ndim == 1) return hd_index_select(c->cx, t, 0, ids);
-    hd_shape shape = {0};
-    if (ids->ndim + t->ndim - 1 > HD_MAX_DIMS)
-        return hd_fail_null(c->cx, HD_EARG, "key: the result would have more than %d dimensions",
-                            HD_MAX_DIMS);
-    for (int i = 0; i < ids->ndim; i++) shape.size[shape.ndim++] = ids->shape[i];
-    for (int i = 1; i < t->ndim; i++) shape.size[shape.ndim++] = t->shape[i];
-    int64_t count = hd_numel(ids);
-    hd_tensor *flat = hd_reshape(c->cx, ids, 1, &count);
-    hd_tensor *rows = flat ? hd_index_select(c->cx, t, 0, flat) : NULL;
-    hd_tensor *shaped = rows ? hd_reshape(c->cx, rows, shape.ndim, shape.size) : NULL;
-    hd_release(rows);
-    hd_release(flat);
-    return shaped;
+    hd_tensor *view = view_of_parts(c, t, parts, count);
+    if (!view || !indices_of_parts(parts, count, index)) return hd_return(c, view);
+    hd_tensor *chosen = hd_index(c->cx, view, index);
+    hd_release(view);
+    return hd_return(c, chosen);
 }
 
 /* A mask covers the dimensions of t from the first: as a view of t's shape. NULL with the error. */
@@ -209,7 +255,8 @@ static int read_tensor(hd_call *c, key_kind kind) {
     c->slot = lua_gettop(c->L);
     hd_tensor *t = hd_arg_tensor(c, 1, "self"), *key = hd_arg_tensor(c, 2, "key");
     if (t->ndim == 0) hd_arg_error(c, "key", "a tensor without dimensions has no elements to index");
-    return hd_return(c, kind == KEY_MASK ? select_where(c, t, key) : select_rows(c, t, key));
+    return hd_return(c, kind == KEY_MASK ? select_where(c, t, key)
+                                         : hd_index(c->cx, t, (hd_tensor *[HD_MAX_DIMS]){key}));
 }
 
 /* Upvalue 3: methods and properties by name. */
@@ -291,7 +338,9 @@ static int assign_parts(hd_call *c, const part *parts, int count) {
     hd_tensor *region = view_of_parts(c, t, parts, count);
     c->cx->grad_enabled = recording;
     if (!region) hd_raise(c);
-    hd_status status = hd_assign_(c->cx, t, region, value);
+    hd_tensor *index[HD_MAX_DIMS];
+    hd_status status = indices_of_parts(parts, count, index) ? hd_assign_index_(c->cx, t, region, index, value)
+                                                             : hd_assign_(c->cx, t, region, value);
     hd_release(region);
     return finish_assignment(c, status);
 }
@@ -311,8 +360,9 @@ static int assign_by_key(hd_call *c, key_kind kind) {
     hd_tensor *key = hd_arg_tensor(c, 2, "key");
     if (t->ndim == 0)
         hd_arg_error(c, "key", "a tensor without dimensions has no elements to index; use t:fill_(v)");
-    return finish_assignment(c, kind == KEY_MASK ? hd_assign_mask_(c->cx, t, key, value)
-                                                 : hd_assign_index_(c->cx, t, key, value));
+    return finish_assignment(c, kind == KEY_MASK
+                                    ? hd_assign_mask_(c->cx, t, key, value)
+                                    : hd_assign_index_(c->cx, t, t, (hd_tensor *[HD_MAX_DIMS]){key}, value));
 }
 
 static int assign(lua_State *L) {

@@ -3,17 +3,16 @@
  *
  *     region: dx = g with the region set to 0,       dv = g's region, summed to v's shape
  *     mask:   dx = g with the masked places set to 0, dv = g's masked places in order, summed to v's shape
- *     index:  dx = g with the named rows set to 0,   dv = g's named rows, summed to v's shape; of rows named
- * twice the last one counts, forward and backward
+ *
+ * assign_index.c has those by index tensors.
  */
+#include "ops/assign.h"
+
 #include <string.h>
 
-#include "ops/internal.h"
 #include "tensor/view.h"
 
-/* The value as it is written: without leading dimensions of size 1 beyond `ndim`. A header for reading alone.
- */
-static hd_tensor without_leading_ones(const hd_tensor *v, int ndim) {
+hd_tensor hd_without_leading_ones(const hd_tensor *v, int ndim) {
     hd_tensor lean = *v;
     while (lean.ndim > ndim && lean.shape[0] == 1) {
         lean.ndim--;
@@ -23,9 +22,7 @@ static hd_tensor without_leading_ones(const hd_tensor *v, int ndim) {
     return lean;
 }
 
-/* A node for x's new place in the graph when one is wanted; *node stays NULL otherwise. */
-static hd_status new_node(hd_ctx *cx, const hd_node_class *class, hd_tensor *x, hd_tensor *v,
-                          hd_node **node) {
+hd_status hd_assign_node(hd_ctx *cx, const hd_node_class *class, hd_tensor *x, hd_tensor *v, hd_node **node) {
     hd_tensor *inputs[] = {x, v};
     *node = NULL;
     if (!hd_dtype_is_float((hd_dtype)x->dtype) || !hd_wants_grad(cx, 2, inputs)) return HD_OK;
@@ -34,7 +31,7 @@ static hd_status new_node(hd_ctx *cx, const hd_node_class *class, hd_tensor *x, 
     return *node ? HD_OK : cx->error.status;
 }
 
-static hd_status finish(hd_tensor *x, hd_node *node, hd_status status) {
+hd_status hd_assign_finish(hd_tensor *x, hd_node *node, hd_status status) {
     hd_wrote(x);
     if (node && !status) hd_rebase(x, node);
     if (node) hd_node_release_ref(node);
@@ -43,22 +40,16 @@ static hd_status finish(hd_tensor *x, hd_node *node, hd_status status) {
 
 /* ---- a region -------------------------------------------------------------------------------- */
 
-/* Where the region lies in a contiguous tensor of x's shape. */
-typedef struct region {
-    int ndim;
-    int64_t shape[HD_MAX_DIMS], stride[HD_MAX_DIMS], offset;
-} region;
-
-static hd_tensor *region_of(hd_ctx *cx, const hd_tensor *t, const region *r) {
+hd_tensor *hd_region_of(hd_ctx *cx, const hd_tensor *t, const hd_region *r) {
     return hd_tensor_view(cx, t, r->ndim, r->shape, r->stride, t->offset + r->offset);
 }
 
 static hd_status assign_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grads,
                                  hd_tensor **grad_inputs) {
-    const region *r = node->payload;
+    const hd_region *r = node->payload;
     if (!grads[0]) return HD_OK;
     hd_tensor *dx = hd_clone(cx, grads[0]);
-    hd_tensor *place = dx ? region_of(cx, dx, r) : NULL;
+    hd_tensor *place = dx ? hd_region_of(cx, dx, r) : NULL;
     if (place && hd_node_needs(node, 1)) { /* dv = g's region */
         hd_tensor *dv = hd_grad_to_input(cx, node, 1, hd_clone(cx, place));
         grad_inputs[1] = dv;
@@ -90,7 +81,7 @@ static int digit_for(const hd_tensor *x, int64_t stride) {
     return best;
 }
 
-static void locate(const hd_tensor *x, const hd_tensor *place, region *r) {
+void hd_locate(const hd_tensor *x, const hd_tensor *place, hd_region *r) {
     int64_t dense[HD_MAX_DIMS];
     hd_contiguous_strides(x->ndim, x->shape, dense);
     r->ndim = place->ndim;
@@ -108,20 +99,20 @@ static void locate(const hd_tensor *x, const hd_tensor *place, region *r) {
 }
 
 hd_status hd_assign_(hd_ctx *cx, hd_tensor *x, hd_tensor *place, hd_tensor *v) {
-    hd_tensor value = without_leading_ones(v, place->ndim);
+    hd_tensor value = hd_without_leading_ones(v, place->ndim);
     hd_node *node;
     if (hd_check_inplace(cx, "index assignment", x) || hd_check_broadcasts_to(cx, "value", &value, place) ||
-        new_node(cx, &assign_class, x, v, &node))
+        hd_assign_node(cx, &assign_class, x, v, &node))
         return cx->error.status;
     if (node) {
-        node->payload = hd_alloc(cx, sizeof(region));
+        node->payload = hd_alloc(cx, sizeof(hd_region));
         if (!node->payload) {
             hd_node_release_ref(node);
             return cx->error.status;
         }
-        locate(x, place, node->payload);
+        hd_locate(x, place, node->payload);
     }
-    return finish(x, node, hd_copy_data(cx, place, &value));
+    return hd_assign_finish(x, node, hd_copy_data(cx, place, &value));
 }
 
 /* ---- a mask ---------------------------------------------------------------------------------- */
@@ -204,8 +195,7 @@ static hd_status write_masked(hd_ctx *cx, hd_tensor *x, const hd_tensor *mask, c
     return status;
 }
 
-/* v as contiguous memory of its own: `shape`, of dtype. */
-static hd_tensor *rows_from(hd_ctx *cx, const hd_tensor *v, hd_dtype dtype, int ndim, const int64_t *shape) {
+hd_tensor *hd_value_rows(hd_ctx *cx, const hd_tensor *v, hd_dtype dtype, int ndim, const int64_t *shape) {
     hd_tensor *rows = hd_tensor_new(cx, dtype, ndim, shape);
     if (rows && (hd_check_broadcasts_to(cx, "value", v, rows) || hd_apply_copy(cx, rows, v))) {
         hd_release(rows);
@@ -222,114 +212,18 @@ hd_status hd_assign_mask_(hd_ctx *cx, hd_tensor *x, hd_tensor *mask, hd_tensor *
     mask_params p = {mask->ndim, hd_count_true(over)};
     int64_t shape[HD_MAX_DIMS];
     int ndim = picked_shape(x, mask->ndim, p.count, shape);
-    hd_tensor value = without_leading_ones(v, ndim);
-    hd_tensor *rows = rows_from(cx, &value, (hd_dtype)x->dtype, ndim, shape);
-    hd_status status = rows ? new_node(cx, &assign_mask_class, x, v, &node) : cx->error.status;
+    hd_tensor value = hd_without_leading_ones(v, ndim);
+    hd_tensor *rows = hd_value_rows(cx, &value, (hd_dtype)x->dtype, ndim, shape);
+    hd_status status = rows ? hd_assign_node(cx, &assign_mask_class, x, v, &node) : cx->error.status;
     if (!status && node) {
         memcpy(node->params, &p, sizeof p);
         status = hd_node_save(cx, node, 0, over);
     }
     if (!status)
-        status = finish(x, node, write_masked(cx, x, over, rows));
+        status = hd_assign_finish(x, node, write_masked(cx, x, over, rows));
     else if (node)
         hd_node_release_ref(node);
     hd_release(rows);
     hd_release(over);
-    return status;
-}
-
-/* ---- rows by index --------------------------------------------------------------------------- */
-
-/* Row `at` of dimension 0. A header for a copy alone. */
-static hd_tensor row_of(const hd_tensor *t, int64_t at) {
-    hd_tensor row = *t;
-    row.offset += at * t->stride[0];
-    row.ndim--;
-    memmove(row.shape, row.shape + 1, row.ndim * sizeof *row.shape);
-    memmove(row.stride, row.stride + 1, row.ndim * sizeof *row.stride);
-    return row;
-}
-
-/* dv: g's named rows, 0 for those that a later one of the same name has overwritten. */
-static hd_tensor *rows_that_count(hd_ctx *cx, hd_tensor *g, hd_tensor *index) {
-    hd_tensor *rows = hd_index_select(cx, g, 0, index);
-    uint8_t *seen = rows ? hd_alloc_zeroed(cx, (size_t)g->shape[0]) : NULL;
-    if (!seen) {
-        hd_release(rows);
-        return NULL;
-    }
-    const int64_t *v = hd_data(index);
-    int64_t n = hd_numel(index);
-    size_t bytes = n ? (size_t)(hd_numel(rows) / n) * hd_dtype_size((hd_dtype)rows->dtype) : 0;
-    for (int64_t i = n - 1; i >= 0; i--) {
-        if (seen[v[i] - 1]) memset((char *)hd_data(rows) + (size_t)i * bytes, 0, bytes);
-        seen[v[i] - 1] = 1;
-    }
-    hd_free(cx->account, seen);
-    return rows;
-}
-
-static hd_status assign_index_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grads,
-                                       hd_tensor **grad_inputs) {
-    hd_tensor *g = grads[0];
-    if (!g) return HD_OK;
-    hd_tensor *index = hd_node_saved(cx, node, 0);
-    if (!index) return cx->error.status;
-    if (hd_node_needs(node, 0)) { /* dx = g with the named rows set to 0 */
-        hd_tensor *dx = hd_clone(cx, g);
-        if (!dx) return cx->error.status;
-        grad_inputs[0] = dx;
-        const int64_t *v = hd_data(index);
-        int64_t n = hd_numel(index);
-        size_t bytes = n ? (size_t)(hd_numel(dx) / dx->shape[0]) * hd_dtype_size((hd_dtype)dx->dtype) : 0;
-        for (int64_t i = 0; i < n; i++) memset((char *)hd_data(dx) + (size_t)(v[i] - 1) * bytes, 0, bytes);
-    }
-    if (hd_node_needs(node, 1)) { /* dv = g's named rows */
-        grad_inputs[1] = hd_grad_to_input(cx, node, 1, rows_that_count(cx, g, index));
-        if (!grad_inputs[1]) return cx->error.status;
-    }
-    return HD_OK;
-}
-static const hd_node_class assign_index_class = {"index assignment", assign_index_backward, NULL};
-
-static hd_status write_rows(hd_ctx *cx, const hd_tensor *x, const hd_tensor *index, hd_tensor *rows) {
-    const int64_t *v = hd_data(index);
-    int64_t n = hd_numel(index);
-    hd_tensor flat = *rows; /* [n, ...] */
-    int own = x->ndim - 1;
-    flat.ndim = (uint8_t)(own + 1);
-    flat.shape[0] = n;
-    for (int d = 0; d < own; d++) flat.shape[d + 1] = x->shape[d + 1];
-    hd_contiguous_strides(flat.ndim, flat.shape, flat.stride);
-    for (int64_t i = 0; i < n; i++) {
-        hd_tensor to = row_of(x, v[i] - 1), from = row_of(&flat, i);
-        if (hd_apply_copy(cx, &to, &from)) return cx->error.status;
-    }
-    return HD_OK;
-}
-
-hd_status hd_assign_index_(hd_ctx *cx, hd_tensor *x, hd_tensor *index, hd_tensor *v) {
-    hd_node *node = NULL;
-    if (hd_check_inplace(cx, "index assignment", x)) return cx->error.status;
-    if (x->ndim == 0 || index->dtype != HD_I64 || index->ndim + x->ndim - 1 > HD_MAX_DIMS)
-        return hd_fail(cx, HD_EARG,
-                       "index: expected an i64 tensor that names rows of the first dimension, got %s",
-                       hd_dtype_name((hd_dtype)index->dtype));
-    int64_t shape[HD_MAX_DIMS];
-    int ndim = 0;
-    for (int d = 0; d < index->ndim; d++) shape[ndim++] = index->shape[d];
-    for (int d = 1; d < x->ndim; d++) shape[ndim++] = x->shape[d];
-    hd_tensor value = without_leading_ones(v, ndim);
-    hd_tensor *dense = hd_shares_memory(index, x) ? hd_clone(cx, index) : hd_dense(cx, index, HD_I64);
-    hd_status status = dense ? hd_check_index(cx, dense, x->shape[0]) : cx->error.status;
-    hd_tensor *rows = status ? NULL : rows_from(cx, &value, (hd_dtype)x->dtype, ndim, shape);
-    if (!status) status = rows ? new_node(cx, &assign_index_class, x, v, &node) : cx->error.status;
-    if (!status && node) status = hd_node_save(cx, node, 0, dense);
-    if (!status)
-        status = finish(x, node, write_rows(cx, x, dense, rows));
-    else if (node)
-        hd_node_release_ref(node);
-    hd_release(rows);
-    hd_release(dense);
     return status;
 }

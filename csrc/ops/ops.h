@@ -118,11 +118,16 @@ hd_status hd_scatter_add_(hd_ctx *cx, hd_tensor *t, int dim, hd_tensor *index, h
 /* index [n], src as x but n along dim: x[.., index[p], ..] += src[.., p, ..]. */
 hd_tensor *hd_index_add(hd_ctx *cx, hd_tensor *x, int dim, hd_tensor *index, hd_tensor *src);
 hd_status hd_index_add_(hd_ctx *cx, hd_tensor *t, int dim, hd_tensor *index, hd_tensor *src);
+/* lookup.c: x[key] with an index for some dimensions (NULL: taken whole): integers, negative ones from the end; they broadcast,
+ * and stand where they were when their dimensions are neighbours, otherwise first. */
+hd_tensor *hd_index(hd_ctx *cx, hd_tensor *x, hd_tensor *const *index);
+/* The indices, one vector for each dimension, of what is true. */
+hd_status hd_mask_places(hd_ctx *cx, hd_tensor *mask, hd_tensor **index);
 /* assignment: the functional node of x[...] = v. `region` is a view of x (made by narrow, select); writes v there. */
 hd_status hd_assign_(hd_ctx *cx, hd_tensor *x, hd_tensor *region, hd_tensor *v);
 hd_status hd_assign_mask_(hd_ctx *cx, hd_tensor *x, hd_tensor *mask, hd_tensor *v);
-hd_status hd_assign_index_(hd_ctx *cx, hd_tensor *x, hd_tensor *index,
-                           hd_tensor *v); /* rows of dimension 0 */
+/* place is a view of x; index: one for each dimension of place, NULL for those that are taken whole. */
+hd_status hd_assign_index_(hd_ctx *cx, hd_tensor *x, hd_tensor *place, hd_tensor *const *index, hd_tensor *v);
 
 /* ---- reduce.c, vector_norm.c, extremes.c, scan.c ---------------------------------------------------------------------------- */
 hd_tensor *hd_reduce(hd_ctx *cx, hd_reduction op, hd_tensor *x, uint32_t dims, bool keepdim);

@@ -180,7 +180,8 @@ static hd_tensor *assign_mask(hd_tensor *const *in, const void *arg) {
 static hd_tensor *assign_index(hd_tensor *const *in, const void *arg) {
     (void)arg;
     hd_tensor *y = before_assignment(in[0]);
-    return y ? after_assignment(y, hd_assign_index_(cx, y, in[2], in[1])) : NULL;
+    hd_tensor *index[HD_MAX_DIMS] = {in[2]};
+    return y ? after_assignment(y, hd_assign_index_(cx, y, y, index, in[1])) : NULL;
 }
 static hd_tensor *copy(hd_tensor *const *in, const void *arg) {
     (void)arg;

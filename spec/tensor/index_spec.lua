@@ -29,10 +29,12 @@ describe("indexing", function()
         assert.error_matches(function() return t[0] end, "heed.index: key: expected 1..2 %(or %-2..%-1%) in dimension 1 of %[2, 3%], got 0")
         assert.error_matches(function() return t[4] end, "got 4")
         assert.error_matches(function() return t[-3] end, "got %-3")
-        assert.error_matches(function() return t[1.5] end, "expected an integer or a slice for dimension 1, got 1.5")
+        assert.error_matches(function() return t[1.5] end, "expected an integer, a slice or a tensor for dimension 1, got 1.5")
         assert.error_matches(function() return t["1"] end, "a tensor has no field or method '1'")
-        assert.error_matches(function() return t[{ 1, "x" }] end, 'expected an integer or a slice for dimension 2, got string "x"')
-        assert.error_matches(function() return t[{ 1, 1, 1 }] end, "expected at most 2 entries for a tensor of shape %[2, 3%], got 3")
+        assert.error_matches(function() return t[{ 1, "x" }] end,
+            'expected an integer, a slice or a tensor for dimension 2, got string "x"')
+        assert.error_matches(function() return t[{ 1, 1, 1 }] end,
+            "expected entries for at most 2 dimensions of a tensor of shape %[2, 3%], got 3")
         assert.error_matches(function() return t[true] end, "key: expected an index, a table of indices and slices")
         assert.error_matches(function() return heed.tensor(1)[1] end, "without dimensions")
         assert.error_matches(function() return t.colour end, "no field or method 'colour'")
@@ -71,8 +73,53 @@ describe("indexing", function()
         assert.same({ { 4, 5, 6 }, { 1, 2, 3 }, { 4, 5, 6 } }, t[heed.ids({ 2, 1, 2 })]:totable())
         assert.same({ { { 4, 5, 6 } }, { { 1, 2, 3 } } }, t[heed.ids({ { 2 }, { 1 } })]:totable())
         assert.error_matches(function() return t[heed.tensor({ 1, 2 })] end, "expected integers %(dtype = \"i64\"")
-        assert.error_matches(function() return t[heed.ids({ 3 })] end, "expected values in 1..2, got 3 at position 1")
+        assert.error_matches(function() return t[heed.ids({ 3 })] end, "expected values in 1..2 %(or %-2..%-1%), got 3 at position 1")
         assert.error_matches(function() return t[heed.ids({ 0 })] end, "got 0 at position 1")
+    end)
+
+    it("by an index tensor counts from the end too", function()
+        assert.same({ { 4, 5, 6 }, { 1, 2, 3 } }, t[heed.ids { -1, -2 }]:totable())
+        assert.error_matches(function() return t[heed.ids { -3 }] end, "got %-3 at position 1")
+    end)
+
+    it("combines numbers, slices, index tensors and masks in one list", function()
+        assert.same({ { 3, 1 }, { 6, 4 } }, t[{ {}, heed.ids { 3, 1 } }]:totable())
+        assert.same({ 6, 4 }, t[{ -1, heed.ids { 3, 1 } }]:totable())
+        assert.same({ 2, 6 }, t[{ heed.ids { 1, 2 }, heed.ids { 2, 3 } }]:totable())
+        assert.same({ { 2, 3 }, { 5, 6 } }, t[{ heed.ids { { 1 }, { 2 } }, heed.ids { 2, 3 } }]:totable())
+        assert.same({ { 1, 3 }, { 4, 6 } }, t[{ {}, heed.tensor { true, false, true } }]:totable())
+        assert.same({ { 4, 6 } }, t[{ heed.tensor { false, true }, { 1, 3, 2 } }]:totable())
+        assert.same({ 2, 4 }, t[{ t:eq(2) | t:eq(4) }]:totable())
+        -- Neighbours stay where they were; apart, the indexed dimensions come first.
+        local u = heed.zeros(2, 3, 4, 5)
+        assert.equal("[2, 7, 5]", tostring(u[{ {}, heed.ones(7):to "i64", heed.ones(7):to "i64" }].shape))
+        assert.equal("[7, 3, 5]", tostring(u[{ heed.ones(7):to "i64", {}, heed.ones(7):to "i64" }].shape))
+        assert.equal("[7, 5]", tostring(u[{ heed.ones(7):to "i64", 2, heed.ones(7):to "i64" }].shape))
+    end)
+
+    it("assigns by lists with tensors", function()
+        t[{ {}, heed.ids { 3, 1 } }] = heed.tensor { { 30, 10 }, { 60, 40 } }
+        assert.same({ { 10, 2, 30 }, { 40, 5, 60 } }, t:totable())
+        t[{ heed.ids { 1, 2 }, heed.ids { -2, -1 } }] = 0
+        assert.same({ { 10, 0, 30 }, { 40, 5, 0 } }, t:totable())
+        t[{ 2, heed.tensor { true, true, false } }] = { 7, 8 }
+        assert.same({ 7, 8, 0 }, t[2]:totable())
+        t[{ heed.ids { 1, 1 }, 1 }] = { 5, 6 } -- the last one counts
+        assert.equal(6, t[1][1])
+        local ids = heed.ids { 2, 1 }
+        ids[ids] = heed.ids { 1, 1 } * 9 -- what it is told by is what it was
+        assert.same({ 9, 9 }, ids:totable())
+    end)
+
+    it("says what is wrong with a list that has tensors", function()
+        assert.error_matches(function() return t[{ heed.tensor { true, true, true } }] end,
+            "expected a mask of the sizes of %[2, 3%] from dimension 1 on, got %[3%]")
+        assert.error_matches(function() return t[{ {}, heed.ones(2) }] end, "expected integers .* or booleans, got f32 tensor %[2%]")
+        assert.error_matches(function() return t[{ 1, t:gt(0) }] end, "expected entries for at most 2 dimensions")
+        assert.error_matches(function() return t[{ {}, heed.ids { 4 } }] end,
+            "expected values in 1..3 %(or %-3..%-1%), got 4 at position 1")
+        assert.error_matches(function() return t[{ heed.ids { 1, 2 }, heed.ids { 1, 2, 3 } }] end, "broadcast")
+        assert.has_error(function() t[{ {}, heed.ids { 1, 2 } }] = { 1, 2, 3 } end)
     end)
 
     it("assigns numbers, tensors and tables", function()

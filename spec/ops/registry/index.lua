@@ -346,4 +346,155 @@ add {
     others = true,
 }
 
+-- ---- lists with tensors among them -----------------------------------------------------------------------------------------
+
+-- Keys have "ids" and "mask" where the tensors go.
+local function with_tensors(case, tensors)
+    local key, n = {}, 0
+    for i, k in ipairs(case.key) do
+        if type(k) == "string" then n = n + 1 end
+        key[i] = type(k) == "string" and tensors[n] or k
+    end
+    return key
+end
+
+-- A part for each dimension of x: { index = array } or { first, step, count, gone } as above. A mask is an index for each of
+-- its dimensions.
+local function parts_of(x, key)
+    local parts = {}
+    for _, k in ipairs(key) do
+        local d = #parts + 1
+        if type(k) == "table" and k.dtype == "bool" then
+            local list = chosen(k)
+            for m = 1, #k.shape do
+                parts[d + m - 1] = { index = naive.build({ #list }, "i64", function(at) return list[at[1]][m] end) }
+            end
+        elseif type(k) == "table" and k.dtype then
+            parts[d] = { index = k }
+        else
+            parts[d] = places({ shape = { x.shape[d] } }, { k })[1]
+        end
+    end
+    for d = #parts + 1, #x.shape do parts[d] = { 1, 1, x.shape[d], false } end
+    return parts
+end
+
+-- The shape that the indices have together, and before which of the dimensions that stay it stands: where the indexed ones were
+-- when they are neighbours, otherwise first.
+local function block_of(parts)
+    local arrays, first, last, staying, neighbours = {}, nil, nil, 0, true
+    for _, p in ipairs(parts) do
+        if p.index then
+            arrays[#arrays + 1] = p.index
+            if last and staying > last then neighbours = false end
+            first, last = first or staying, staying
+        elseif not p[4] then
+            staying = staying + 1
+        end
+    end
+    return naive.common_shape(table.unpack(arrays)), neighbours and first or 0
+end
+
+-- The shape of what a key names, and a function from an index into that to one into x.
+local function named(x, key)
+    local parts, shape = parts_of(x, key), {}
+    local block, at = block_of(parts)
+    for _, p in ipairs(parts) do
+        if not p.index and not p[4] then shape[#shape + 1] = p[3] end
+    end
+    for i, size in ipairs(block) do table.insert(shape, at + i, size) end
+    return shape, function(index)
+        local inside, whole, n = table.move(index, at + 1, at + #block, 1, {}), {}, 0
+        for d, p in ipairs(parts) do
+            if p.index then
+                local v = p.index:at(inside)
+                whole[d] = v < 0 and v + x.shape[d] + 1 or v
+            elseif p[4] then
+                whole[d] = p[1]
+            else
+                n = n + 1
+                whole[d] = p[1] + (index[n > at and n + #block or n] - 1) * p[2]
+            end
+        end
+        return whole
+    end
+end
+
+-- Indices 1..n, and -n..-1 where the case says so.
+local function any_ids(random, shape, _, case)
+    return naive.build(shape, "i64", function()
+        local i = random(1, case.n)
+        return case.negative and random(0, 1) == 1 and i - case.n - 1 or i
+    end)
+end
+
+local MIXED = {
+    { { 4, 4, 3 }, { 5 }, key = { "ids", {}, 2 }, n = 4 }, { { 3, 4, 5 }, { 6 }, key = { {}, "ids" }, n = 4 },
+    { { 3, 4, 5 }, { 2, 3 }, key = { { 1, 3, 2 }, "ids", { 2, 4 } }, n = 4 },
+    { { 3, 4, 5 }, { 6 }, key = { -1, "ids" }, n = 4, negative = true },
+    { { 4, 5 }, { 6 }, key = { "ids" }, n = 4, negative = true }, { { 4 }, { 3, 2 }, key = { "ids" }, n = 4 },
+    { { 3, 4 }, { 0 }, key = { {}, "ids" }, n = 4 }, { { 3, 4 }, {}, key = { {}, "ids" }, n = 4 },
+}
+local PAIRS = {
+    { { 4, 5 }, { 6 }, { 6 }, key = { "ids", "ids" }, n = 4 }, { { 4, 5 }, { 3, 1 }, { 2 }, key = { "ids", "ids" }, n = 4 },
+    { { 2, 4, 5 }, { 6 }, { 6 }, key = { {}, "ids", "ids" }, n = 4, negative = true },
+    { { 4, 3, 5 }, { 6 }, { 6 }, key = { "ids", {}, "ids" }, n = 4 }, { { 4, 3, 5 }, { 6 }, { 2, 1 }, key = { "ids", 2, "ids" }, n = 4 },
+    { { 2, 4, 3, 5 }, { 2 }, { 3, 2 }, key = { {}, "ids", { 2, 3 }, "ids" }, n = 4 },
+    { { 2, 4, 5, 3 }, { 2 }, { 3, 1 }, key = { { 2 }, "ids", "ids", { 1, 3, 2 } }, n = 4 },
+}
+local MASKED = {
+    { { 3, 4, 5 }, { 3 }, key = { "mask", 2 } }, { { 3, 4, 5 }, { 4 }, key = { { 2, 3 }, "mask" } },
+    { { 3, 4, 5 }, { 4, 5 }, key = { {}, "mask" } },
+    { { 3, 4, 5 }, { 3, 4 }, key = { "mask", { 1, 5, 2 } } }, { { 3, 4 }, { 4 }, key = { -1, "mask" } },
+}
+
+local function lookup(name, cases, generators, large)
+    add {
+        name = name,
+        syntax = true,
+        cases = cases,
+        inputs = { values.any, table.unpack(generators) },
+        large = large,
+        call = function(case, x, ...) return x[with_tensors(case, { ... })] end,
+        naive = function(case, x, ...)
+            local shape, at = named(x, with_tensors(case, { ... }))
+            return naive.build(shape, x.dtype, function(index) return x:at(at(index)) end)
+        end,
+        gradient = true,
+        others = true,
+    }
+    local assignments, tensors = {}, #generators
+    for i, case in ipairs(cases) do
+        assignments[i] = { table.unpack(case) }
+        assignments[i].key, assignments[i].n, assignments[i].negative = case.key, case.n, case.negative
+        table.insert(assignments[i], case.value or {})
+    end
+    add {
+        name = name .. " = v",
+        syntax = true,
+        cases = assignments,
+        inputs = table.move({ values.any }, 1, 1, tensors + 2, table.move(generators, 1, tensors, 2, { values.any })),
+        large = false,
+        call = function(case, x, ...)
+            local y, list = x:clone(), { ... }
+            y[with_tensors(case, list)] = list[tensors + 1]
+            return y
+        end,
+        naive = function(case, x, ...)
+            local list = { ... }
+            local shape, at = named(x, with_tensors(case, list))
+            return written(x, shape, at, list[tensors + 1])
+        end,
+        gradient = true,
+        others = true,
+    }
+end
+-- Values: numbers, and shapes that broadcast or fit; where places are named twice the last one counts.
+MIXED[2].value, MIXED[3].value, MIXED[4].value, MIXED[5].value = { 6, 5 }, { 2, 1, 3 }, { 5 }, { 6, 5 }
+PAIRS[1].value, PAIRS[2].value, PAIRS[3].value, PAIRS[4].value, PAIRS[6].value = { 6 }, { 2 }, { 2, 6 }, { 6, 3 }, { 3, 2, 2, 2 }
+MASKED[3].value = { 3, 1 }
+lookup("t[{.., ids, ..}]", MIXED, { any_ids }, { { 257, 531 }, { 300 }, key = { { 2, 250, 3 }, "ids" }, n = 531 })
+lookup("t[{.., ids, ids, ..}]", PAIRS, { any_ids, any_ids }, { { 257, 20, 531 }, { 300 }, { 300 }, key = { "ids", {}, "ids" }, n = 257 })
+lookup("t[{.., mask, ..}]", MASKED, { values.mask }, { { 57, 20, 131 }, { 57, 20 }, key = { "mask", { 2, 130 } } })
+
 return entries

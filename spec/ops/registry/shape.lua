@@ -203,8 +203,10 @@ local SOURCE = {
 }
 add {
     name = "pad",
-    cases = { { { 3, 37 }, amounts = { 2, 3 } }, { { 3, 4 }, amounts = { 1, 0, 2, 1 }, value = 1 }, { { 2, 3, 4 }, amounts = { 0, 0, 1, 1 } },
-        { { 4, 5 }, amounts = { -1, 2, 0, -2 } }, { { 4 }, amounts = { -3, -1 } }, { { 4 }, amounts = { -5, 3 } }, { { 2, 3 }, amounts = {} },
+    cases = { { { 3, 37 }, amounts = { 2, 3 } }, { { 3, 4 }, amounts = { 1, 0, 2, 1 }, value = 1 },
+        { { 2, 3, 4 }, amounts = { 0, 0, 1, 1 } },
+        { { 4, 5 }, amounts = { -1, 2, 0, -2 } }, { { 4 }, amounts = { -3, -1 } }, { { 4 }, amounts = { -5, 3 } },
+        { { 2, 3 }, amounts = {} },
         { {}, amounts = {} }, { { 0, 2 }, amounts = { 1, 1, 2, 0 } },
         { { 3, 37 }, amounts = { 5, 2 }, mode = "reflect" }, { { 3, 4 }, amounts = { 3, 1, 0, 2 }, mode = "reflect" },
         { { 3, 4 }, amounts = { 3, 6, 2, 0 }, mode = "replicate" }, { { 1, 2 }, amounts = { 0, 2, 4, 0 }, mode = "replicate" },
