@@ -12,3 +12,8 @@ endif()
 add_custom_target(bench COMMAND heed spec/bench/table.lua --limits $<TARGET_FILE:bench-limits> ${bench_python}
                                 --output ${CMAKE_BINARY_DIR}/bench
                   DEPENDS bench-limits WORKING_DIRECTORY ${CMAKE_SOURCE_DIR} USES_TERMINAL VERBATIM)
+# bench-operations: the same of single operations, some five minutes.
+add_custom_target(bench-operations COMMAND heed spec/bench/table.lua --set operations --limits $<TARGET_FILE:bench-limits>
+                                           ${bench_python} --output ${CMAKE_BINARY_DIR}/bench-operations
+                  DEPENDS bench-limits WORKING_DIRECTORY ${CMAKE_SOURCE_DIR} USES_TERMINAL VERBATIM)
+file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/bench-operations)

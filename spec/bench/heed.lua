@@ -3,6 +3,8 @@
 --     heed spec/bench/heed.lua WORKLOAD... [--threads N] [--reps 20] [--seconds 0.3] [--warmup 3] [--seed 1]
 --     heed spec/bench/heed.lua --list
 --
+-- --set operations takes those of operations.lua instead.
+--
 -- A WORKLOAD may be a prefix followed by *, quoted. Prints  name<TAB>threads<TAB>best_ms<TAB>median_ms  a line, and on
 -- standard error which kernels are at work. The rows memory_* hold MB (the process's VmHWM) in both columns; they run in
 -- processes of their own, as does the row startup.
@@ -19,6 +21,7 @@ local function options()
     local parser = require "argparse"("heed.lua", "Times heed.")
     parser:argument("workloads"):args "*"
     parser:flag "--list"
+    parser:option("--set", "workloads or operations"):default "workloads"
     parser:option("--threads"):convert(math.tointeger):default "2"
     parser:option("--reps", "at least this many"):convert(math.tointeger):default "20"
     parser:option("--seconds", "and at least so long, for the short ones"):convert(tonumber):default "0.3"
@@ -82,14 +85,16 @@ local function peak_of(name, o)
     end
 end
 
-local function known()
-    local names = table.move(require("workloads").names, 1, #require("workloads").names, 1, {})
+local function known(o)
+    local set = require(o.set)
+    local names = table.move(set.names, 1, #set.names, 1, {})
+    if o.set ~= "workloads" then return names end
     return table.move(PROCESSES, 1, #PROCESSES, #names + 1, names)
 end
 
-local function chosen(wanted)
+local function chosen(wanted, o)
     local list = {}
-    for _, name in ipairs(known()) do
+    for _, name in ipairs(known(o)) do
         local prefix = wanted:match "^(.*)%*$"
         if name == wanted or (prefix and name:sub(1, #prefix) == prefix) then list[#list + 1] = name end
     end
@@ -108,7 +113,7 @@ local function run(name, o)
             seconds, seconds_median = startup(name, o)
         else
             local clock = prepare(o).clock
-            seconds, seconds_median = measure(clock, require("workloads")[name].make(), o)
+            seconds, seconds_median = measure(clock, require(o.set)[name].make(), o)
         end
         best, median = seconds * 1e3, seconds_median * 1e3
     end
@@ -118,11 +123,11 @@ end
 
 local function main()
     local o = options()
-    if o.list then return print(table.concat(known(), "\n")) end
+    if o.list then return print(table.concat(known(o), "\n")) end
     if o.peak_of then return peak_of(o.peak_of, o) end
     local names = {}
     for _, wanted in ipairs(o.workloads) do
-        for _, name in ipairs(chosen(wanted)) do names[#names + 1] = name end
+        for _, name in ipairs(chosen(wanted, o)) do names[#names + 1] = name end
     end
     if #names == 0 then error("name a workload, or --list", 0) end
 

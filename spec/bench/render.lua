@@ -1,13 +1,11 @@
 -- What table.lua recorded, as Markdown.
 --
 -- A line of results is one of, tab-separated:
---     run      date  processor  rounds
+--     run      date  processor  rounds  set
 --     about    side  text
 --     limit    name  threads  value            once before and once after
 --     heed     workload  threads  best  median  a line a round; milliseconds, or MB for memory_*; or "failed"
 --     pytorch  the same
-
-local workloads = require "workloads"
 
 local function fields_of(line)
     local fields = {}
@@ -75,10 +73,12 @@ local function ratio(row)
     return ("%.2f (%.2f)"):format(row.pytorch.best / row.heed.best, row.pytorch.median / row.heed.median)
 end
 
+local LIMIT_OF = { flop = "fma", byte = "update", read = "read" }
+
 -- How near the processor's limit: of multiply-adds, or of memory in the optimiser's seven streams.
 local function share(results, row, side)
-    local known = workloads[row.name:match "^[^+]*"]
-    local limit = known and results.limits[(known.unit == "flop" and "fma" or "update") .. row.threads]
+    local known = require(results.run[5] or "workloads")[row.name:match "^[^+]*"]
+    local limit = known and results.limits[LIMIT_OF[known.unit] .. row.threads]
     if not (side and limit) or row.name:find("+bf16", 1, true) then return "" end
     return ("%.0f%%"):format(100 * known.work / (side.best * 1e-3) / (limit.best * 1e9))
 end

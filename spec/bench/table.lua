@@ -1,7 +1,7 @@
 -- heed and PyTorch on the same workloads in one run, as a Markdown table.
 --
 --     heed spec/bench/table.lua --limits FILE [--python FILE] [--minutes 9] [--rounds 2] [--only PATTERN] [--variants]
---                               [--output DIR]
+--                               [--set operations] [--output DIR]
 --     heed spec/bench/table.lua --from DIR/results.tsv
 --
 -- Each workload runs in processes of its own, heed, PyTorch, heed, PyTorch (as many rounds as asked for); what the
@@ -25,6 +25,7 @@ local function options()
     parser:option("--minutes", "about how long it may take"):convert(tonumber):default "9"
     parser:option("--rounds"):convert(math.tointeger):default "2"
     parser:option("--only", "a Lua pattern of names")
+    parser:option("--set", "workloads or operations"):default "workloads"
     parser:flag("--variants", "also PyTorch compiled, and in bf16")
     parser:option("--output", "a directory"):default "."
     parser:option("--from", "results to make the table of")
@@ -33,9 +34,23 @@ end
 
 -- ---- what is run -------------------------------------------------------------------------------------------------
 
+-- Families of single operations: a process each.
+local function plan_operations(o)
+    local list = {}
+    for _, names in ipairs(require("operations").families) do
+        local wanted = {}
+        for name in names:gmatch "%S+" do
+            if not o.only or name:find(o.only) then wanted[#wanted + 1] = name end
+        end
+        if #wanted > 0 then list[#list + 1] = { name = table.concat(wanted, " "), threads = 2, reps = 20, set = o.set } end
+    end
+    return list
+end
+
 -- The long ones first: what they leave of the time is shared by the rest. reps: at least so many calls a process.
 local function plan(o)
     local list = {}
+    if o.set == "operations" then return plan_operations(o) end
     local function add(threads, reps, names, variant)
         for name in names:gmatch "%S+" do
             if not o.only or name:find(o.only) then
@@ -117,16 +132,20 @@ local function measure_limits(o, record, errors_path)
     end
 end
 
--- One process; returns what it printed about itself.
+-- One process, of one workload or several; returns what it printed about itself.
 local function measure_side(side, entry, seconds, record, errors_path)
     local variant = side.side == "pytorch" and entry.variant
-    local command = ("%s %s --threads %d --reps %d --seconds %.2f --warmup %d%s"):format(side.command, entry.name, entry.threads,
-        entry.reps, seconds, entry.reps < 20 and 2 or 3, variant and " --" .. variant or "")
+    local command = ("%s %s --threads %d --reps %d --seconds %.2f --warmup %d%s%s"):format(side.command, entry.name, entry.threads,
+        entry.reps, seconds, entry.reps < 20 and 2 or 3, variant and " --" .. variant or "", entry.set and " --set " .. entry.set or "")
     local output, comment = output_of(command, errors_path)
-    local best, median = (output or ""):match "^[^\t]+\t%d+\t([%d.]+)\t([%d.]+)"
-    local name = entry.variant and entry.name .. "+" .. entry.variant or entry.name
-    record(side.side, name, entry.threads, best or "failed", median or "failed")
-    io.stderr:write(("%-8s %-44s %d  %s\n"):format(side.side, name, entry.threads, best or "failed"))
+    local times = {}
+    for name, best, median in (output or ""):gmatch "([^\t\n]+)\t%d+\t([%d.]+)\t([%d.]+)" do times[name] = { best, median } end
+    for name in entry.name:gmatch "%S+" do
+        local marked = entry.variant and name .. "+" .. entry.variant or name
+        local best, median = table.unpack(times[marked] or times[name] or { "failed", "failed" })
+        record(side.side, marked, entry.threads, best, median)
+        io.stderr:write(("%-8s %-44s %d  %s\n"):format(side.side, marked, entry.threads, best))
+    end
     return comment
 end
 
@@ -138,7 +157,7 @@ local function measure(o)
     local lines, record = recorder(o.output .. "/results.tsv")
     local sides, entries, said = commands(o), plan(o), {}
     local began = heed.clock()
-    record("run", os.date "%Y-%m-%d", heed.info().cpu, o.rounds)
+    record("run", os.date "%Y-%m-%d", heed.info().cpu, o.rounds, o.set)
     measure_limits(o, record, errors_path)
     for i, entry in ipairs(entries) do
         local left = o.minutes * 60 - (heed.clock() - began)

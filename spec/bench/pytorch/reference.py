@@ -10,7 +10,7 @@ Run:  env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE \\
 The environment is the tuned one and must be set before the process starts (leave
 ATEN_CPU_CAPABILITY out where the machine has no AVX-512); the script says on standard error
 what it found and which kernels PyTorch picked. A WORKLOAD may be a prefix followed by *,
-quoted. Needs torch 2.13.0 (CPU).
+quoted. Needs torch 2.13.0 (CPU). --set operations takes those of operations.py instead.
 
 Prints  name<TAB>threads<TAB>best_ms<TAB>median_ms  a line. --compile (torch.compile) and
 --bf16 (autocast) apply to the models and mark the name with +compile and +bf16. The rows
@@ -259,6 +259,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("workloads", nargs="*")
     parser.add_argument("--list", action="store_true")
+    parser.add_argument("--set", default="workloads", choices=["workloads", "operations"])
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--reps", type=int, default=20, help="at least this many")
     parser.add_argument("--seconds", type=float, default=0.3, help="and at least so long, for the short ones")
@@ -268,7 +269,11 @@ def main():
     parser.add_argument("--bf16", action="store_true")
     parser.add_argument("--peak-of", help=argparse.SUPPRESS)
     o = parser.parse_args()
-    known = list(WORKLOADS) + list(START) + list(MEMORY)
+    if o.set == "operations":
+        import operations
+        WORKLOADS.clear()
+        WORKLOADS.update(operations.WORKLOADS)
+    known = list(WORKLOADS) + (list(START) + list(MEMORY) if o.set == "workloads" else [])
     if o.list:
         return print("\n".join(known))
     if o.peak_of is not None:

@@ -1,0 +1,148 @@
+"""Single operations for reference.py (--set operations): what spec/bench/operations.lua times, under the same names."""
+
+WORKLOADS = {}
+SIDE = 4096
+COUNT = SIDE * SIDE
+
+
+def add(name, f, inputs=None):
+    def make(torch, o):
+        given = (inputs or square)(torch)
+        given = given if isinstance(given, tuple) else (given,)
+
+        def run():
+            with torch.inference_mode():
+                f(torch, *given)
+        return run
+    WORKLOADS[name] = (make, ())
+
+
+def square(t):
+    return t.randn(SIDE, SIDE)
+
+
+def cube(t):
+    return t.randn(256, 256, 256)
+
+
+def two(t):
+    return square(t), square(t)
+
+
+def positive(t):
+    return t.rand(SIDE, SIDE) + 0.1
+
+
+def turned(t):
+    return square(t).t()
+
+
+def masked(t):
+    return square(t), square(t) > 0, square(t)
+
+
+F = {"relu", "gelu", "silu", "softplus", "elu", "leaky_relu"}
+for name in ("abs", "square", "relu", "exp", "expm1", "tanh", "sigmoid", "gelu", "silu", "softplus", "erf", "sin",
+             "elu", "leaky_relu", "floor", "sign"):
+    add(name, lambda t, x, n=name: getattr(t.nn.functional if n in F else t, n)(x))
+for name in ("sqrt", "rsqrt", "log", "log1p"):
+    add(name, lambda t, x, n=name: getattr(t, n)(x), positive)
+
+add("gelu_tanh", lambda t, x: t.nn.functional.gelu(x, approximate="tanh"))
+add("exp_transposed", lambda t, x: x.exp(), turned)
+add("isnan", lambda t, x: x.isnan())
+add("round_2", lambda t, x: x.round(decimals=2))
+add("clamp", lambda t, x: x.clamp(-1, 1))
+add("tril", lambda t, x: x.tril())
+add("add_", lambda t, x, y: x.add_(y), two)
+add("mul_scalar", lambda t, x: x * 2)
+add("pow_2.5", lambda t, x: x ** 2.5, positive)
+add("pow_3", lambda t, x: x ** 3)
+
+add("add", lambda t, x, y: x + y, two)
+add("div", lambda t, x, y: x / y, two)
+add("maximum", lambda t, x, y: t.maximum(x, y), two)
+add("gt", lambda t, x, y: x > y, two)
+add("add_row", lambda t, x, y: x + y, lambda t: (square(t), t.randn(SIDE)))
+add("add_column", lambda t, x, y: x + y, lambda t: (square(t), t.randn(SIDE, 1)))
+add("add_transposed", lambda t, x, y: x + y, lambda t: (square(t), square(t).t()))
+add("mod", lambda t, x, y: x % y, two)
+add("where", lambda t, x, c, y: t.where(c, x, y), masked)
+add("masked_fill", lambda t, x, c, y: x.masked_fill(c, 0), masked)
+add("add_i64", lambda t, x, y: x + y, lambda t: tuple(t.randint(1, 10, (SIDE, SIDE // 4)) for _ in range(2)))
+
+add("cast_f64", lambda t, x: x.to(t.float64))
+add("cast_i64", lambda t, x: x.to(t.int64))
+add("cast_bool", lambda t, x: x.to(t.bool))
+add("cast_bf16", lambda t, x: x.to(t.bfloat16))
+add("cast_from_bf16", lambda t, x: x.to(t.float32), lambda t: square(t).to(t.bfloat16))
+add("cast_from_u8", lambda t, x: x.to(t.float32), lambda t: t.randint(1, 10, (SIDE, SIDE)).to(t.uint8))
+add("zeros", lambda t, x: t.zeros(SIDE, SIDE))
+add("rand", lambda t, x: t.rand(SIDE, SIDE))
+add("randn", lambda t, x: t.randn(SIDE, SIDE))
+add("transpose_contiguous", lambda t, x: x.contiguous(), turned)
+add("permute_contiguous", lambda t, x: x.permute(0, 2, 1, 3).contiguous(), lambda t: t.randn(16, 256, 64, 64))
+add("cat_first", lambda t, x, y: t.cat([x, y], 0), two)
+add("cat_last", lambda t, x, y: t.cat([x, y], 1), two)
+add("flip", lambda t, x: x.flip(1))
+
+REDUCTIONS = {
+    "sum": lambda x, d: x.sum(d) if d is not None else x.sum(),
+    "max": lambda x, d: x.max(d) if d is not None else x.max(),
+    "prod": lambda x, d: x.prod(d) if d is not None else x.prod(),
+    "var": lambda x, d: x.var(d),
+    "norm": lambda x, d: x.norm(dim=d),
+    "logsumexp": lambda x, d: x.logsumexp((0, 1) if d is None else d),
+    "argmax": lambda x, d: x.argmax(d),
+}
+for name, f in REDUCTIONS.items():
+    for where, d, inputs in (("all", None, square), ("first", 0, square), ("middle", 1, cube), ("last", 1, square),
+                             ("all_transposed", None, turned), ("first_transposed", 0, turned), ("last_transposed", 1, turned)):
+        add(f"{name}_{where}", lambda t, x, f=f, d=d: f(x, d), inputs)
+
+add("mean_last", lambda t, x: x.mean(1))
+add("sum_short_rows", lambda t, x: x.sum(1), lambda t: t.randn(COUNT // 8, 8))
+add("sum_bool", lambda t, x: x.sum(), lambda t: square(t) > 0)
+add("all_bool", lambda t, x: x.all(1), lambda t: square(t) > -9)
+add("sum_i64", lambda t, x: x.sum(1), lambda t: t.randint(1, 10, (SIDE, SIDE // 4)))
+add("cumsum_last", lambda t, x: x.cumsum(1))
+add("cumsum_first", lambda t, x: x.cumsum(0))
+add("softmax_last", lambda t, x: x.softmax(1))
+add("softmax_first", lambda t, x: x.softmax(0))
+add("softmax_middle", lambda t, x: x.softmax(1), cube)
+add("log_softmax_last", lambda t, x: x.log_softmax(1))
+add("layer_norm", lambda t, x, w: t.nn.functional.layer_norm(x, (SIDE,), w, w), lambda t: (square(t), t.randn(SIDE)))
+add("layer_norm_512", lambda t, x, w: t.nn.functional.layer_norm(x, (512,), w, w),
+    lambda t: (t.randn(COUNT // 512, 512), t.randn(512)))
+
+
+def places(t):
+    return square(t), t.randint(0, SIDE, (SIDE, SIDE))
+
+
+def some_rows(t):
+    return square(t), t.randint(0, SIDE, (SIDE,))
+
+
+add("gather_last", lambda t, x, i: x.gather(1, i), places)
+add("gather_first", lambda t, x, i: x.gather(0, i), places)
+add("index_select_first", lambda t, x, i: x.index_select(0, i), some_rows)
+add("index_select_last", lambda t, x, i: x.index_select(1, i), some_rows)
+add("scatter_add_last", lambda t, x, i, s: x.scatter_add(1, i, s), lambda t: places(t) + (square(t),))
+add("index_add_first", lambda t, x, i, s: x.index_add(0, i, s), lambda t: some_rows(t) + (square(t),))
+add("masked_select", lambda t, x, m, y: x[m], masked)
+add("nonzero", lambda t, x: x.nonzero(), lambda t: square(t).relu())
+add("one_hot", lambda t, i: t.nn.functional.one_hot(i, SIDE // 4), lambda t: t.randint(0, SIDE // 4, (SIDE,)))
+add("sort", lambda t, x: x.sort(stable=True), lambda t: t.randn(10 ** 6))
+add("sort_i64", lambda t, x: x.sort(stable=True), lambda t: t.randint(-10 ** 15, 10 ** 15, (10 ** 6,)))
+add("sort_last", lambda t, x: x.sort(dim=1, stable=True), lambda t: t.randn(1000, 1000))
+add("sort_first", lambda t, x: x.sort(dim=0, stable=True), lambda t: t.randn(1000, 1000))
+add("topk_50", lambda t, x: x.topk(50), lambda t: t.randn(COUNT))
+add("topk_10_rows", lambda t, x: x.topk(10, 1))
+add("multinomial", lambda t, x: x.multinomial(1), positive)
+
+add("matmul_i64", lambda t, x, y: x @ y, lambda t: tuple(t.randint(1, 10, (512, 512)) for _ in range(2)))
+add("einsum_outer", lambda t, x, y: t.einsum("bi,bj->bij", x, y), lambda t: (t.randn(64, 512), t.randn(64, 512)))
+add("einsum_heads", lambda t, q, k: t.einsum("bhid,bhjd->bhij", q, k),
+    lambda t: (t.randn(8, 12, 512, 64), t.randn(8, 12, 512, 64)))
+add("einsum_trace", lambda t, x, y: t.einsum("ij,ij->", x, y), two)
