@@ -84,6 +84,14 @@ static int uninterrupted(lua_State *L) {
     return call_guarded(&c);
 }
 
+/* detect_anomaly(f, ...): its results; without f a value for `local _ <close> =`. */
+static int detect_anomaly(lua_State *L) {
+    hd_call c = hd_begin(L, "detect_anomaly");
+    if (c.top > 0) check_function(&c, "a function, or nothing");
+    push_guard(&c, true)->traces = true;
+    return c.top > 0 ? call_guarded(&c) : 1;
+}
+
 static int is_grad_enabled(lua_State *L) {
     hd_call c = hd_begin(L, "is_grad_enabled");
     lua_pushboolean(L, c.cx->grad_enabled);
@@ -123,6 +131,7 @@ static const hd_function functions[] = {
     {"no_grad", no_grad, HD_MODULE},
     {"enable_grad", enable_grad, HD_MODULE},
     {"is_grad_enabled", is_grad_enabled, HD_MODULE},
+    {"detect_anomaly", detect_anomaly, HD_MODULE},
     {"backward", backward, HD_BOTH},
     {"detach", detach, HD_BOTH},
     {"uninterrupted", uninterrupted, HD_MODULE},

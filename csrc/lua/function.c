@@ -9,20 +9,11 @@
  * is collected; a node whose tensors in between are gone is still reached through the anchor of the last.
  * While no context is alive, recording an operation costs one comparison more.
  */
-#include "lua/check.h"
+#include "lua/function.h"
 
 #include <string.h>
 
-enum { UV_FIELDS = 1, UV_BACKWARD, UV_UPSTREAM, UV_SAVED, UV_CONTEXT_COUNT = UV_SAVED };
-
-typedef struct context {
-    hd_lua *h;
-    hd_node *node; /* not owned; NULL: not recorded, or the graph let go of it */
-    bool counted;  /* in live_functions */
-    bool released; /* backward has passed */
-    int saved_count;
-    hd_saved *saved; /* memory of user value UV_SAVED; owned references */
-} context;
+typedef hd_function_context context;
 
 /* ---- anchors ----------------------------------------------------------------------------- */
 
@@ -80,7 +71,7 @@ void hd_anchor_result(hd_call *c, int index) {
 
 /* ---- contexts ---------------------------------------------------------------------------- */
 
-static void release_saved(context *k) {
+void hd_function_release_saved(context *k) {
     for (int i = 0; i < k->saved_count; i++) {
         hd_release(k->saved[i].tensor);
         k->saved[i].tensor = NULL;
@@ -93,7 +84,7 @@ static int context_collected(lua_State *L) {
     k->node = NULL;
     if (k->counted) k->h->live_functions--;
     k->counted = false;
-    release_saved(k);
+    hd_function_release_saved(k);
     return 0;
 }
 
@@ -103,24 +94,39 @@ static context *check_context(hd_call *c) {
     return k;
 }
 
-/* ctx:save(...): tensors (nil holds its place) for backward, guarded against being overwritten. */
-static int save(lua_State *L) {
-    hd_call c = hd_begin(L, "func: ctx:save");
-    context *k = check_context(&c);
-    int count = c.top - 1;
-    for (int i = 2; i <= c.top; i++) hd_opt_tensor(&c, i, "values (keep others in fields, ctx.name = value)");
+void hd_function_save(hd_call *c, int index, int first, int last) {
+    lua_State *L = c->L;
+    context *k = lua_touserdata(L, index);
+    int count = last - first + 1;
     hd_saved *saved = lua_newuserdatauv(L, sizeof *saved * (size_t)(count + 1), 0);
     memset(saved, 0, sizeof *saved * (size_t)(count + 1));
-    release_saved(k);
-    lua_setiuservalue(L, 1, UV_SAVED);
+    hd_function_release_saved(k);
+    lua_setiuservalue(L, index, HD_FN_SAVED);
     k->saved = saved;
     k->saved_count = count;
     for (int i = 0; i < count; i++) {
-        hd_tensor *t = hd_opt_tensor(&c, i + 2, "values");
-        if (!t) continue;
-        saved[i] = (hd_saved){hd_tensor_alias(c.cx, t), t->storage->version};
-        if (!saved[i].tensor) hd_raise(&c);
+        hd_handle *handle = hd_to_handle(L, c->h, first + i);
+        if (!handle || !handle->t) continue;
+        saved[i] = (hd_saved){hd_tensor_alias(c->cx, handle->t), handle->t->storage->version};
+        if (!saved[i].tensor) hd_raise(c);
     }
+}
+
+void hd_function_check_saved(hd_call *c, const context *k, int i, const char *what) {
+    const hd_saved *s = &k->saved[i];
+    char text[HD_SHAPE_TEXT];
+    if (s->tensor && s->tensor->storage->version != s->version)
+        hd_arg_error(c, k->is_recompute ? "fn" : "ctx",
+                     "%s %d, %s, was overwritten in place since; clone it before writing", what, i + 1,
+                     hd_tensor_shape_text(s->tensor, text));
+}
+
+/* ctx:save(...): tensors (nil holds its place) for backward, guarded against being overwritten. */
+static int save(lua_State *L) {
+    hd_call c = hd_begin(L, "func: ctx:save");
+    check_context(&c);
+    for (int i = 2; i <= c.top; i++) hd_opt_tensor(&c, i, "values (keep others in fields, ctx.name = value)");
+    hd_function_save(&c, 1, 2, c.top);
     return 0;
 }
 
@@ -137,11 +143,7 @@ static int saved(lua_State *L) {
             lua_pushnil(L);
             continue;
         }
-        char text[HD_SHAPE_TEXT];
-        if (s->tensor->storage->version != s->version)
-            hd_arg_error(&c, "ctx",
-                         "saved tensor %d, %s, was overwritten in place since; clone it before writing",
-                         i + 1, hd_tensor_shape_text(s->tensor, text));
+        hd_function_check_saved(&c, k, i, "saved tensor");
         hd_handle *handle = hd_push_handle(&c);
         handle->t = hd_tensor_alias(c.cx, s->tensor);
         if (!handle->t) hd_raise(&c);
@@ -164,7 +166,7 @@ static int context_index(lua_State *L) {
     check_context(&c);
     lua_pushvalue(L, 2);
     if (lua_rawget(L, lua_upvalueindex(3)) != LUA_TNIL) return 1;
-    if (lua_getiuservalue(L, 1, UV_FIELDS) != LUA_TTABLE) return 1;
+    if (lua_getiuservalue(L, 1, HD_FN_FIELDS) != LUA_TTABLE) return 1;
     lua_pushvalue(L, 2);
     lua_rawget(L, -2);
     return 1;
@@ -174,11 +176,11 @@ static int context_newindex(lua_State *L) {
     hd_call c = hd_begin(L, "func: ctx");
     check_context(&c);
     lua_settop(L, 3);
-    if (lua_getiuservalue(L, 1, UV_FIELDS) != LUA_TTABLE) {
+    if (lua_getiuservalue(L, 1, HD_FN_FIELDS) != LUA_TTABLE) {
         lua_pop(L, 1);
         lua_newtable(L);
         lua_pushvalue(L, -1);
-        lua_setiuservalue(L, 1, UV_FIELDS);
+        lua_setiuservalue(L, 1, HD_FN_FIELDS);
     }
     lua_insert(L, 2);
     lua_settable(L, 2);
@@ -222,13 +224,17 @@ static void take_gradients(hd_call *c, const job *j, int first, int count) {
     }
 }
 
+void hd_push_context_of(hd_call *c, const context *k) {
+    hd_push_uv(c->L, HD_UV_CONTEXTS);
+    if (lua_rawgetp(c->L, -1, k) != LUA_TUSERDATA) hd_arg_error(c, "backward", "the function was collected");
+}
+
 static int run_backward(lua_State *L) {
     hd_call c = hd_begin(L, "func");
     job *j = lua_touserdata(L, 1);
     luaL_checkstack(L, j->node->num_outputs + 8, NULL);
-    hd_push_uv(L, HD_UV_CONTEXTS);
-    if (lua_rawgetp(L, -1, j->k) != LUA_TUSERDATA) hd_arg_error(&c, "backward", "the function was collected");
-    lua_getiuservalue(L, -1, UV_BACKWARD);
+    hd_push_context_of(&c, j->k);
+    lua_getiuservalue(L, -1, HD_FN_BACKWARD);
     lua_insert(L, -2);
     for (int i = 0; i < j->node->num_outputs; i++) push_gradient(&c, j, i);
     int base = lua_gettop(L) - j->node->num_outputs - 1;
@@ -237,11 +243,14 @@ static int run_backward(lua_State *L) {
     return 0;
 }
 
-/* A light function (making it cannot fail) that calls run_backward with the upvalues of ours. */
+/* Calls the function at index 2 (without upvalues) with those of ours, on the job at index 1. A light function itself:
+ * making it cannot fail. */
 static int enter_lua(lua_State *L) {
+    lua_CFunction f = lua_tocfunction(L, 2);
+    lua_settop(L, 1);
     hd_lua_push_record(L);
     lua_getiuservalue(L, -1, HD_UV_TENSOR);
-    lua_pushcclosure(L, run_backward, 2);
+    lua_pushcclosure(L, f, 2);
     lua_insert(L, 1);
     lua_call(L, 1, 0);
     return 0;
@@ -263,29 +272,36 @@ static hd_status keep_error(hd_ctx *cx, lua_State *L) {
     return hd_fail(cx, HD_EFOREIGN, "a function of heed.func raised an error");
 }
 
-static hd_status function_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grads,
-                                   hd_tensor **grad_inputs) {
+hd_status hd_call_lua(hd_ctx *cx, lua_CFunction f, void *job, bool recording) {
     hd_lua *h = cx->host;
     lua_State *L = h->backward_state;
-    context *k = node->payload;
-    if (!k || !L)
-        return hd_fail(cx, HD_EARG, "func: its Lua function is gone: the state let go of all that led to it");
     if (!lua_checkstack(L, 8)) return hd_fail(cx, HD_ENOMEM, "func: Lua's stack is full");
-    job j = {k, node, grads, grad_inputs};
     hd_guard guard;
     int top = lua_gettop(L);
-    bool retain = h->backward_retain;
-    hd_guard_push(h, &guard, L, false);
+    hd_guard_push(h, &guard, L, recording);
     lua_pushcfunction(L, add_traceback);
     lua_pushcfunction(L, enter_lua);
-    lua_pushlightuserdata(L, &j);
-    int failed = lua_pcall(L, 1, 0, top + 1);
+    lua_pushlightuserdata(L, job);
+    lua_pushcfunction(L, f);
+    int failed = lua_pcall(L, 2, 0, top + 1);
     hd_guard_remove(&guard);
     cx->grad_enabled = false;
     hd_status status = failed ? keep_error(cx, L) : HD_OK;
     lua_settop(L, top);
+    return status;
+}
+
+static hd_status function_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grads,
+                                   hd_tensor **grad_inputs) {
+    hd_lua *h = cx->host;
+    context *k = node->payload;
+    if (!k || !h->backward_state)
+        return hd_fail(cx, HD_EARG, "func: its Lua function is gone: the state let go of all that led to it");
+    job j = {k, node, grads, grad_inputs};
+    bool retain = h->backward_retain;
+    hd_status status = hd_call_lua(cx, run_backward, &j, false);
     if (status || retain || node->payload != k) return status;
-    release_saved(k);
+    hd_function_release_saved(k);
     k->released = true;
     return HD_OK;
 }
@@ -296,19 +312,20 @@ static void function_release(hd_node *node) {
 }
 
 static const hd_node_class function_class = {"func", function_backward, function_release};
+static const hd_node_class recompute_class = {"recompute", function_backward, function_release};
 
 /* ---- forward: from Lua into the graph ---------------------------------------------------- */
 
 /* Stack of a call: 1..n arguments, n+1 context, n+2 guard, then what forward returned. */
 
-static context *push_context(hd_call *c, int backward) {
+hd_function_context *hd_push_function_context(hd_call *c, int backward) {
     lua_State *L = c->L;
-    context *k = lua_newuserdatauv(L, sizeof *k, UV_CONTEXT_COUNT);
+    context *k = lua_newuserdatauv(L, sizeof *k, HD_FN_COUNT);
     *k = (context){.h = c->h};
     hd_push_uv(L, HD_UV_FUNCTION);
     lua_setmetatable(L, -2);
     lua_pushvalue(L, backward);
-    lua_setiuservalue(L, -2, UV_BACKWARD);
+    lua_setiuservalue(L, -2, HD_FN_BACKWARD);
     return k;
 }
 
@@ -321,8 +338,10 @@ static bool shares_storage(const hd_tensor *t, int count, hd_tensor *const *inpu
 /* Fills outputs[0..count) with aliases of results[...], those of floats recorded under one new node. */
 static hd_status record(hd_ctx *cx, context *k, int num_inputs, hd_tensor *const *inputs, int count,
                         hd_handle *const *results, hd_handle *const *outputs) {
-    hd_node *node = hd_node_new(cx, &function_class, num_inputs, inputs, count);
+    hd_node *node =
+        hd_node_new(cx, k->is_recompute ? &recompute_class : &function_class, num_inputs, inputs, count);
     if (!node) return cx->error.status;
+    if (k->is_recompute) node->recompute = hd_recompute_node;
     node->payload = k;
     k->node = node;
     hd_status status = HD_OK;
@@ -352,15 +371,22 @@ static void anchor_outputs(hd_call *c, context *k, int n, int first_output, int 
     k->counted = true;
 }
 
-static int finish(lua_State *L, int status, lua_KContext n_arguments) {
+/* Is there anything to go back through? What a recomputed function met is not among its arguments. */
+static bool wants_recording(hd_ctx *cx, const context *k, int n, hd_tensor *const *inputs) {
+    return hd_wants_grad(cx, n, inputs) ||
+           (k->is_recompute && cx->grad_enabled && cx->unrecorded != k->unrecorded);
+}
+
+int hd_function_finish(lua_State *L, int status, lua_KContext n_arguments) {
     (void)status;
     int n = (int)n_arguments, first = n + 3, count = lua_gettop(L) - n - 2;
     lua_closeslot(L, n + 2);
-    hd_call c = hd_begin(L, "func");
-    c.top = n;
     context *k = lua_touserdata(L, n + 1);
+    hd_call c = hd_begin(L, k->is_recompute ? "recompute" : "func");
+    c.top = n;
+    const char *function = k->is_recompute ? "fn" : "forward";
     char text[HD_VALUE_TEXT];
-    if (count == 0) hd_arg_error(&c, "forward", "expected at least one tensor, it returned nothing");
+    if (count == 0) hd_arg_error(&c, function, "expected at least one tensor, it returned nothing");
     luaL_checkstack(L, count + 16, NULL);
     hd_tensor **inputs = lua_newuserdatauv(L, sizeof *inputs * (size_t)(n + 1), 0);
     hd_handle **results = lua_newuserdatauv(L, sizeof *results * 2 * (size_t)count, 0),
@@ -368,11 +394,11 @@ static int finish(lua_State *L, int status, lua_KContext n_arguments) {
     for (int i = 0; i < count; i++) {
         results[i] = hd_to_handle(L, c.h, first + i);
         if (!results[i] || !results[i]->t)
-            hd_arg_error(&c, "forward", "expected tensors, it returned %s",
+            hd_arg_error(&c, function, "expected tensors, it returned %s",
                          hd_value_text(&c, first + i, text));
     }
     push_anchor(L, c.h, n);
-    lua_setiuservalue(L, n + 1, UV_UPSTREAM);
+    lua_setiuservalue(L, n + 1, HD_FN_UPSTREAM);
     hd_push_uv(L, HD_UV_CONTEXTS);
     lua_pushvalue(L, n + 1);
     lua_rawsetp(L, -2, k);
@@ -382,10 +408,14 @@ static int finish(lua_State *L, int status, lua_KContext n_arguments) {
         hd_handle *handle = hd_to_handle(L, c.h, i + 1);
         inputs[i] = handle ? handle->t : NULL;
     }
-    if (!hd_wants_grad(c.cx, n, inputs)) {
+    if (!wants_recording(c.cx, k, n, inputs)) {
+        hd_function_release_saved(k);
+        lua_pushnil(L);
+        lua_setiuservalue(L, n + 1, HD_FN_FIELDS);
         lua_settop(L, first + count - 1);
         return count;
     }
+    for (int i = 0; i < k->saved_count && k->is_recompute; i++) hd_function_check_saved(&c, k, i, "argument");
     hd_try(&c, record(c.cx, k, n, inputs, count, results, outputs));
     anchor_outputs(&c, k, n, first_output, count);
     return count;
@@ -396,15 +426,15 @@ static int call(lua_State *L) {
     hd_call c = hd_begin(L, "func");
     int n = c.top;
     luaL_checkstack(L, n + 8, NULL);
-    push_context(&c, lua_upvalueindex(4));
+    hd_push_function_context(&c, lua_upvalueindex(4));
     lua_pushvalue(L, lua_upvalueindex(5)); /* no_grad() */
     lua_call(L, 0, 1);
     lua_toclose(L, n + 2);
     lua_pushvalue(L, lua_upvalueindex(3));
     lua_pushvalue(L, n + 1);
     for (int i = 1; i <= n; i++) lua_pushvalue(L, i);
-    lua_callk(L, n + 1, LUA_MULTRET, n, finish);
-    return finish(L, LUA_OK, n);
+    lua_callk(L, n + 1, LUA_MULTRET, n, hd_function_finish);
+    return hd_function_finish(L, LUA_OK, n);
 }
 
 static bool is_callable(lua_State *L, int index) {

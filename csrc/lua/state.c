@@ -31,12 +31,40 @@ void hd_push_uv(lua_State *L, int n) {
 
 bool hd_grad_enabled(const hd_lua *h, const lua_State *L) {
     for (const hd_guard *g = h->guards; g; g = g->next)
-        if (g->L == L) return g->enabled;
+        if (g->L == L && !g->traces) return g->enabled;
     return true;
 }
 
+static bool detects_anomaly(const hd_lua *h, const lua_State *L) {
+    for (const hd_guard *g = h->guards; g; g = g->next)
+        if (g->L == L && g->traces) return true;
+    return false;
+}
+
+static bool is_own_source(const char *source) {
+    return strncmp(source, "@heed/", 6) == 0 || strstr(source, "/lua/heed/") ||
+           strstr(source, "/lua/5.4/heed/");
+}
+
+/* The line of the innermost Lua function that is not heed's own. Neither allocates nor raises. */
+static void user_line(hd_ctx *cx, char *buffer, size_t size) {
+    lua_State *L = ((hd_lua *)cx->host)->trace_state;
+    lua_Debug ar;
+    for (int level = 0; lua_getstack(L, level, &ar); level++) {
+        lua_getinfo(L, "Sl", &ar);
+        if (ar.currentline <= 0 || is_own_source(ar.source)) continue;
+        snprintf(buffer, size, "%s:%d", ar.short_src, ar.currentline);
+        return;
+    }
+}
+
 void hd_set_grad_mode(hd_call *c) {
-    c->cx->grad_enabled = c->h->guards == NULL || hd_grad_enabled(c->h, c->L);
+    c->cx->grad_enabled = true;
+    c->cx->where = NULL;
+    if (!c->h->guards) return;
+    c->cx->grad_enabled = hd_grad_enabled(c->h, c->L);
+    c->cx->where = detects_anomaly(c->h, c->L) ? user_line : NULL;
+    c->h->trace_state = c->L;
 }
 
 static void begin_slowly(hd_call *c) {
@@ -56,6 +84,7 @@ hd_call hd_begin(lua_State *L, const char *name) {
     if (!c.cx || (c.cx->cancel && !c.cx->uninterruptible) || c.cx->account->allocated >= h->clock.due)
         begin_slowly(&c);
     c.rng = c.cx->rng;
+    c.cx->skipping = false;
     hd_set_grad_mode(&c);
     return c;
 }
@@ -130,11 +159,6 @@ int hd_return_self(hd_call *c, hd_status status) {
 }
 
 /* ---- errors ------------------------------------------------------------------------------ */
-
-static bool is_own_source(const char *source) {
-    return strncmp(source, "@heed/", 6) == 0 || strstr(source, "/lua/heed/") ||
-           strstr(source, "/lua/5.4/heed/");
-}
 
 /* Pushes "file:line: " of the innermost Lua function that is not heed's own. */
 static void push_position(lua_State *L) {
@@ -344,8 +368,10 @@ static void register_rooms(hd_registrar *r) {
     hd_register_nn(r);
     hd_register_loss(r);
     hd_register_layers(r);
+    hd_register_shapes(r);
     hd_register_autograd(r);
     hd_register_function(r);
+    hd_register_recompute(r);
     hd_register_memory(r);
     hd_register_random(r);
     hd_register_optim(r);

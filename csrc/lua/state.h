@@ -38,6 +38,7 @@ typedef struct hd_lua hd_lua;
 typedef struct hd_guard {
     lua_State *L;
     bool enabled;
+    bool traces;                   /* detect_anomaly; says nothing of recording */
     hd_lua *holds;                 /* not NULL: interrupts wait while it is active */
     struct hd_guard *next, **link; /* link NULL: not active */
 } hd_guard;
@@ -49,6 +50,7 @@ struct hd_lua {
     hd_scope *scopes;          /* likewise */
     hd_handle *doomed;         /* what a finalizer wanted dropped: at the entry of the next operation */
     int live_functions;        /* contexts of heed.func that are alive: with none, results need no anchors */
+    lua_State *trace_state;    /* the coroutine that cx->where looks at */
     lua_State *backward_state; /* who runs backward now; functions written in Lua run there */
     bool backward_retain;
     bool trying_again; /* memory ran out, all garbage was collected, and the operation runs a second time */
@@ -181,8 +183,10 @@ void hd_register_nonzero(hd_registrar *r);
 void hd_register_nn(hd_registrar *r);
 void hd_register_loss(hd_registrar *r);
 void hd_register_layers(hd_registrar *r);
+void hd_register_shapes(hd_registrar *r);
 void hd_register_autograd(hd_registrar *r);
 void hd_register_function(hd_registrar *r);
+void hd_register_recompute(hd_registrar *r);
 void hd_register_memory(hd_registrar *r);
 void hd_register_random(hd_registrar *r);
 void hd_register_optim(hd_registrar *r);

@@ -1,15 +1,18 @@
 #include "ops/graph.h"
 
+#include "ops/anomaly.h"
 #include "ops/gradient.h"
 
 #include <string.h>
 
 /* ---- nodes --------------------------------------------------------------------------------------- */
 
-bool hd_wants_grad(const hd_ctx *cx, int count, hd_tensor *const *inputs) {
-    if (!cx->grad_enabled) return false;
+bool hd_wants_grad(hd_ctx *cx, int count, hd_tensor *const *inputs) {
     for (int i = 0; i < count; i++)
-        if (inputs[i] && inputs[i]->requires_grad) return true;
+        if (inputs[i] && inputs[i]->requires_grad) {
+            if (!cx->grad_enabled) cx->unrecorded++;
+            return cx->grad_enabled;
+        }
     return false;
 }
 
@@ -25,6 +28,14 @@ static void edge_to(hd_edge *edge, hd_tensor *input) {
     }
 }
 
+/* The place that cx->where tells, in memory of the node's. */
+static char *origin_of(hd_ctx *cx) {
+    char text[HD_ORIGIN_TEXT] = "";
+    cx->where(cx, text, sizeof text);
+    char *origin = hd_alloc(cx, strlen(text) + 1);
+    return origin ? strcpy(origin, text) : NULL;
+}
+
 hd_node *hd_node_new(hd_ctx *cx, const hd_node_class *class, int num_inputs, hd_tensor *const *inputs,
                      int num_outputs) {
     size_t edges = (size_t)num_inputs * sizeof(hd_edge);
@@ -33,6 +44,10 @@ hd_node *hd_node_new(hd_ctx *cx, const hd_node_class *class, int num_inputs, hd_
     hd_node *node = hd_alloc(cx, sizeof *node + edges + outputs + grads);
     if (!node) return NULL;
     memset(node, 0, offsetof(hd_node, params));
+    if (cx->where && !(node->origin = origin_of(cx))) {
+        hd_free(cx->account, node);
+        return NULL;
+    }
     node->release_hook = hd_node_release_ref;
     node->refs = 1;
     node->class = class;
@@ -103,6 +118,7 @@ void hd_node_release_ref(hd_node *node) {
         for (int i = 0; i < n->num_outputs; i++) hd_release(n->grads[i]);
         if (n->class->release) n->class->release(n);
         hd_account *account = n->account;
+        hd_free(account, n->origin);
         hd_free(account, n);
         hd_account_release(account);
     }
@@ -151,6 +167,7 @@ fail:
 /* ---- writing in place ------------------------------------------------------------------------------ */
 
 hd_status hd_check_inplace(hd_ctx *cx, const char *operation, const hd_tensor *t) {
+    if (cx->shapes_only && hd_dtype_is_float((hd_dtype)t->dtype)) cx->skipping = true;
     if (hd_overlaps_itself(t))
         return hd_fail(cx, HD_EARG,
                        "%s: the tensor is expanded: several of its elements share one place in memory; "
@@ -180,7 +197,7 @@ void hd_rebase(hd_tensor *t, hd_node *node) {
 
 struct hd_backward {
     hd_account *account;
-    bool retain;
+    bool retain, looks_for_nan;
     hd_node **heap; /* of nodes with a gradient waiting, largest sequence first */
     int64_t count, capacity;
 };
@@ -300,25 +317,49 @@ static void release_all(hd_tensor **tensors, int count) {
 
 #define FEW_INPUTS 32
 
-static hd_status visit(hd_ctx *cx, hd_backward *run, hd_node *node) {
-    hd_tensor *few[FEW_INPUTS] = {0};
-    hd_tensor **gradients = few;
-    if (node->num_inputs > FEW_INPUTS) {
-        gradients = hd_alloc_zeroed(cx, (size_t)node->num_inputs * sizeof *gradients);
-        if (!gradients) return cx->error.status;
+static hd_tensor **tensors_for(hd_ctx *cx, hd_tensor *few[FEW_INPUTS], int count) {
+    return count <= FEW_INPUTS ? few : hd_alloc_zeroed(cx, (size_t)count * sizeof *few);
+}
+
+/* The node's outputs are computed again, recorded, and what has arrived for them goes on from there. */
+static hd_status go_through_again(hd_ctx *cx, hd_backward *run, hd_node *node) {
+    hd_tensor *few[FEW_INPUTS] = {0}, **again = tensors_for(cx, few, node->num_outputs);
+    if (!again) return cx->error.status;
+    hd_status status = node->recompute(cx, node, again);
+    for (int i = 0; i < node->num_outputs && !status; i++) {
+        if (!node->grads[i] || !again[i]) continue;
+        if (again[i]->node)
+            status = arrive_at_node(cx, run, NULL, 0, again[i]->node, again[i]->node_output, node->grads[i]);
+        else if (again[i]->requires_grad)
+            status = arrive_at_leaf(cx, NULL, 0, again[i], node->grads[i]);
     }
-    hd_status status;
+    release_all(again, node->num_outputs);
+    if (again != few) hd_free(run->account, again);
+    return status;
+}
+
+static hd_status differentiate(hd_ctx *cx, hd_backward *run, hd_node *node) {
+    hd_tensor *few[FEW_INPUTS] = {0}, **gradients = tensors_for(cx, few, node->num_inputs);
+    if (!gradients) return cx->error.status;
+    hd_status status = node->class->backward(cx, node, node->grads, gradients);
+    if (!status && run->looks_for_nan) status = hd_anomaly_in_results(cx, node, gradients);
+    release_all(node->grads, node->num_outputs);
+    if (!status) status = deliver(cx, run, node, gradients);
+    release_all(gradients, node->num_inputs);
+    if (gradients != few) hd_free(run->account, gradients);
+    return status;
+}
+
+static hd_status visit(hd_ctx *cx, hd_backward *run, hd_node *node) {
+    hd_status status = HD_OK;
     if (node->freed)
         status = hd_fail(cx, HD_EARG,
                          "backward: the graph was already visited and what %s saved is released; "
                          "the first backward needs {retain = true}",
                          node->class->name);
-    else
-        status = node->class->backward(cx, node, node->grads, gradients);
+    if (!status && run->looks_for_nan) status = hd_anomaly_in_arrivals(cx, node);
+    if (!status) status = node->recompute ? go_through_again(cx, run, node) : differentiate(cx, run, node);
     release_all(node->grads, node->num_outputs);
-    if (!status) status = deliver(cx, run, node, gradients);
-    release_all(gradients, node->num_inputs);
-    if (gradients != few) hd_free(run->account, gradients);
     if (!status && !run->retain) {
         drop_saved(node);
         node->freed = true;
@@ -359,6 +400,7 @@ hd_backward *hd_backward_begin(hd_ctx *cx, hd_tensor *root, hd_tensor *gradient,
     run->account = cx->account;
     hd_account_retain(run->account);
     run->retain = retain;
+    run->looks_for_nan = cx->where != NULL;
     hd_status status = root->node ? arrive_at_node(cx, run, NULL, 0, root->node, root->node_output, first)
                                   : arrive_at_leaf(cx, NULL, 0, root, first);
     hd_release(first);

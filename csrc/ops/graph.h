@@ -24,6 +24,7 @@
 typedef struct hd_node hd_node;
 
 #define HD_MAX_SAVED 8
+#define HD_ORIGIN_TEXT 160 /* with the end; longer places are cut */
 
 typedef struct hd_node_class {
     const char *name; /* as in Lua: "matmul"; used in messages */
@@ -70,13 +71,17 @@ struct hd_node {
     hd_node *next_dead;      /* while a chain is released */
     hd_account *account;
     void *payload; /* of functions from outside; freed by class->release */
+    char *origin;  /* where it was made, when cx->where knew; else NULL */
+    /* Not NULL: stands for a part of a graph that was not recorded. Computes its outputs again, recorded: again[o], a new
+     * reference or NULL. Backward goes on through them, and class->backward is not called. */
+    hd_status (*recompute)(hd_ctx *cx, hd_node *node, hd_tensor **again);
     hd_saved saved[HD_MAX_SAVED];
     _Alignas(16) unsigned char params[HD_NODE_PARAMS];
 };
 
 /* ---- recording -------------------------------------------------------------------------------------- */
 /* Is gradient recording on and does any of these (NULLs are skipped) want one? */
-bool hd_wants_grad(const hd_ctx *cx, int count, hd_tensor *const *inputs);
+bool hd_wants_grad(hd_ctx *cx, int count, hd_tensor *const *inputs);
 hd_node *hd_node_new(hd_ctx *cx, const hd_node_class *class, int num_inputs, hd_tensor *const *inputs,
                      int num_outputs);
 hd_status hd_node_save(hd_ctx *cx, hd_node *node, int slot,

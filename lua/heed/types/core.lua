@@ -1327,7 +1327,18 @@ function core.decoder_layer(...) end
 
 -- ---- gradients --------------------------------------------------------------------------------------------------------
 
----Gradients of t by every leaf that wants one, added to leaf.grad.
+---Gradients of t by every leaf that wants one, added to leaf.grad. What the graph saved is released on the way: a second time
+---is an error unless the first had retain. Gradients of gradients are not supported: what backward computes is not recorded.
+---
+---```lua
+---local x = heed.tensor({ 1.0, 2.0 }, { requires_grad = true })
+---(x * x):sum():backward()
+---print(x.grad)
+---local y = x * 3
+---y:backward(heed.tensor { 1.0, 10.0 }, { retain = true })
+---y:backward(heed.tensor { 1.0, 10.0 })
+---print(x.grad)
+---```
 ---@param t heed.Tensor
 ---@param gradient? heed.Tensor|{ retain?: boolean } needed unless t has one element
 ---@param options? { retain?: boolean } so that it can be done again
@@ -1335,6 +1346,11 @@ function core.backward(t, gradient, options) end
 Tensor.backward = core.backward
 
 ---The same values outside the graph, in the same memory.
+---
+---```lua
+---local x = heed.tensor({ 1.0 }, { requires_grad = true })
+---print((x * 2):detach().requires_grad)
+---```
 ---@param t heed.Tensor
 ---@return heed.Tensor
 function core.detach(t) end
@@ -1347,6 +1363,11 @@ function core.requires_grad_(t, wanted) end
 Tensor.requires_grad_ = core.requires_grad_
 
 ---Calls fn with recording off; without fn a value for `local _ <close> =`. Holds for this coroutine alone.
+---
+---```lua
+---local w = heed.tensor({ 1.0 }, { requires_grad = true })
+---print(heed.no_grad(function() return (w * 2).requires_grad end))
+---```
 ---@param fn? fun(...): ...
 ---@param ... any arguments of fn
 ---@return any ... what fn returns
@@ -1360,6 +1381,39 @@ function core.enable_grad(fn, ...) end
 
 ---@return boolean
 function core.is_grad_enabled() end
+
+---Calls fn, or holds until the end of a scope, so that every operation remembers the line that made it, and backward raises at
+---the operation whose gradient first has NaN, naming both. For finding a fault: it costs time. Holds for this coroutine alone.
+---
+---```lua
+---local x = heed.tensor({ 0.0 }, { requires_grad = true })
+---local _ <close> = heed.detect_anomaly()
+---local y = (x * 0):sqrt() * 0
+---print(select(2, pcall(y.backward, y)))
+---```
+---@param fn? fun(...): ...
+---@param ... any arguments of fn
+---@return any ... what fn returns
+function core.detect_anomaly(fn, ...) end
+
+---fn(...), which is not recorded but run again, with the same random numbers of the training stream, when backward comes to it:
+---what it computes inside takes no memory until then, and one more forward pass of time. Gradients reach the arguments,
+---the parameters and whatever else fn knows. Nested calls are fine.
+---
+---fn returns tensors, the same in both runs; it must not write into its arguments, and a heed.generator that it draws from is
+---not put back. (Chen et al. 2016, "Training deep nets with sublinear memory cost")
+---
+---```lua
+---local block = nn.FeedForward(8, 32)
+---local x = heed.randn(4, 8)
+---local y = heed.recompute(block, x)
+---y:sum():backward()
+---print(block.linear1.weight.grad.shape)
+---```
+---@param fn fun(...): heed.Tensor ... or a module
+---@param ... any arguments of fn
+---@return heed.Tensor ... what fn returns
+function core.recompute(fn, ...) end
 
 ---@class heed.FuncContext: userdata takes fields of one's own
 local Context = {}
@@ -1416,6 +1470,11 @@ function core.scale_grads(params, factor) end
 
 ---@param params heed.Tensor[]
 function core.zero_grads(params) end
+
+---From now on tensors of floats have shapes and no numbers, and nothing is computed from them: heed.nn.Module:check.
+---@param on? boolean only asks when left out
+---@return boolean before
+function core.shapes_only(on) end
 
 -- ---- random numbers -----------------------------------------------------------------------------------------------------
 
