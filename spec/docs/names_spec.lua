@@ -1,0 +1,73 @@
+-- Every name of heed's in the pages' inline code is there: `heed.a.b`, `nn.Linear`, `x:method(`.
+
+local heed = require "heed"
+
+local function pages()
+    local list = {}
+    local listing = assert(io.popen "ls README.md docs/*.md examples/*.md 2>/dev/null")
+    for path in listing:lines() do list[#list + 1] = path end
+    listing:close()
+    return list
+end
+
+-- What pages about other libraries say of those: the first column of their tables.
+local function own_cells(path, line)
+    if path:find "/from_" and line:find "^| `" then return line:match "^| [^|]+|(.*)$" end
+    return line
+end
+
+local function resolve(path)
+    local value = heed
+    for key in path:gmatch "[%w_]+" do
+        if type(value) ~= "table" or value[key] == nil then return nil end
+        value = value[key]
+    end
+    return value
+end
+
+local modules = {}
+for _, class in pairs(heed.nn) do
+    if type(class) == "table" then modules[#modules + 1] = class end
+end
+
+local function is_method(name)
+    if heed.methods and heed.methods[name] or require("heed.core").methods[name] then return true end
+    for _, class in ipairs(modules) do
+        if class[name] ~= nil then return true end
+    end
+    for _, optimizer in ipairs { "step", "zero_grad", "state_dict", "load_state_dict" } do
+        if name == optimizer then return true end
+    end
+    return false
+end
+
+local function unknown_names(code)
+    local list = {}
+    for path in code:gmatch "%f[%w_.]heed%.([%a_][%w_.]*)" do
+        path = path:gsub("%.$", "")
+        if not resolve(path) and path ~= "h" and not path:find "^so" then list[#list + 1] = "heed." .. path end
+    end
+    for path in code:gmatch "%f[%w_.]nn%.([%a_][%w_]*)" do
+        if heed.nn[path] == nil then list[#list + 1] = "nn." .. path end
+    end
+    for name in code:gmatch "%f[%w_][txab]:([%a_][%w_]*)" do
+        if not is_method(name) then list[#list + 1] = "t:" .. name end
+    end
+    return list
+end
+
+describe("the names in the documentation", function()
+    for _, path in ipairs(pages()) do
+        it("are there: " .. path, function()
+            local wrong, number, fenced = {}, 0, false
+            for line in io.lines(path) do
+                number = number + 1
+                if line:find "^%s*```" then fenced = not fenced end
+                for code in (fenced and "" or own_cells(path, line) or ""):gmatch "`([^`]+)`" do
+                    for _, name in ipairs(unknown_names(code)) do wrong[#wrong + 1] = ("%d: %s"):format(number, name) end
+                end
+            end
+            assert.same({}, wrong)
+        end)
+    end
+end)
