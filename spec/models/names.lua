@@ -67,30 +67,37 @@ names.marian = joined({
     { "fc(%d)", "linear%1" },
 }, in_proj("attn.", "q_proj", "k_proj", "v_proj"))
 
-names.t5 = {
+names.t5 = joined({
     { "^shared", "words" },
     { "^lm_head", "output" },
-    { "%.block%.0%.layer%.0%.SelfAttention%.relative_attention_bias", ".positions" },
+    { "^(%w+)%.block%.0%.layer%.0%.SelfAttention%.relative_attention_bias", "%1_positions" },
     { "final_layer_norm", "norm" },
     { "%.block%.(%d+)%.layer%.0%.layer_norm", ".layers.%1.norm1" },
-    { "^(encoder)%.block%.(%d+)%.layer%.1%.layer_norm", "%1.layers.%2.norm3" },
     { "%.block%.(%d+)%.layer%.1%.layer_norm", ".layers.%1.norm2" },
     { "%.block%.(%d+)%.layer%.2%.layer_norm", ".layers.%1.norm3" },
     { "block%.(%d+)%.layer%.%d", "layers.%1" },
+    { "SelfAttention%.o%.", "self_attn.out_proj." },
+    { "EncDecAttention%.o%.", "multihead_attn.out_proj." },
     { "SelfAttention", "self_attn" },
-    { "EncDecAttention", "memory_attn" },
-    { "DenseReluDense", "feed_forward" },
-    { "wi_0", "wi" },
-}
+    { "EncDecAttention", "multihead_attn" },
+    { "DenseReluDense%.wi%.", "linear1." },
+    { "DenseReluDense%.wi_0", "linear1" },
+    { "DenseReluDense%.wi_1", "linear3" },
+    { "DenseReluDense%.wo", "linear2" },
+}, in_proj("attn.", "q", "k", "v"))
 
-names.llama = {
+names.llama = joined({
     { "^model%.", "" },
     { "^embed_tokens", "words" },
     { "^lm_head", "output" },
-    { "self_attn%.([qkvo])_proj", "self_attn.%1" },
+    { "^layers", "decoder.layers" },
+    { "^norm", "decoder.norm" },
+    { "self_attn%.o_proj", "self_attn.out_proj" },
     { "input_layernorm", "norm1" },
     { "post_attention_layernorm", "norm2" },
-    { "mlp%.(%w+)_proj", "feed_forward.%1" },
-}
+    { "mlp%.gate_proj", "linear1" },
+    { "mlp%.down_proj", "linear2" },
+    { "mlp%.up_proj", "linear3" },
+}, in_proj("attn.", "q_proj", "k_proj", "v_proj"))
 
 return names

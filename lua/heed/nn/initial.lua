@@ -26,7 +26,7 @@ local function read(where, names, ...)
         if i <= count then values[i] = given[i] end
         if values[i] == nil then values[i] = options[name] end
     end
-    return { generator = options.generator }, table.unpack(values, 1, #names)
+    return options.generator and { generator = options.generator } or nil, table.unpack(values, 1, #names)
 end
 
 local function number(where, name, value, default, low)
