@@ -1,0 +1,156 @@
+-- What all optimisers share. torch_spec.lua has their numbers.
+
+local heed = require "heed"
+require "heed.luassert"
+
+local function parameter(value) return heed.nn.parameter(heed.tensor { value }) end
+
+local function step(opt, ...)
+    for i, p in ipairs { ... } do p.grad = heed.ones(p.shape) * i end
+    opt:step()
+end
+
+describe("groups of an optimiser", function()
+    it("with a rate of their own keep its proportion to opt.lr", function()
+        local a, b, c = parameter(0.0), parameter(0.0), parameter(0.0)
+        local opt = heed.optim.SGD({ { params = { a } }, { params = { b }, lr = 0.01 }, { params = { c }, lr_scale = 2 } }, { lr = 0.1 })
+        assert.is_close({ opt.groups[1].lr, opt.groups[2].lr, opt.groups[3].lr }, { 0.1, 0.01, 0.2 }, 1e-12)
+        opt.lr = heed.optim.schedule.constant { lr = 1 } (1)
+        step(opt, a, b, c)
+        assert.is_close({ a:item(), b:item(), c:item() }, { -1, -0.2, -6 }, 1e-6)
+        opt.groups[2].lr = 0.5
+        assert.is_close(opt.groups[2].lr_scale, 0.5, 1e-12)
+        opt.lr = 0
+        assert.equal(0, opt.groups[2].lr)
+        opt.lr = 2
+        assert.is_close(opt.groups[2].lr, 1, 1e-12)
+    end)
+
+    it("need lr_scale where opt.lr begins at 0", function()
+        local a = parameter(0.0)
+        assert.error_matches(function() heed.optim.SGD({ { params = { a }, lr = 0.1 } }, { lr = 0 }) end, "set lr_scale")
+        local opt = heed.optim.SGD({ { params = { a }, lr_scale = 0.5 } }, { lr = 0 })
+        opt.lr = 1
+        step(opt, a)
+        assert.equal(-0.5, a:item())
+    end)
+
+    it("may be added, and refuse what is there", function()
+        local a, b = parameter(0.0), parameter(0.0)
+        local opt = heed.optim.SGD({ a }, { lr = 1 })
+        step(opt, a)
+        opt:add_group { params = { b }, lr = 0.5 }
+        step(opt, a, b)
+        assert.is_close({ a:item(), b:item() }, { -2, -1 }, 1e-6)
+        assert.error_matches(function() opt:add_group { params = { a } } end, "is there twice")
+        assert.error_matches(function() opt:add_group { params = { parameter(1.0) }, beta = 1 } end, 'no option "beta"')
+    end)
+
+    it("are shown by tostring", function()
+        assert.equal("heed.optim.SGD(1 tensors, lr 0.5, 0 steps)", tostring(heed.optim.SGD({ parameter(1.0) }, { lr = 0.5 })))
+    end)
+end)
+
+describe("every optimiser", function()
+    for _, name in ipairs { "SGD", "Adam", "AdamW" } do
+        local make = heed.optim[name]
+
+        it("moves all or none: " .. name, function()
+            local a, b = heed.nn.parameter(heed.ones(20000)), heed.nn.parameter(heed.ones(300))
+            local opt = make({ { params = { a } }, { params = { b } } }, { lr = 0.1 })
+            step(opt, a, b)
+            local before, steps = { a:detach():clone(), b:detach():clone() }, opt.steps
+            local wrong = heed.zeros(1):expand(3)
+            wrong.grad = heed.ones(3)
+            opt:add_group { params = { wrong } }
+            assert.error_matches(function() step(opt, a, b) end, "parameter 3: it is expanded")
+            assert.is_true(heed.equal(before[1], a) and heed.equal(before[2], b))
+            assert.equal(steps, opt.steps)
+        end)
+
+        it("takes a tied parameter once: " .. name, function()
+            local w = parameter(1.0)
+            local Model = heed.nn.Module:extend "Model"
+            function Model:init() self.first, self.second = w, w end
+            local opt = make(Model():parameters(), { lr = 0.5 });
+            (w * 3 + w * 4):backward()
+            opt:step()
+            local alone = parameter(1.0)
+            local other = make({ alone }, { lr = 0.5 })
+            alone.grad = heed.tensor { 7.0 }
+            other:step()
+            assert.equal(alone:item(), w:item())
+        end)
+
+        it("computes in f64 too: " .. name, function()
+            local w = heed.nn.parameter(heed.tensor({ 1.0, 2.0 }, { dtype = "f64" }))
+            local opt = make({ w }, { lr = 0.1 })
+            w.grad = heed.tensor({ 1.0, -1.0 }, { dtype = "f64" })
+            opt:step()
+            assert.equal("f64", w.dtype)
+            assert.is_true(w[1] < 1 and w[2] > 2 - 0.01)
+        end)
+
+        it("refuses the state of another: " .. name, function()
+            local opt = make({ parameter(1.0) }, {})
+            local other = name == "SGD" and heed.optim.Adam or heed.optim.SGD
+            local ok, message = opt:check_state_dict(other({ parameter(1.0) }, {}):state_dict())
+            assert.is_nil(ok)
+            assert.is_truthy(message:find "the state is of")
+            step(opt, opt.groups[1].params[1])
+            local state = opt:state_dict()
+            state.groups[1].steps = { 1.5 }
+            assert.is_nil((opt:check_state_dict(state)))
+        end)
+
+        it("decreases a quadratic: " .. name, function()
+            local w = heed.nn.parameter(heed.tensor { 3.0, -2.0 })
+            local opt = make({ w }, { lr = 0.1 })
+            for _ = 1, 100 do
+                opt:zero_grad();
+                (w * w):sum():backward()
+                opt:step()
+            end
+            assert.is_true((w * w):sum():item() < 0.2)
+        end)
+    end
+end)
+
+describe("optim.SGD", function()
+    it("begins its buffer when momentum comes later", function()
+        local a, b = parameter(0.0), parameter(0.0)
+        local late, always = heed.optim.SGD({ a }, { lr = 1 }), heed.optim.SGD({ b }, { lr = 1, momentum = 0.5, dampening = 0.5 })
+        step(late, a)
+        late.momentum, late.dampening = 0.5, 0.5
+        for _ = 1, 3 do
+            step(late, a)
+            step(always, b)
+        end
+        assert.is_close(a:item(), b:item() - 1, 1e-6)
+    end)
+
+    it("teaches on misuse", function()
+        local w = parameter(1.0)
+        assert.error_matches(function() heed.optim.SGD({ w }, { nesterov = true }) end, "nesterov: expected a momentum above 0")
+        assert.error_matches(function() heed.optim.SGD({ w }, { nesterov = true, momentum = 0.9, dampening = 0.1 }) end, "no dampening")
+        assert.error_matches(function() heed.optim.SGD({ w }, { momentum = -1 }) end, "momentum: expected a number of at least 0, got %-1")
+        assert.error_matches(function() heed.optim.Adam({ w }, { betas = { 0.9, 1 } }) end, "betas: expected two numbers below 1, got 1")
+        assert.error_matches(function() heed.optim.Adam(heed.nn.Linear(1, 1)) end, "give model:parameters%(%)")
+    end)
+end)
+
+describe("optim.scale_grads", function()
+    it("weighs accumulated gradients by their tokens", function()
+        -- The mean over three targets of loss 1 and one of loss 5 is 2, and so is its gradient.
+        local w = parameter(1.0)
+        local tokens = 0
+        for _, part in ipairs { { 1.0, 1.0, 1.0 }, { 5.0 } } do
+            (w * heed.tensor(part)):sum():backward()
+            tokens = tokens + #part
+        end
+        heed.optim.scale_grads({ w, parameter(0.0) }, 1 / tokens)
+        assert.equal(2.0, w.grad:item())
+        assert.error_matches(function() heed.optim.scale_grads(heed.nn.Linear(1, 1), 1) end, "give model:parameters%(%)")
+        assert.error_matches(function() heed.optim.scale_grads({ w }) end, "factor: expected a number, got nil")
+    end)
+end)
