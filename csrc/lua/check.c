@@ -237,6 +237,17 @@ hd_shape hd_arg_shape(hd_call *c, int first, bool inferred) {
 
 /* ---- index tensors, lists ---------------------------------------------------------------- */
 
+void hd_check_index_dtype(hd_call *c, int index, const char *argument, const hd_tensor *t) {
+    char text[HD_VALUE_TEXT];
+    if (t->dtype == HD_I64 || t->dtype == HD_I32) return;
+    if (t->dtype == HD_U8)
+        hd_arg_error(c, argument,
+                     "u8 may mean a mask or indices: convert it, by t:to \"bool\" or t:to \"i64\"; got %s",
+                     hd_value_text(c, index, text));
+    hd_arg_error(c, argument, "expected integers (dtype = \"i64\", or heed.ids(...)), got %s",
+                 hd_value_text(c, index, text));
+}
+
 hd_tensor *hd_arg_ids(hd_call *c, int index, const char *argument) {
     lua_State *L = c->L;
     if (hd_given(c, index) && lua_type(L, index) == LUA_TTABLE) {
@@ -245,16 +256,8 @@ hd_tensor *hd_arg_ids(hd_call *c, int index, const char *argument) {
         hd_set_grad_mode(c);
     }
     hd_tensor *t = hd_arg_tensor(c, index, argument);
+    hd_check_index_dtype(c, index, argument, t);
     if (t->dtype == HD_I64) return t;
-    char text[HD_VALUE_TEXT];
-    if (t->dtype == HD_U8)
-        hd_arg_error(c, argument,
-                     "u8 may mean a mask or indices: convert it, by t:to \"bool\" or t:to \"i64\"; got %s",
-                     hd_value_text(c, index, text));
-    if (t->dtype != HD_I32) {
-        hd_arg_error(c, argument, "expected integers (dtype = \"i64\", or heed.ids(...)), got %s",
-                     hd_value_text(c, index, text));
-    }
     hd_handle *cast = hd_push_handle(c);
     cast->t = hd_cast(c->cx, hd_arg_tensor(c, index, argument), HD_I64);
     if (!cast->t) hd_raise(c);

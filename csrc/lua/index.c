@@ -10,8 +10,7 @@ typedef enum key_kind { KEY_NUMBER, KEY_LIST, KEY_MASK, KEY_IDS } key_kind;
 /* A bool tensor or one of integers? */
 static bool is_mask(hd_call *c, int index, const hd_tensor *t) {
     if (t->dtype == HD_BOOL) return true;
-    if (!hd_dtype_is_integer((hd_dtype)t->dtype))
-        hd_arg_expected(c, index, "key", "integers (dtype = \"i64\", or heed.ids(...)) or booleans");
+    hd_check_index_dtype(c, index, "key", t);
     return false;
 }
 

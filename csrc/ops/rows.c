@@ -81,7 +81,7 @@ int64_t hd_rows_grain(int64_t width) {
 
 hd_status hd_require_float(hd_ctx *cx, const char *argument, const hd_tensor *t) {
     if (t->dtype == HD_F32 || t->dtype == HD_F64) return HD_OK;
-    return hd_fail(cx, HD_EARG, "%s: expected f32 or f64, got %s", argument,
+    return hd_fail(cx, HD_EARG, "%s: expected f32 or f64 (t:to \"f32\" converts), got %s", argument,
                    hd_dtype_name((hd_dtype)t->dtype));
 }
 

@@ -217,7 +217,7 @@ static void test_misuse(void) {
     REFUSED(hd_cross_entropy(cx, x, tokens, &o), "targets: expected values in 1..5, got 0 at [2, 2]");
     REFUSED(hd_cross_entropy(cx, x, tokens, &ignoring), "in 1..5 or ignore_index 7, got 0 at [2, 2]");
     REFUSED(hd_layer_norm(cx, x, w, NULL, 1e-5), "weight: expected shape [5], got [4, 6]");
-    REFUSED(hd_softmax(cx, tokens, 0), "x: expected f32 or f64, got i64");
+    REFUSED(hd_softmax(cx, tokens, 0), "x: expected f32 or f64 (t:to \"f32\" converts), got i64");
     REFUSED(hd_dropout(cx, x, 1.5), "p: expected a probability from 0 to 1, got 1.5");
     REFUSED(hd_dropout_add(cx, w, x, 0.5), "residual: expected shape [2, 3, 5], got [4, 6]");
     hd_tensor *all[] = {x, w, tokens};

@@ -20,7 +20,7 @@ static hd_tensor *unary_in_place(hd_tensor *const *in, const void *arg) {
 
 static void test_unary(void) {
     for (hd_unary op = HD_NEG; op <= HD_ROUND; op++) {
-        bool positive = op == HD_SQRT || op == HD_RSQRT || op == HD_LOG;
+        bool positive = op == HD_SQRT || op == HD_RSQRT || op == HD_LOG || op == HD_LOG1P;
         char name[32];
         snprintf(name, sizeof name, "unary %d", (int)op);
         check_shapes(name, unary, &op, positive ? 0.2 : -1);

@@ -241,8 +241,10 @@ static void test_creation(void) {
     CHECK(hd_numel(t) == 0);
     hd_release(t);
     CHECK(!hd_range(cx, HD_F32, hd_scalar_i(0), hd_scalar_i(1), hd_scalar_i(0)));
-    CHECK(!hd_full(cx, HD_U8, SHAPE(1), hd_scalar_i(1)) &&
-          !strcmp(cx->error.message, "dtype: expected one of bool, i64, f32, f64, got u8"));
+    CHECK(!hd_full(cx, HD_U8, SHAPE(1), hd_scalar_i(256)) &&
+          !strcmp(cx->error.message, "value: expected a number that u8 can hold, got 256"));
+    CHECK(!hd_full(cx, HD_I32, SHAPE(1), hd_scalar_i(INT64_C(1) << 31)) &&
+          !hd_full(cx, HD_F16, SHAPE(1), hd_scalar_f(65520)) && !hd_full(cx, HD_U8, SHAPE(1), hd_scalar_f(0.5)));
     CHECK(!hd_full(cx, HD_F32, SHAPE(1), hd_scalar_f(1e300)) &&
           !hd_full(cx, HD_BOOL, SHAPE(1), hd_scalar_i(2)));
     t = hd_eye(cx, HD_F32, 2, 3);
