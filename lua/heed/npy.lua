@@ -15,7 +15,7 @@ local npy = {}
 ---os.remove(path)
 ---```
 ---@param path string
----@return heed.Tensor|nil t nil when the file cannot be read, is not of this form, or of a dtype that no tensor has
+---@return heed.Tensor|nil tensor nil when the file cannot be read, is not of this form, or of a dtype that no tensor has
 ---@return string? message
 function npy.load(path) return core.npy_load(check.type("npy.load", "path", path, "string")) end
 

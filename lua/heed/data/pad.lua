@@ -27,6 +27,10 @@ local function bytes_of(row, number)
 end
 
 ---Lists of different lengths as one tensor.
+---
+---```lua
+---print(heed.data.pad({ { 5, 6, 7 }, { 8 } }, { value = 0 }))
+---```
 ---@param list integer[][] n lists of integers
 ---@param options? { value?: integer } what stands after a list's end; default 1
 ---@return heed.Tensor padded i64 [n, longest]
