@@ -26,6 +26,7 @@ static void visit(search *s, int dim, int64_t position) {
 /* nonzero(): [count, ndim], a row of indices for each element that is not zero, in order. */
 static int nonzero(lua_State *L) {
     hd_call c = hd_enter(L, "nonzero");
+    hd_no_more(&c, 1);
     search s = {.t = hd_arg_tensor(&c, 1, "self")};
     visit(&s, 0, s.t->offset);
     hd_tensor *rows = hd_tensor_new(c.cx, HD_I64, 2, (int64_t[]){s.count, s.t->ndim});
