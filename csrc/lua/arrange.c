@@ -49,7 +49,8 @@ static int dim_list(hd_call *c, int first, int ndim, int order[HD_MAX_DIMS]) {
     if (listed) hd_no_more(c, first);
     int count = listed ? (int)lua_rawlen(L, first) : c->top - first + 1;
     uint32_t seen = 0;
-    if (count > (ndim ? ndim : 1)) hd_arg_error(c, "dims", "expected at most %d dimensions, got %d", ndim, count);
+    if (count > (ndim ? ndim : 1))
+        hd_arg_error(c, "dims", "expected at most %d dimensions, got %d", ndim, count);
     for (int i = 0; i < count; i++) {
         if (listed)
             lua_rawgeti(L, first, i + 1);
@@ -87,7 +88,8 @@ static int diagonal(lua_State *L) {
     hd_tensor *t = hd_arg_tensor(&c, 1, "self");
     char shape[HD_SHAPE_TEXT];
     if (t->ndim < 2)
-        hd_arg_error(&c, "self", "expected 2 dimensions or more, got shape %s", hd_tensor_shape_text(t, shape));
+        hd_arg_error(&c, "self", "expected 2 dimensions or more, got shape %s",
+                     hd_tensor_shape_text(t, shape));
     int64_t offset = hd_opt_integer(&c, 2, "offset", 0);
     int dim1 = hd_opt_dim(&c, 3, "dim1", t->ndim, 0), dim2 = hd_opt_dim(&c, 4, "dim2", t->ndim, 1);
     return hd_return(&c, hd_diagonal(c.cx, t, offset, dim1, dim2));
@@ -190,16 +192,15 @@ static int pad(lua_State *L) {
     for (int i = 0; i < count; i++) (i % 2 ? after : before)[t->ndim - 1 - i / 2] = amounts[i];
     hd_pad_mode mode = mode_of(&c);
     int value = hd_option(&c, "value");
-    if (value && mode != HD_PAD_CONSTANT)
-        hd_arg_error(&c, "value", "only the mode \"constant\" takes one");
+    if (value && mode != HD_PAD_CONSTANT) hd_arg_error(&c, "value", "only the mode \"constant\" takes one");
     hd_scalar fill = value ? hd_arg_scalar(&c, value, "value") : hd_scalar_i(0);
     return hd_return(&c, hd_pad(c.cx, t, before, after, mode, fill));
 }
 
 static const hd_function functions[] = {
-    {"transpose", transpose, HD_BOTH}, {"t", t_, HD_BOTH},       {"permute", permute, HD_BOTH},
-    {"flip", flip, HD_BOTH},           {"roll", roll, HD_BOTH},  {"tile", tile, HD_BOTH},
-    {"diagonal", diagonal, HD_BOTH},   {"pad", pad, HD_BOTH},    {NULL, NULL, 0},
+    {"transpose", transpose, HD_BOTH}, {"t", t_, HD_BOTH},      {"permute", permute, HD_BOTH},
+    {"flip", flip, HD_BOTH},           {"roll", roll, HD_BOTH}, {"tile", tile, HD_BOTH},
+    {"diagonal", diagonal, HD_BOTH},   {"pad", pad, HD_BOTH},   {NULL, NULL, 0},
 };
 
 void hd_register_arrange(hd_registrar *r) {

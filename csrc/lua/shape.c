@@ -100,18 +100,10 @@ static int to(lua_State *L) {
 }
 
 static const hd_function functions[] = {
-    {"view", view, HD_BOTH},
-    {"reshape", reshape, HD_BOTH},
-    {"expand", expand, HD_BOTH},
-    {"flatten", flatten, HD_BOTH},
-    {"squeeze", squeeze, HD_BOTH},
-    {"unsqueeze", unsqueeze, HD_BOTH},
-    {"cat", cat, HD_MODULE},
-    {"stack", stack, HD_MODULE},
-    {"contiguous", contiguous, HD_BOTH},
-    {"clone", clone, HD_BOTH},
-    {"to", to, HD_BOTH},
-    {NULL, NULL, 0},
+    {"view", view, HD_BOTH},       {"reshape", reshape, HD_BOTH}, {"expand", expand, HD_BOTH},
+    {"flatten", flatten, HD_BOTH}, {"squeeze", squeeze, HD_BOTH}, {"unsqueeze", unsqueeze, HD_BOTH},
+    {"cat", cat, HD_MODULE},       {"stack", stack, HD_MODULE},   {"contiguous", contiguous, HD_BOTH},
+    {"clone", clone, HD_BOTH},     {"to", to, HD_BOTH},           {NULL, NULL, 0},
 };
 
 void hd_register_shape(hd_registrar *r) {

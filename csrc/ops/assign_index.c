@@ -17,7 +17,8 @@ typedef struct written {
 } written;
 
 /* t without the indexed dimensions, at place p of them. A header for a copy alone. */
-static hd_tensor slice_of(const hd_tensor *t, int count, const int *dims, const int64_t *const *index, int64_t p) {
+static hd_tensor slice_of(const hd_tensor *t, int count, const int *dims, const int64_t *const *index,
+                          int64_t p) {
     hd_tensor slice = *t;
     int n = 0;
     for (int d = 0, k = 0; d < t->ndim; d++) {
@@ -67,8 +68,8 @@ static int64_t joined_place(const written *w, const int64_t *const *index, int64
 }
 
 /* dv: g's named places, 0 for those that a later one of the same name has overwritten. */
-static hd_tensor *rows_that_count(hd_ctx *cx, const hd_tensor *g, const written *w, const int64_t *const *index,
-                                  int64_t places) {
+static hd_tensor *rows_that_count(hd_ctx *cx, const hd_tensor *g, const written *w,
+                                  const int64_t *const *index, int64_t places) {
     int64_t size = 1;
     for (int i = 0; i < w->count; i++) size *= w->region.shape[w->dims[i]];
     hd_tensor *rows = hd_tensor_zeros(cx, (hd_dtype)g->dtype, w->result_ndim, w->result);
@@ -87,8 +88,8 @@ static hd_tensor *rows_that_count(hd_ctx *cx, const hd_tensor *g, const written 
     return NULL;
 }
 
-static hd_status clear_places(hd_ctx *cx, const hd_tensor *place, const written *w, const int64_t *const *index,
-                              int64_t places) {
+static hd_status clear_places(hd_ctx *cx, const hd_tensor *place, const written *w,
+                              const int64_t *const *index, int64_t places) {
     const uint64_t zero = 0;
     hd_status status = HD_OK;
     for (int64_t p = 0; p < places && !status; p++) {
@@ -134,7 +135,8 @@ static const hd_node_class assign_index_class = {"index assignment", assign_inde
 
 /* ---- writing ----------------------------------------------------------------------------------- */
 
-static hd_status describe(hd_ctx *cx, hd_node *node, const hd_tensor *x, const hd_tensor *place, const hd_lookup *l) {
+static hd_status describe(hd_ctx *cx, hd_node *node, const hd_tensor *x, const hd_tensor *place,
+                          const hd_lookup *l) {
     written *w = hd_alloc(cx, sizeof *w);
     if (!w) return cx->error.status;
     node->payload = w;
@@ -150,7 +152,8 @@ static hd_status describe(hd_ctx *cx, hd_node *node, const hd_tensor *x, const h
     return status;
 }
 
-hd_status hd_assign_index_(hd_ctx *cx, hd_tensor *x, hd_tensor *place, hd_tensor *const *index, hd_tensor *v) {
+hd_status hd_assign_index_(hd_ctx *cx, hd_tensor *x, hd_tensor *place, hd_tensor *const *index,
+                           hd_tensor *v) {
     hd_lookup l = {0};
     hd_node *node = NULL;
     hd_tensor *rows = NULL;

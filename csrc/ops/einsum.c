@@ -99,7 +99,8 @@ static hd_status check_output(reader *r, const term *output, label_set known) {
         const char *arrow = strstr(r->text, "->");
         r->at = strchr(arrow, letter_of(output->labels[i]));
         if (seen & bit) r->at = strchr(r->at + 1, letter_of(output->labels[i]));
-        return unexpected(r, seen & bit ? "each letter once behind \"->\"" : "letters of the operands behind \"->\"");
+        return unexpected(r, seen & bit ? "each letter once behind \"->\""
+                                        : "letters of the operands behind \"->\"");
     }
     return HD_OK;
 }
@@ -129,8 +130,8 @@ static hd_status label_dims(hd_ctx *cx, operand *o, const term *t, int number) {
     int dots = o->t->ndim - t->count;
     char shape[HD_SHAPE_TEXT];
     if (t->dots_at < 0 ? dots != 0 : dots < 0)
-        return hd_fail(cx, HD_EARG, "operand %d: expected %d dimensions%s as the equation says, got %s", number,
-                       t->count, t->dots_at < 0 ? "" : " or more", hd_tensor_shape_text(o->t, shape));
+        return hd_fail(cx, HD_EARG, "operand %d: expected %d dimensions%s as the equation says, got %s",
+                       number, t->count, t->dots_at < 0 ? "" : " or more", hd_tensor_shape_text(o->t, shape));
     int d = 0;
     for (int i = 0; i <= t->count; i++) {
         for (int k = 0; i == t->dots_at && k < dots; k++) o->labels[d++] = LABELS - dots + k;
@@ -145,10 +146,11 @@ static hd_status take_diagonals(hd_ctx *cx, operand *o, int number) {
         for (int b = a + 1; b < o->t->ndim; b++) {
             if (o->labels[a] != o->labels[b]) continue;
             if (o->t->shape[a] != o->t->shape[b])
-                return hd_fail(cx, HD_EARG,
-                               "operand %d: letter '%c' names dimensions %d and %d of different sizes, %lld and %lld",
-                               number, letter_of(o->labels[a]), a + 1, b + 1, (long long)o->t->shape[a],
-                               (long long)o->t->shape[b]);
+                return hd_fail(
+                    cx, HD_EARG,
+                    "operand %d: letter '%c' names dimensions %d and %d of different sizes, %lld and %lld",
+                    number, letter_of(o->labels[a]), a + 1, b + 1, (long long)o->t->shape[a],
+                    (long long)o->t->shape[b]);
             int label = o->labels[a], rest = 0;
             if (replace(cx, o, hd_diagonal(cx, o->t, 0, a, b))) return cx->error.status;
             for (int d = 0; d <= o->t->ndim; d++) /* the diagonal is the last dimension now */
@@ -356,8 +358,9 @@ static hd_tensor *as_matrices(problem *p, const operand *o, const group *batch, 
 }
 
 static hd_status too_many_dims(problem *p, int ndim) {
-    return hd_fail(p->cx, HD_EARG, "equation: a product on the way would have %d dimensions, at most %d are possible",
-                   ndim, HD_MAX_DIMS);
+    return hd_fail(p->cx, HD_EARG,
+                   "equation: a product on the way would have %d dimensions, at most %d are possible", ndim,
+                   HD_MAX_DIMS);
 }
 
 /* The labels of what is left, in their order; HD_EARG when they are too many. */
@@ -400,7 +403,8 @@ static hd_status multiply_elements(problem *p, const operand *a, const operand *
     memcpy(right_shape, shape, sizeof right_shape);
     for (int d = batch->count; d < batch->count + rows->count; d++) right_shape[d] = 1;
     hd_tensor *left = reshaped(p->cx, in_order(p->cx, a, batch, rows, NULL), ndim, left_shape);
-    hd_tensor *right = left ? reshaped(p->cx, in_order(p->cx, b, batch, columns, NULL), ndim, right_shape) : NULL;
+    hd_tensor *right =
+        left ? reshaped(p->cx, in_order(p->cx, b, batch, columns, NULL), ndim, right_shape) : NULL;
     y->t = right ? hd_binary_op(p->cx, HD_MUL, left, right) : NULL;
     hd_release(right);
     hd_release(left);
@@ -552,8 +556,9 @@ static hd_status read_equation(problem *p, const char *equation, term *terms, hd
     }
     char next = peek(&r);
     if (next == ',')
-        return hd_fail(p->cx, HD_EARG, "equation: \"%.200s\" has letters for more operands than the %d tensors",
-                       equation, p->count);
+        return hd_fail(p->cx, HD_EARG,
+                       "equation: \"%.200s\" has letters for more operands than the %d tensors", equation,
+                       p->count);
     hd_status status = HD_OK;
     if (next == '-') {
         term output;
@@ -599,7 +604,8 @@ static hd_tensor *finish(problem *p, operand *y) {
 static hd_tensor *run(problem *p, const char *equation, term *terms, hd_tensor *const *tensors) {
     operand y = {0};
     if (read_equation(p, equation, terms, tensors) || prepare(p, terms, tensors)) return NULL;
-    hd_status status = p->count > 2 && p->count <= MAX_ORDERED ? contract_in_order(p, &y) : contract_in_turn(p, &y);
+    hd_status status =
+        p->count > 2 && p->count <= MAX_ORDERED ? contract_in_order(p, &y) : contract_in_turn(p, &y);
     hd_tensor *result = status ? NULL : finish(p, &y);
     hd_release(y.t);
     return result;

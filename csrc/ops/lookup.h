@@ -6,12 +6,12 @@
 #include "ops/internal.h"
 
 typedef struct hd_lookup {
-    int count;                      /* of the dimensions that have an index */
-    int dims[HD_MAX_DIMS];          /* which */
-    hd_tensor *index[HD_MAX_DIMS];  /* theirs, owned: i64, contiguous, broadcast together, values 1..size */
-    int ndim;                       /* of what they broadcast to */
+    int count;                     /* of the dimensions that have an index */
+    int dims[HD_MAX_DIMS];         /* which */
+    hd_tensor *index[HD_MAX_DIMS]; /* theirs, owned: i64, contiguous, broadcast together, values 1..size */
+    int ndim;                      /* of what they broadcast to */
     int64_t shape[HD_MAX_DIMS];
-    int64_t places;                 /* elements of it */
+    int64_t places; /* elements of it */
     int at; /* which dimensions of the result it is: those of the first index, when all indexed dimensions are
              * neighbours, otherwise the first ones */
     int result_ndim;

@@ -115,7 +115,8 @@ static hd_status check_mode(hd_ctx *cx, hd_pad_mode mode, int dim, int64_t n, in
     if (n > 0 && most <= limit) return HD_OK;
     if (n == 0)
         return hd_fail(cx, HD_EARG, "amounts: dimension %d is empty: there is nothing to repeat", dim + 1);
-    return hd_fail(cx, HD_EARG, "amounts: expected at most %lld at an end of dimension %d of size %lld, got %lld",
+    return hd_fail(cx, HD_EARG,
+                   "amounts: expected at most %lld at an end of dimension %d of size %lld, got %lld",
                    (long long)limit, dim + 1, (long long)n, (long long)most);
 }
 
@@ -142,7 +143,8 @@ hd_tensor *hd_pad(hd_ctx *cx, hd_tensor *x, const int64_t *before, const int64_t
         bool fits = !__builtin_add_overflow(x->shape[d], before[d], &shape[d]) &&
                     !__builtin_add_overflow(shape[d], after[d], &shape[d]) && shape[d] >= 0;
         if (!fits)
-            return hd_fail_null(cx, HD_EARG, "amounts: dimension %d of size %lld cannot become longer by %lld and %lld",
+            return hd_fail_null(cx, HD_EARG,
+                                "amounts: dimension %d of size %lld cannot become longer by %lld and %lld",
                                 d + 1, (long long)x->shape[d], (long long)before[d], (long long)after[d]);
         if (mode != HD_PAD_CONSTANT && (before[d] || after[d]) &&
             check_mode(cx, mode, d, x->shape[d], before[d], after[d]))

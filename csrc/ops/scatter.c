@@ -128,7 +128,8 @@ static hd_status run_pass(hd_ctx *cx, int dim, const hd_tensor *index, const hd_
     lines_pass p = {index, list, table, dim, hd_lines_of(index, dim), 0, run};
     p.blocks = (p.lines.inner + COLUMNS - 1) / COLUMNS;
     int64_t columns = p.lines.inner < COLUMNS ? p.lines.inner : COLUMNS;
-    return hd_parallel_ranges(cx, p.lines.outer * p.blocks, GRAIN / (p.lines.size * columns) + 1, run_lines, &p);
+    return hd_parallel_ranges(cx, p.lines.outer * p.blocks, GRAIN / (p.lines.size * columns) + 1, run_lines,
+                              &p);
 }
 
 hd_status hd_scatter_into(hd_ctx *cx, hd_tensor *y, int dim, const hd_tensor *index, const hd_tensor *g) {
@@ -321,8 +322,8 @@ static hd_tensor *added(hd_ctx *cx, const addition *op, hd_tensor *x, int dim, h
 }
 
 /* The node of a write into t; NULL where none is wanted. */
-static hd_status node_for(hd_ctx *cx, const addition *op, hd_tensor *t, hd_tensor *src, const hd_tensor *index,
-                          int dim, hd_node **node) {
+static hd_status node_for(hd_ctx *cx, const addition *op, hd_tensor *t, hd_tensor *src,
+                          const hd_tensor *index, int dim, hd_node **node) {
     hd_tensor *inputs[] = {t, src};
     *node = NULL;
     if (!hd_wants_grad(cx, 2, inputs)) return HD_OK;

@@ -12,7 +12,8 @@
 #include "ops/internal.h"
 #include "tensor/view.h"
 
-static hd_tensor *part_of(hd_ctx *cx, const hd_tensor *x, int dim, bool slices, int64_t start, int64_t length) {
+static hd_tensor *part_of(hd_ctx *cx, const hd_tensor *x, int dim, bool slices, int64_t start,
+                          int64_t length) {
     return slices ? hd_view_select(cx, x, dim, start) : hd_view_narrow(cx, x, dim, start, length, 1);
 }
 
@@ -85,7 +86,8 @@ static hd_status take_apart(hd_ctx *cx, const hd_node_class *class, hd_tensor *x
     return status;
 }
 
-hd_status hd_split(hd_ctx *cx, hd_tensor *x, int dim, int64_t count, const int64_t *sizes, hd_tensor **parts) {
+hd_status hd_split(hd_ctx *cx, hd_tensor *x, int dim, int64_t count, const int64_t *sizes,
+                   hd_tensor **parts) {
     int d;
     if (hd_check_dim(cx, "dim", dim, x->ndim, &d)) return cx->error.status;
     return take_apart(cx, &split_class, x, d, count, sizes, parts);
