@@ -12,7 +12,10 @@ if(NOT LUA_PACKAGE)
   message(FATAL_ERROR "Lua 5.4 was not found (Debian: liblua5.4-dev)")
 endif()
 pkg_check_modules(CJSON REQUIRED libcjson)
-pkg_check_modules(EDIT libedit) # optional: without it the prompt has no history and editing
+option(HEED_EDIT "The prompt edits, completes and remembers lines with libedit, where there is one" ON)
+if(HEED_EDIT)
+  pkg_check_modules(EDIT libedit)
+endif()
 
 find_path(BLIS_INCLUDE_DIR blis.h PATH_SUFFIXES blis ${CMAKE_LIBRARY_ARCHITECTURE} REQUIRED)
 find_library(BLIS_LIBRARY blis REQUIRED)

@@ -30,6 +30,19 @@ struct hh_lines {
 #endif
 };
 
+/* Waits for input of a terminal or for Ctrl-C, also for one that came just before. */
+static bool wait_for_input(void) {
+    sigset_t interrupt, before;
+    sigemptyset(&interrupt);
+    sigaddset(&interrupt, SIGINT);
+    sigprocmask(SIG_BLOCK, &interrupt, &before);
+    struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+    while (!hh_interrupt_pending() && ppoll(&input, 1, NULL, &before) < 0 && errno == EINTR) {
+    }
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return !hh_interrupt_pending();
+}
+
 #ifdef HEED_HAVE_EDIT
 static hh_lines *lines_of(EditLine *editor) {
     hh_lines *lines;
@@ -42,19 +55,6 @@ static char *prompt_of(EditLine *editor) {
 }
 
 /* ---- reading characters ---------------------------------------------------------------------------------- */
-
-/* Waits for a byte or for Ctrl-C, also for one that came just before. */
-static bool wait_for_input(void) {
-    sigset_t interrupt, before;
-    sigemptyset(&interrupt);
-    sigaddset(&interrupt, SIGINT);
-    sigprocmask(SIG_BLOCK, &interrupt, &before);
-    struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
-    while (!hh_interrupt_pending() && ppoll(&input, 1, NULL, &before) < 0 && errno == EINTR) {
-    }
-    sigprocmask(SIG_SETMASK, &before, NULL);
-    return !hh_interrupt_pending();
-}
 
 /* libedit's own reader starts again after a signal; this one ends the line when it was Ctrl-C. */
 static int read_character(EditLine *editor, wchar_t *character) {
@@ -117,6 +117,16 @@ static const wchar_t *start_of_line(const LineInfoW *line, const wchar_t *at) {
     return at;
 }
 
+static const wchar_t *end_of_line(const LineInfoW *line, const wchar_t *at) {
+    while (at < line->lastchar && *at != L'\n') at++;
+    return at;
+}
+
+static unsigned char move_to(EditLine *editor, const wchar_t *target) {
+    el_cursor(editor, (int)(target - el_wline(editor)->cursor));
+    return CC_REFRESH;
+}
+
 /* The arrows go from line to line inside an input, and beyond it to other inputs: those keys are pushed. */
 static unsigned char on_up(EditLine *editor, int key) {
     (void)key;
@@ -126,25 +136,33 @@ static unsigned char on_up(EditLine *editor, int key) {
         el_push(editor, "\020");
         return CC_NORM;
     }
-    const wchar_t *above = start_of_line(line, start - 1), *target = above + (line->cursor - start);
-    if (target > start - 1) target = start - 1;
-    el_cursor(editor, (int)(target - line->cursor));
-    return CC_REFRESH;
+    const wchar_t *target = start_of_line(line, start - 1) + (line->cursor - start);
+    return move_to(editor, target < start ? target : start - 1);
 }
 
 static unsigned char on_down(EditLine *editor, int key) {
     (void)key;
     const LineInfoW *line = el_wline(editor);
-    const wchar_t *start = start_of_line(line, line->cursor), *below = line->cursor;
-    while (below < line->lastchar && *below != L'\n') below++;
-    if (below == line->lastchar) {
+    const wchar_t *end = end_of_line(line, line->cursor);
+    if (end == line->lastchar) {
         el_push(editor, "\016");
         return CC_NORM;
     }
-    const wchar_t *target = ++below + (line->cursor - start);
-    while (below < line->lastchar && below < target && *below != L'\n') below++;
-    el_cursor(editor, (int)(below - line->cursor));
-    return CC_REFRESH;
+    const wchar_t *target = end + 1 + (line->cursor - start_of_line(line, line->cursor));
+    const wchar_t *below = end_of_line(line, end + 1);
+    return move_to(editor, target < below ? target : below);
+}
+
+static unsigned char on_start(EditLine *editor, int key) {
+    (void)key;
+    const LineInfoW *line = el_wline(editor);
+    return move_to(editor, start_of_line(line, line->cursor));
+}
+
+static unsigned char on_end(EditLine *editor, int key) {
+    (void)key;
+    const LineInfoW *line = el_wline(editor);
+    return move_to(editor, end_of_line(line, line->cursor));
 }
 
 static void bind(EditLine *editor, const char *name, unsigned char (*function)(EditLine *, int),
@@ -190,6 +208,8 @@ static void open_editor(hh_lines *lines) {
     bind(editor, "heed-newline", on_newline, (const char *const[]){"\\e\\r", "\\e\\n", NULL});
     bind(editor, "heed-up", on_up, (const char *const[]){"\\e[A", "\\eOA", NULL});
     bind(editor, "heed-down", on_down, (const char *const[]){"\\e[B", "\\eOB", NULL});
+    bind(editor, "heed-start", on_start, (const char *const[]){"^A", "\\e[H", "\\eOH", "\\e[1~", NULL});
+    bind(editor, "heed-end", on_end, (const char *const[]){"^E", "\\e[F", "\\eOF", "\\e[4~", NULL});
     open_history(lines);
     el_source(editor, NULL);
 }
@@ -252,8 +272,10 @@ static hh_line_status read_plain(hh_lines *lines, const char *prompt, const char
     if (lines->terminal) {
         fputs(prompt, stdout);
         fflush(stdout);
+        clearerr(stdin); /* a read of the person's own that was stopped, or saw Ctrl-D, leaves a mark */
     }
-    ssize_t count = getline(&lines->buffer, &lines->capacity, stdin);
+    ssize_t count = -1;
+    if (!lines->terminal || wait_for_input()) count = getline(&lines->buffer, &lines->capacity, stdin);
     if (hh_interrupt_take()) {
         clearerr(stdin);
         putchar('\n');

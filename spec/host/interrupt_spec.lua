@@ -60,6 +60,28 @@ describe("Ctrl-C in a script", function()
         assert.are.equal(128 + 2, status)
     end)
 
+    it("gets through loops of pcall when it comes a third time within a second", function()
+        local often = "io.popen('for i in 1 2 3 4 5 6 7 8 9; do sleep 0.1; kill -INT ' .. '$PPID || exit; done') "
+        local output, errors, status = command.script(often
+            .. "print(1) while true do pcall(function() while true do end end) end")
+        assert.are.equal("1\n", output)
+        assert.is_truthy(errors:find "^heed: .*interrupted\nstack traceback:")
+        assert.are.equal(128 + 2, status)
+    end)
+
+    it("leaves a hook of the script's as it was", function()
+        local output, errors = command.script(later .. [[
+            local count = 0
+            debug.sethook(function() count = count + 1 end, "", 1000)
+            later(0.1)
+            pcall(function() while true do end end)
+            count = 0
+            for i = 1, 1e6 do end
+            print(count > 500, select(2, debug.gethook()), select(3, debug.gethook())) ]])
+        assert.are.equal("", errors)
+        assert.are.equal("true\t\t1000\n", output)
+    end)
+
     it("leaves it ignored when whoever started the script wants that", function()
         local output, _, status = command.run("-e " .. [['io.popen("kill -INT $PPID"):close() print "alive"']], "",
             "env --ignore-signal=INT")

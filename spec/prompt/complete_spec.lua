@@ -96,7 +96,8 @@ describe("completion", function()
     end)
 
     it("offers nothing in comments, in numbers and after what is not known", function()
-        for _, text in ipairs { "-- t:so", "--[[ t:so", "x = 12", "1.", "f().so", "nothing.so", "list[2].n", "list[i].n", "t:so:", "end.x" } do
+        for _, text in ipairs { "-- t:so", "--[[ t:so", "x = 12", "1.", "f().so", "nothing.so", "list[2].n", "list[i].n", "t:so:",
+            "end.x" } do
             assert.are.same({}, (candidates(text)), text)
         end
     end)

@@ -89,7 +89,8 @@ describe("a hint", function()
         assert.are.equal("call a method with a colon: t:softmax(...)", hint_of("local t = heed.ones(2)", "t.softmax()"))
         for input, hint in pairs {
             ["for i in { 1 } do end"] = "ipairs", ["'a' + 1"] = "joined by ..", ["1 < nil"] = "no value",
-            ["'a' .. nil"] = "tostring", ["('x')()"] = "operator", ["heed.ones.shape.x"] = "it is a function", ["1 < '2'"] = "tonumber",
+            ["'a' .. nil"] = "tostring", ["('x')()"] = "operator", ["heed.ones.shape.x"] = "it is a function",
+            ["1 < '2'"] = "tonumber",
         } do
             assert.is_truthy((hint_of(input) or ""):find(hint, 1, true), input .. ": " .. tostring(hint_of(input)))
         end
@@ -102,7 +103,8 @@ describe("a hint", function()
             ["from heed import nn"] = "require", ["def f(x):"] = "function", ["x = lambda y: y"] = "function(x)",
             ["for i in range(3):"] = "ipairs", ["for (i = 0; i < 3; i++) {"] = "for i = 1", ["x[1:2]"] = "both ends",
             ["x = {a: 1}"] = "name = value", ["let x = 1"] = "local", ["x = a ? b : c"] = "and a or b", ['x = "abc'] = "[[",
-            ["# comment here"] = "--", ["function f() { }"] = "braces", ["2x = 1"] = "digit", ["if x then else if y then end end)"] = "elseif",
+            ["# comment here"] = "--", ["function f() { }"] = "braces", ["2x = 1"] = "digit",
+            ["if x then else if y then end end)"] = "elseif",
         } do
             assert.is_truthy((hint_of(input) or ""):find(hint, 1, true), input .. ": " .. tostring(hint_of(input)))
         end
@@ -125,8 +127,8 @@ end)
 
 describe("nearest", function()
     it("finds slips of the keys", function()
-        for slip, meant in pairs { sofmax = "softmax", sotfmax = "softmax", softmaxx = "softmax", SoftMax = "softmax", soft_max = "softmax" } do
-            assert.are.same({ "softmax" }, nearest(slip, { "softmax", "matmul", "sum" }), slip .. meant)
+        for _, slip in ipairs { "sofmax", "sotfmax", "softmaxx", "SoftMax", "soft_max" } do
+            assert.are.same({ "softmax" }, nearest(slip, { "softmax", "matmul", "sum" }), slip)
         end
     end)
 

@@ -35,8 +35,8 @@ describe("locals at the prompt", function()
 
     it("stand anywhere on a line", function()
         assert.are.equal("3\n", outputs("local a = 1 local b = 2; c = a + b", "c", "c = nil"))
-        assert.are.equal("6\n", outputs("local t = {} for i = 1, 3 do t[i] = i end local sum = 0", "for _, v in ipairs(t) do sum = sum + v end",
-            "sum"))
+        assert.are.equal("6\n", outputs("local t = {} for i = 1, 3 do t[i] = i end local sum = 0",
+            "for _, v in ipairs(t) do sum = sum + v end", "sum"))
         assert.are.equal("5\n", outputs("local f", "(function() f = 5 end)()", "f"))
     end)
 

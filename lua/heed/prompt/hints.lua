@@ -22,7 +22,7 @@ end
 -- What other languages call it.
 local ELSEWHERE = {
     len = "the length of t is #t",
-    null = "nothing is nil here", None = "nothing is nil here", NULL = "nothing is nil here", undefined = "nothing is nil here",
+    null = "no value is called nil", None = "no value is called nil", NULL = "no value is called nil",
     True = "it is written true", False = "it is written false",
     str = "tostring(x) makes a string", int = "math.floor(x), or tonumber(s)", float = "tonumber(s) makes a number",
     range = "for i = 1, 10 do ... end counts; heed.range(1, 10) is a tensor",
