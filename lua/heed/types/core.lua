@@ -13,6 +13,16 @@ local core = {}
 ---@alias heed.MakeOptions { dtype?: heed.dtype, requires_grad?: boolean }
 ---@alias heed.DrawOptions { dtype?: heed.dtype, requires_grad?: boolean, generator?: heed.Generator }
 
+---Numbers of one dtype in a shape. `t[key]` reads and `t[key] = v` writes: by a number (`t[n + 1]` is nil, so ipairs ends), by a list of
+---numbers, slices `{first, last, step}`, index tensors and bool tensors, or by an index or bool tensor alone. Numbers and slices give
+---views, tensors copies; several index tensors broadcast together.
+---
+---```lua
+---local t = heed.range(1, 12):view(3, 4)
+---print(t[2], t[{ 2, 3 }], t[{ {}, { 1, 4, 2 } }])
+---print(t[t:gt(10)], t[{ -1, heed.ids { 4, 1 } }])
+---t[{ {}, 1 }] = 0
+---```
 ---@class heed.Tensor: userdata
 ---@field shape heed.Shape
 ---@field dtype heed.dtype
@@ -227,7 +237,11 @@ Tensor.equal = core.equal
 function core.allclose(a, b, options) end
 Tensor.allclose = core.allclose
 
----The indices of what is not zero, in order.
+---The rows of indices of what is not zero, in order. Its columns are a key: `t[t:nonzero():unbind(2)]` is `t[t:ne(0)]`.
+---
+---```lua
+---print(heed.tensor({ { 0, 5 }, { 6, 0 } }):nonzero())
+---```
 ---@param t heed.Tensor
 ---@return heed.Tensor i64 [count, number of dimensions]
 function core.nonzero(t) end
