@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 #include <wchar.h>
 
@@ -30,17 +31,18 @@ struct hh_lines {
 #endif
 };
 
-/* Waits for input of a terminal or for Ctrl-C, also for one that came just before. */
-static bool wait_for_input(void) {
+typedef enum wait_status { WAIT_INPUT, WAIT_INTERRUPTED, WAIT_OTHER_SIGNAL } wait_status;
+
+/* Waits for input of a terminal or for Ctrl-C, also for one that came just before, or for another signal. */
+static wait_status wait_for_input(void) {
     sigset_t interrupt, before;
     sigemptyset(&interrupt);
     sigaddset(&interrupt, SIGINT);
     sigprocmask(SIG_BLOCK, &interrupt, &before);
     struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
-    while (!hh_interrupt_pending() && ppoll(&input, 1, NULL, &before) < 0 && errno == EINTR) {
-    }
+    bool signalled = !hh_interrupt_pending() && ppoll(&input, 1, NULL, &before) < 0 && errno == EINTR;
     sigprocmask(SIG_SETMASK, &before, NULL);
-    return !hh_interrupt_pending();
+    return hh_interrupt_pending() ? WAIT_INTERRUPTED : signalled ? WAIT_OTHER_SIGNAL : WAIT_INPUT;
 }
 
 #ifdef HEED_HAVE_EDIT
@@ -56,13 +58,25 @@ static char *prompt_of(EditLine *editor) {
 
 /* ---- reading characters ---------------------------------------------------------------------------------- */
 
+static unsigned terminal_columns(void) {
+    struct winsize size;
+    return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
 /* libedit's own reader starts again after a signal; this one ends the line when it was Ctrl-C. */
 static int read_character(EditLine *editor, wchar_t *character) {
-    (void)editor;
     mbstate_t state = {0};
+    unsigned columns = terminal_columns();
     for (;;) {
         char byte;
-        if (!wait_for_input()) return -1;
+        wait_status waited = wait_for_input();
+        if (waited == WAIT_INTERRUPTED) return -1;
+        if (waited == WAIT_OTHER_SIGNAL) {
+            /* In the foreground again after Ctrl-Z; what a new width asks for libedit does. */
+            if (terminal_columns() == columns) el_set(editor, EL_REFRESH);
+            columns = terminal_columns();
+            continue;
+        }
         ssize_t got = read(STDIN_FILENO, &byte, 1);
         if (got < 0 && errno == EINTR) continue;
         if (got != 1) return 0;
@@ -274,8 +288,10 @@ static hh_line_status read_plain(hh_lines *lines, const char *prompt, const char
         fflush(stdout);
         clearerr(stdin); /* a read of the person's own that was stopped, or saw Ctrl-D, leaves a mark */
     }
+    wait_status waited = WAIT_OTHER_SIGNAL;
+    while (lines->terminal && waited == WAIT_OTHER_SIGNAL) waited = wait_for_input();
     ssize_t count = -1;
-    if (!lines->terminal || wait_for_input()) count = getline(&lines->buffer, &lines->capacity, stdin);
+    if (waited != WAIT_INTERRUPTED) count = getline(&lines->buffer, &lines->capacity, stdin);
     if (hh_interrupt_take()) {
         clearerr(stdin);
         putchar('\n');

@@ -158,6 +158,12 @@ static int protected_main(lua_State *L) {
     return 1;
 }
 
+/* For the editor of lines. Where no locale is set, as in containers, letters are UTF-8 nevertheless. */
+static void use_utf8(void) {
+    setlocale(LC_CTYPE, "");
+    if (MB_CUR_MAX == 1 && strcmp(setlocale(LC_CTYPE, NULL), "C") == 0) setlocale(LC_CTYPE, "C.UTF-8");
+}
+
 int main(int argc, char **argv) {
     command c = parse(argc, argv);
     if (c.bad) fprintf(stderr, "heed: unknown option, or one without its argument: '%s'\n", c.bad);
@@ -165,7 +171,7 @@ int main(int argc, char **argv) {
         fputs(usage, c.bad ? stderr : stdout);
         return c.bad ? EXIT_FAILURE : EXIT_SUCCESS;
     }
-    setlocale(LC_CTYPE, ""); /* the editor of lines reads UTF-8 */
+    use_utf8();
     lua_State *L = luaL_newstate();
     if (!L) {
         fputs("heed: not enough memory\n", stderr);

@@ -53,6 +53,12 @@ describe("heed alone, at a terminal", function()
         see { "wait > ", "send ?heed.softmax\\n", "wait heed.softmax(", "wait > ", "send help\\n", "wait Ctrl-R", "wait > ", "send \\d" }
     end)
 
+    it("takes letters beyond ASCII, in any locale", function()
+        for _, environment in ipairs { "", "LC_ALL=C", "-u LC_ALL -u LANG" } do
+            see({ "wait > ", "send #'é漢' .. 'é'\\n", "wait 5é", "wait > ", "send \\d" }, { environment = environment })
+        end
+    end)
+
     it("goes on when it wrote to a pipe that nobody reads", function()
         see {
             "wait > ", "send p = io.popen('true', 'w') os.execute 'sleep 0.1'\\n", "wait > ",

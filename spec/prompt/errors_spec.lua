@@ -88,7 +88,8 @@ describe("a hint", function()
     it("says what a wrong call wanted", function()
         assert.are.equal("call a method with a colon: t:softmax(...)", hint_of("local t = heed.ones(2)", "t.softmax()"))
         for input, hint in pairs {
-            ["for i in { 1 } do end"] = "ipairs", ["'a' + 1"] = "joined by ..", ["1 < nil"] = "no value",
+            ["for i in { 1 } do end"] = "ipairs",
+            ["for i in pairs(nil) do end"] = "no value", ["'a' + 1"] = "joined by ..", ["1 < nil"] = "no value",
             ["'a' .. nil"] = "tostring", ["('x')()"] = "operator", ["heed.ones.shape.x"] = "it is a function",
             ["1 < '2'"] = "tonumber",
         } do

@@ -98,6 +98,16 @@ describe("help", function()
         assert.are.equal(2, select(2, s.output:gsub("heed%.attention%(", "")))
     end)
 
+    it("of a model of one's own is that of what it extends, and leads to Lua's manual", function()
+        local s = session.type { "local Mine = heed.nn.Linear:extend 'Mine'", "?Mine(2, 3)", "?Mine",
+            "?string.rep", "help(print)", "?string" }
+        assert.are.equal("", s.errors)
+        assert.are.equal(2, select(2, s.output:gsub("heed%.nn%.Linear%(", "")))
+        for _, name in ipairs { "string.rep", "print", "string" } do
+            assert.is_truthy(s.output:find("manual.html#pdf-" .. name .. "\n", 1, true), name)
+        end
+    end)
+
     it("says when there is none", function()
         local s = session.type { "help 'no_such_thing'", "?no_such_thing", "help(nil)" }
         assert.are.equal("", s.errors)

@@ -117,6 +117,7 @@ local RUNTIME = {
         return global_hint(name, scope) or format("nothing is called %s yet", name)
     end },
     { "no field or method '([^']*)'", tensor_hint },
+    { "to 'for iterator' %(table expected, got nil%)", "pairs and ipairs want a table; what they were given has no value" },
     { "for iterator 'for iterator'", "for i, x in ipairs(t) do ... end goes through a list, pairs(t) through any table" },
     { "attempt to compare two (%a+) values", function(kind)
         return kind == "table" and "tables have no order; compare fields of them" or nil
@@ -209,8 +210,8 @@ local SYNTAX = {
     { " [%w_%]]+ %[ [^%]]*: ", "slices are written t[{ {1, 2}, {} }]; both ends are included" },
     { " [{,] [%w_]+ : ", "fields are written { name = value }" },
     { " function [%w_]* %( [^)]*%) {", "a function ends with end, and has no braces" },
-    { " let ", "variables are written local x = 1" }, { " var ", "variables are written local x = 1" },
-    { " const ", "variables are written local x = 1" },
+    { "^ let ", "variables are written local x = 1" }, { "^ var ", "variables are written local x = 1" },
+    { "^ const ", "variables are written local x = 1" },
     { " # [%a]", "a comment begins with --" }, { " // ", "a comment begins with --; // divides and rounds down" },
     { "^ %$ ", "type what stands after the $" },
 }

@@ -9,7 +9,8 @@ local show = require "heed.prompt.show"
 local style = require "heed.prompt.style"
 local variables = require "heed.prompt.variables"
 
-local load, pcall, rawget, rawset, setmetatable, type, select = load, pcall, rawget, rawset, setmetatable, type, select
+local load, pcall, rawget, rawset, type, select = load, pcall, rawget, rawset, type, select
+local setmetatable, getmetatable = setmetatable, debug.getmetatable
 local find, match, sub, format, gsub, rep, lower = string.find, string.match, string.sub, string.format, string.gsub, string.rep,
     string.lower
 local pack, unpack = table.pack, table.unpack
@@ -46,10 +47,33 @@ An expression prints its value; a statement runs. Lines go on until they are com
   t:so<Tab>            completes names
   Ctrl-C stops what runs, the arrows bring back what was typed, Ctrl-R searches it, Ctrl-D ends]]
 
+local LIBRARIES = { coroutine = true, debug = true, io = true, math = true, os = true, package = true, string = true,
+    table = true, utf8 = true }
+
+-- Where the manual of Lua describes one of its own.
+local function manual(value)
+    local name = (type(value) == "function" and inspect.name_of(value)) or (type(value) == "table" and inspect.module_name(value))
+    if not name or not (LIBRARIES[match(name, "^[^.]+")] or rawget(_G, name)) then return nil end
+    return format("%s is Lua's own: https://www.lua.org/manual/5.4/manual.html#pdf-%s", name, name)
+end
+
+-- A model of somebody's own class is at least what its class extends.
+local function class_of(value)
+    local class = type(value) == "table" and (rawget(value, "is_heed_module") and value or getmetatable(value))
+    if type(class) ~= "table" or not rawget(class, "is_heed_module") then return nil end
+    return rawget(class, "super")
+end
+
 local function documentation(what, options)
     local ok, help = pcall(require, "heed.help")
     if not ok then return nil, "this build has no documentation" end
-    return help.text(what, options)
+    local text, message = help.text(what, options)
+    local class = class_of(what)
+    while not text and class do
+        text = help.text(class, options)
+        class = rawget(class, "super")
+    end
+    return text or manual(what), message
 end
 
 function Session:show_help(what)
@@ -236,7 +260,7 @@ local function common_beginning(list)
     return shared
 end
 
-local LISTED = 200
+local LISTED = 400
 
 ---The Tab key.
 ---@param before string the line up to the cursor
