@@ -179,10 +179,11 @@ static unsigned char on_end(EditLine *editor, int key) {
     return move_to(editor, end_of_line(line, line->cursor));
 }
 
-static void bind(EditLine *editor, const char *name, unsigned char (*function)(EditLine *, int),
-                 const char *const keys[]) {
-    el_set(editor, EL_ADDFN, name, "of heed", function);
-    for (; *keys; keys++) el_set(editor, EL_BIND, *keys, name, NULL);
+/* The name is wide since libedit keeps it, and would not release its own copy of another. */
+static void bind(EditLine *editor, const wchar_t *name, unsigned char (*function)(EditLine *, int),
+                 const wchar_t *const keys[]) {
+    el_wset(editor, EL_ADDFN, name, L"of heed", function);
+    for (; *keys; keys++) el_wset(editor, EL_BIND, *keys, name, NULL);
 }
 
 /* ---- the editor ------------------------------------------------------------------------------------------ */
@@ -218,12 +219,13 @@ static void open_editor(hh_lines *lines) {
     el_set(editor, EL_SIGNAL, 1);
     el_set(editor, EL_GETCFN, read_character);
     el_set(editor, EL_BIND, "^R", "em-inc-search-prev", NULL);
-    bind(editor, "heed-complete", on_tab, (const char *const[]){"^I", NULL});
-    bind(editor, "heed-newline", on_newline, (const char *const[]){"\\e\\r", "\\e\\n", NULL});
-    bind(editor, "heed-up", on_up, (const char *const[]){"\\e[A", "\\eOA", NULL});
-    bind(editor, "heed-down", on_down, (const char *const[]){"\\e[B", "\\eOB", NULL});
-    bind(editor, "heed-start", on_start, (const char *const[]){"^A", "\\e[H", "\\eOH", "\\e[1~", NULL});
-    bind(editor, "heed-end", on_end, (const char *const[]){"^E", "\\e[F", "\\eOF", "\\e[4~", NULL});
+    bind(editor, L"heed-complete", on_tab, (const wchar_t *const[]){L"^I", NULL});
+    bind(editor, L"heed-newline", on_newline, (const wchar_t *const[]){L"\\e\\r", L"\\e\\n", NULL});
+    bind(editor, L"heed-up", on_up, (const wchar_t *const[]){L"\\e[A", L"\\eOA", NULL});
+    bind(editor, L"heed-down", on_down, (const wchar_t *const[]){L"\\e[B", L"\\eOB", NULL});
+    bind(editor, L"heed-start", on_start,
+         (const wchar_t *const[]){L"^A", L"\\e[H", L"\\eOH", L"\\e[1~", NULL});
+    bind(editor, L"heed-end", on_end, (const wchar_t *const[]){L"^E", L"\\e[F", L"\\eOF", L"\\e[4~", NULL});
     open_history(lines);
     el_source(editor, NULL);
 }
