@@ -83,6 +83,18 @@ typedef enum hd_reduction {
     HD_REDUCTION_COUNT
 } hd_reduction;
 
+/* What is kept of many elements as two numbers, (a, b): */
+typedef enum hd_partial {
+    HD_MOMENTS,   /* the mean, and the sum of squares of the distances from it */
+    HD_LOGSUMEXP, /* the largest, and the sum of exp(x - largest) */
+    HD_SQUARES,   /* the sum of squares, in f64, and 0 */
+    HD_ABS_SUM,
+    HD_ABS_MAX,
+    HD_ABS_MIN, /* of |x|, and 0; NaN wins */
+    HD_PARTIAL_COUNT
+} hd_partial;
+#define HD_PARTIAL_COLUMNS 1024
+
 /* What may follow a linear map in one pass (bias_act). */
 typedef enum hd_activation {
     HD_ACT_NONE = -1,
@@ -163,6 +175,17 @@ typedef struct hd_kernels {
     int64_t (*argmax_row[HD_DTYPE_COUNT])(int64_t n, const void *x,
                                           int64_t sx); /* first of the largest, from 0; NaN wins */
     int64_t (*argmin_row[HD_DTYPE_COUNT])(int64_t n, const void *x, int64_t sx);
+    /* (*a, *b) of n > 0 contiguous elements; (a[j], b[j]) of column j of n <= HD_PARTIAL_COLUMNS, `rows` > 0
+     * elements each. */
+    void (*partial_row[HD_PARTIAL_COUNT][HD_DTYPE_COUNT])(int64_t n, const void *x, double *a, double *b);
+    void (*partial_cols[HD_PARTIAL_COUNT][HD_DTYPE_COUNT])(int64_t rows, int64_t n, const void *x,
+                                                           int64_t stride, double *a, double *b);
+    /* best[j], index[j] of column j, to begin with its first element and `first`: the first of the largest
+     * (smallest) of those and of `rows` elements, whose indices are first + 1, first + 2 ... NaN wins. */
+    void (*argmax_cols[HD_DTYPE_COUNT])(int64_t rows, int64_t n, const void *x, int64_t stride, int32_t first,
+                                        void *best, int32_t *index);
+    void (*argmin_cols[HD_DTYPE_COUNT])(int64_t rows, int64_t n, const void *x, int64_t stride, int32_t first,
+                                        void *best, int32_t *index);
     /* out[j] += sum over rows of x[row][j] (the gradient of a bias), in a fixed order; rows may be any number
      */
     void (*column_sums[HD_DTYPE_COUNT])(int64_t rows, int64_t n, const void *x, int64_t row_stride,
@@ -221,8 +244,9 @@ typedef struct hd_kernels {
     /* Losses of pairs, n contiguous elements; p (weights of positives, for BCE) may be NULL. The slopes are by x or by y. */
     void (*pair_loss[HD_PAIR_COUNT][HD_DTYPE_COUNT])(int64_t n, const void *x, const void *y, const void *p,
                                                      double parameter, void *out);
-    void (*pair_loss_slope[HD_PAIR_COUNT][HD_DTYPE_COUNT])(int64_t n, const void *x, const void *y, const void *p,
-                                                           double parameter, int by_y, void *out);
+    void (*pair_loss_slope[HD_PAIR_COUNT][HD_DTYPE_COUNT])(int64_t n, const void *x, const void *y,
+                                                           const void *p, double parameter, int by_y,
+                                                           void *out);
 
     /* random: element i of the range is element first + i of the draw */
     void (*uniform[HD_DTYPE_COUNT])(hd_draw draw, int64_t first, int64_t n, double low, double high, void *y);

@@ -8,23 +8,117 @@
 
 #include "base/parallel.h"
 #include "ops/internal.h"
-#include "ops/reduce.h"
+#include "ops/fold.h"
+
+#define ROW_BLOCK 65536     /* elements of a row in one part */
+#define COLUMN_BLOCK 131072 /* elements of columns in one part */
+#define COLUMNS 1024        /* columns in one part */
 
 typedef struct argmax_loop {
-    int64_t (*f)(int64_t n, const void *x, int64_t sx);
-    const char *x; /* [outer][size][inner] */
-    int64_t *y;    /* [outer][inner] */
-    hd_lines lines;
-    size_t size;
+    const hd_kernels *kernels;
+    bool smallest;
+    hd_fold fold;
+    int64_t block, blocks, column_blocks; /* of length, and of inner */
+    int64_t *y;                           /* [outer][blocks][inner], from 0 */
 } argmax_loop;
 
-static void argmax_lines(void *arg, int64_t first, int64_t last, int worker) {
+static const char *element(const argmax_loop *l, int64_t outer, int64_t row, int64_t column) {
+    int64_t i = (outer * l->fold.length + row) * l->fold.inner + column;
+    return l->fold.data + (size_t)i * hd_dtype_size(l->fold.dtype);
+}
+
+static int64_t block_length(const argmax_loop *l, int64_t block) {
+    int64_t left = l->fold.length - block * l->block;
+    return left < l->block ? left : l->block;
+}
+
+static void argmax_rows(void *arg, int64_t first, int64_t last, int worker) {
     (void)worker;
     const argmax_loop *l = arg;
+    hd_dtype t = l->fold.dtype;
     for (int64_t i = first; i < last; i++) {
-        int64_t at = i / l->lines.inner * l->lines.size * l->lines.inner + i % l->lines.inner;
-        l->y[i] = l->f(l->lines.size, l->x + (size_t)at * l->size, l->lines.inner) + 1;
+        int64_t block = i % l->blocks, row = block * l->block;
+        const char *x = element(l, i / l->blocks, row, 0);
+        l->y[i] = row + (l->smallest ? l->kernels->argmin_row[t]
+                                     : l->kernels->argmax_row[t])(block_length(l, block), x, 1);
     }
+}
+
+/* Task: an outer position, a block of rows, a block of columns. */
+static void argmax_columns(void *arg, int64_t task, int worker) {
+    (void)worker;
+    const argmax_loop *l = arg;
+    hd_dtype t = l->fold.dtype;
+    uint64_t best[COLUMNS];
+    int32_t index[COLUMNS] = {0};
+    int64_t part = task / l->column_blocks, column = task % l->column_blocks * COLUMNS;
+    int64_t outer = part / l->blocks, block = part % l->blocks, row = block * l->block;
+    int64_t inner = l->fold.inner, n = inner - column < COLUMNS ? inner - column : COLUMNS;
+    memcpy(best, element(l, outer, row, column), (size_t)n * hd_dtype_size(t));
+    (l->smallest ? l->kernels->argmin_cols[t] : l->kernels->argmax_cols[t])(
+        block_length(l, block) - 1, n, element(l, outer, row + 1, column), inner, 0, best, index);
+    for (int64_t j = 0; j < n; j++) l->y[part * inner + column + j] = row + index[j];
+}
+
+#define LATER_WINS(T)                                                                                        \
+    {                                                                                                        \
+        T a = *(const T *)x, b = *(const T *)y;                                                              \
+        return a == a && (b != b || (smallest ? b < a : b > a));                                             \
+    }
+
+/* Is *y, which comes after *x, the better one? */
+static bool later_wins(hd_dtype t, bool smallest, const void *x, const void *y) {
+    switch (t) {
+    case HD_F32: LATER_WINS(float)
+    case HD_F64: LATER_WINS(double)
+    case HD_I64: LATER_WINS(int64_t)
+    case HD_I32: LATER_WINS(int32_t)
+    default: LATER_WINS(uint8_t)
+    }
+}
+
+typedef struct merge_loop {
+    const argmax_loop *parts;
+    int64_t *y; /* [outer][inner], from 1 */
+} merge_loop;
+
+static void merge_range(void *arg, int64_t first, int64_t last, int worker) {
+    (void)worker;
+    const merge_loop *m = arg;
+    const argmax_loop *l = m->parts;
+    int64_t inner = l->fold.inner;
+    for (int64_t i = first; i < last; i++) {
+        int64_t outer = i / inner, column = i % inner;
+        const int64_t *found = l->y + outer * l->blocks * inner + column;
+        int64_t best = found[0];
+        for (int64_t k = 1; k < l->blocks; k++) {
+            int64_t row = found[k * inner];
+            if (later_wins(l->fold.dtype, l->smallest, element(l, outer, best, column),
+                           element(l, outer, row, column)))
+                best = row;
+        }
+        m->y[i] = best + 1;
+    }
+}
+
+static hd_status argmax_folded(hd_ctx *cx, argmax_loop *l, int64_t *y) {
+    const hd_fold *f = &l->fold;
+    int64_t results = f->outer * f->inner, columns = f->inner < COLUMNS ? f->inner : COLUMNS;
+    l->block = f->inner == 1 ? ROW_BLOCK : COLUMN_BLOCK / columns;
+    l->blocks = (f->length + l->block - 1) / l->block;
+    l->column_blocks = (f->inner + COLUMNS - 1) / COLUMNS;
+    l->y = l->blocks == 1 ? y : hd_alloc(cx, (size_t)(results * l->blocks) * sizeof *y);
+    if (!l->y) return cx->error.status;
+    hd_status status;
+    int64_t length = f->length < l->block ? f->length : l->block;
+    if (f->inner == 1)
+        status = hd_parallel_ranges(cx, results * l->blocks, HD_GRAIN_LIGHT / length + 1, argmax_rows, l);
+    else
+        status = hd_parallel(cx, f->outer * l->blocks * l->column_blocks, argmax_columns, l);
+    merge_loop m = {l, y};
+    if (!status) status = hd_parallel_ranges(cx, results, 8192 / l->blocks + 1, merge_range, &m);
+    if (l->y != y) hd_free(cx->account, l->y);
+    return status;
 }
 
 static hd_status check_size(hd_ctx *cx, bool smallest, const hd_tensor *x, int dim) {
@@ -37,21 +131,15 @@ static hd_status check_size(hd_ctx *cx, bool smallest, const hd_tensor *x, int d
 /* i64, dimension dim kept with size 1. */
 static hd_tensor *argmax_along(hd_ctx *cx, hd_tensor *x, int dim, bool smallest) {
     if (hd_check_computes(cx, x) || check_size(cx, smallest, x, dim)) return NULL;
-    hd_dtype t = (hd_dtype)x->dtype;
-    int64_t shape[HD_MAX_DIMS];
-    memcpy(shape, x->shape, sizeof shape);
-    if (x->ndim) shape[dim] = 1;
-    hd_tensor *dense = hd_dense(cx, x, t);
-    hd_tensor *y = dense ? hd_tensor_new(cx, HD_I64, x->ndim, shape) : NULL;
-    if (y) {
-        argmax_loop l = {smallest ? cx->kernels->argmin_row[t] : cx->kernels->argmax_row[t], hd_data(dense),
-                         hd_data(y), hd_lines_of(x, dim), hd_dtype_size(t)};
-        if (hd_parallel_ranges(cx, hd_numel(y), HD_GRAIN_LIGHT / l.lines.size + 1, argmax_lines, &l)) {
-            hd_release(y);
-            y = NULL;
-        }
+    argmax_loop l = {.kernels = cx->kernels, .smallest = smallest};
+    if (hd_fold_begin(cx, x, x->ndim ? 1u << dim : 0, &l.fold)) return NULL;
+    hd_tensor *y = hd_fold_result(cx, &l.fold, HD_I64);
+    if (y && hd_numel(y) > 0 && argmax_folded(cx, &l, hd_data(y))) {
+        hd_release(y);
+        y = NULL;
     }
-    hd_release(dense);
+    y = hd_fold_back(cx, &l.fold, y);
+    hd_fold_end(&l.fold);
     return y;
 }
 

@@ -10,8 +10,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/parallel.h"
 #include "ops/internal.h"
+#include "ops/partial.h"
 
 /* ---- gradients that broadcasting had spread -------------------------------------------------- */
 
@@ -227,16 +227,9 @@ static hd_status var_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grads
 }
 static const hd_node_class var_class = {"var", var_backward, NULL};
 
-/* x, which nobody records: floats, a header of its own. */
-static hd_tensor *var_of(hd_ctx *cx, hd_tensor *x, hd_tensor *mean, uint32_t dims, double divisor) {
-    hd_tensor *apart = hd_binary_op(cx, HD_SUB, x, mean);
-    if (!apart || hd_unary_(cx, HD_SQUARE, apart)) {
-        hd_release(apart);
-        return NULL;
-    }
-    hd_tensor *sum = hd_reduce_data(cx, HD_SUM, apart, dims);
-    hd_release(apart);
-    return hd_chain_scalar(cx, HD_DIV, sum, divisor);
+static void finish_var(const void *divisor, int64_t length, double mean, double squares, double y[2]) {
+    y[0] = (length ? squares : 0) / *(const double *)divisor;
+    y[1] = length ? mean : NAN;
 }
 
 hd_tensor *hd_var(hd_ctx *cx, hd_tensor *x, uint32_t dims, bool keepdim, int correction) {
@@ -246,13 +239,15 @@ hd_tensor *hd_var(hd_ctx *cx, hd_tensor *x, uint32_t dims, bool keepdim, int cor
     var_params params = {{dims, keepdim}, divisor > 0 ? divisor : 0};
     hd_tensor *plain =
         hd_dtype_is_float((hd_dtype)x->dtype) ? hd_tensor_alias(cx, x) : hd_cast(cx, x, HD_F32);
-    hd_tensor *mean = plain ? mean_of(cx, plain, dims) : NULL;
-    hd_tensor *y = mean ? var_of(cx, plain, mean, dims, params.divisor) : NULL;
-    hd_tensor *saved[] = {x, mean};
-    y = hd_record(cx, &var_class, hd_drop_dims(y, dims, keepdim), 1, &x, 2, saved, &params, sizeof params);
+    hd_tensor *y[2] = {NULL, NULL};
+    int count = hd_wants_grad(cx, 1, &x) ? 2 : 1; /* backward wants the mean */
+    if (plain) hd_reduce_partial(cx, HD_MOMENTS, plain, dims, finish_var, &params.divisor, count, y);
     hd_release(plain);
-    hd_release(mean);
-    return y;
+    hd_tensor *saved[] = {x, y[1]};
+    hd_tensor *result =
+        hd_record(cx, &var_class, hd_drop_dims(y[0], dims, keepdim), 1, &x, 2, saved, &params, sizeof params);
+    hd_release(y[1]);
+    return result;
 }
 
 /* ---- logsumexp ------------------------------------------------------------------------------- */
@@ -277,40 +272,14 @@ static hd_status logsumexp_backward(hd_ctx *cx, hd_node *node, hd_tensor *const 
 }
 static const hd_node_class logsumexp_class = {"logsumexp", logsumexp_backward, NULL};
 
-typedef struct logsumexp_loop {
-    double (*f)(int64_t n, const void *x);
-    const hd_tensor *x;
-    void *y;
-    int64_t length;
-} logsumexp_loop;
-
-static void logsumexp_rows(void *arg, int64_t first, int64_t last, int worker) {
-    (void)worker;
-    const logsumexp_loop *l = arg;
-    size_t row = (size_t)l->length * hd_dtype_size((hd_dtype)l->x->dtype);
-    for (int64_t r = first; r < last; r++) {
-        double v = l->length ? l->f(l->length, (const char *)hd_data(l->x) + (size_t)r * row) : -INFINITY;
-        if (l->x->dtype == HD_F32)
-            ((float *)l->y)[r] = (float)v;
-        else
-            ((double *)l->y)[r] = v;
-    }
+static void finish_logsumexp(const void *unused, int64_t length, double most, double sum, double y[2]) {
+    (void)unused, (void)length;
+    y[0] = most + log(sum);
 }
 
 static hd_tensor *logsumexp_of(hd_ctx *cx, hd_tensor *x, uint32_t dims) {
-    int64_t rows, length, shape[HD_MAX_DIMS];
-    for (int d = 0; d < x->ndim; d++) shape[d] = dims >> d & 1 ? 1 : x->shape[d];
-    hd_tensor *turned = hd_rows_to_reduce(cx, x, dims, &rows, &length);
-    hd_tensor *y = turned ? hd_tensor_new(cx, (hd_dtype)x->dtype, x->ndim, shape) : NULL;
-    if (y) {
-        logsumexp_loop l = {cx->kernels->logsumexp_row[x->dtype], turned, hd_data(y), length};
-        if (hd_parallel_ranges(cx, hd_numel(y), HD_GRAIN_HEAVY / (length + 1) + 1, logsumexp_rows, &l)) {
-            hd_release(y);
-            y = NULL;
-        }
-    }
-    hd_release(turned);
-    return y;
+    hd_tensor *y[2];
+    return hd_reduce_partial(cx, HD_LOGSUMEXP, x, dims, finish_logsumexp, NULL, 1, y) ? NULL : y[0];
 }
 
 hd_tensor *hd_logsumexp(hd_ctx *cx, hd_tensor *x, uint32_t dims, bool keepdim) {

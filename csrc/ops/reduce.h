@@ -21,6 +21,11 @@ int64_t hd_reduced_count(const hd_tensor *x, uint32_t dims);
 /* y (contiguous, ours alone) loses its reduced dimensions, unless they are kept. */
 hd_tensor *hd_drop_dims(hd_tensor *y, uint32_t dims, bool keepdim);
 
+/* Dimensions by falling stride; true when that is another order than the given one. */
+bool hd_memory_order(const hd_tensor *x, int order[HD_MAX_DIMS]);
+/* A header on the stack: t with its dimensions in the given order. */
+hd_tensor hd_in_order(const hd_tensor *t, const int order[HD_MAX_DIMS]);
+
 /* What backward needs to lay a gradient out over x again. */
 typedef struct hd_reduce_params {
     uint32_t dims;

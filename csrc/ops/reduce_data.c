@@ -276,8 +276,7 @@ static hd_status reduce_dense(hd_ctx *cx, hd_reduction op, hd_tensor *x, uint32_
     return status;
 }
 
-/* A header on the stack: t with its dimensions in the given order. */
-static hd_tensor in_order(const hd_tensor *t, const int order[HD_MAX_DIMS]) {
+hd_tensor hd_in_order(const hd_tensor *t, const int order[HD_MAX_DIMS]) {
     hd_tensor turned = *t;
     for (int i = 0; i < t->ndim; i++) {
         turned.shape[i] = t->shape[order[i]];
@@ -286,8 +285,7 @@ static hd_tensor in_order(const hd_tensor *t, const int order[HD_MAX_DIMS]) {
     return turned;
 }
 
-/* Dimensions by falling stride; true when that is another order than the given one. */
-static bool memory_order(const hd_tensor *x, int order[HD_MAX_DIMS]) {
+bool hd_memory_order(const hd_tensor *x, int order[HD_MAX_DIMS]) {
     bool differs = false;
     for (int d = 0; d < x->ndim; d++) order[d] = d;
     for (int d = 1; d < x->ndim; d++) {
@@ -309,10 +307,10 @@ static hd_status reduce_turned(hd_ctx *cx, hd_reduction op, const hd_tensor *x, 
         turned_dims |= (dims >> order[i] & 1) << i;
         back[order[i]] = i;
     }
-    hd_tensor turned = in_order(x, order);
+    hd_tensor turned = hd_in_order(x, order);
     hd_tensor *z = hd_reduce_data(cx, op, &turned, turned_dims);
     if (!z) return cx->error.status;
-    hd_tensor ordered = in_order(z, back);
+    hd_tensor ordered = hd_in_order(z, back);
     hd_status status = hd_apply_copy(cx, y, &ordered);
     hd_release(z);
     return status;
@@ -324,7 +322,7 @@ hd_tensor *hd_reduce_data(hd_ctx *cx, hd_reduction op, hd_tensor *x, uint32_t di
     for (int d = 0; d < x->ndim; d++) shape[d] = dims >> d & 1 ? 1 : x->shape[d];
     hd_tensor *y = hd_tensor_new(cx, hd_reduced_dtype(op, (hd_dtype)x->dtype), x->ndim, shape);
     if (!y || hd_numel(y) == 0) return y;
-    bool turns = !hd_is_contiguous(x) && memory_order(x, order);
+    bool turns = !hd_is_contiguous(x) && hd_memory_order(x, order);
     hd_status status = turns ? reduce_turned(cx, op, x, dims, y, order) : reduce_dense(cx, op, x, dims, y);
     if (!status) return y;
     hd_release(y);

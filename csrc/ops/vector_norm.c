@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "ops/internal.h"
-#include "ops/reduce.h"
+#include "ops/partial.h"
 
 typedef struct norm_params {
     hd_reduce_params reduce;
@@ -108,15 +108,6 @@ static const hd_node_class norm_class = {"norm", norm_backward, NULL};
 
 /* ---- forward: x is of floats, and nobody records it -------------------------------------------- */
 
-/* All elements, p = 2: squares of f32 are added in f64. */
-static hd_tensor *whole_norm_2(hd_ctx *cx, hd_tensor *x, bool keepdim) {
-    double sum;
-    int64_t ones[HD_MAX_DIMS];
-    for (int d = 0; d < x->ndim; d++) ones[d] = 1;
-    if (hd_sum_of_squares(cx, 1, &x, &sum)) return NULL;
-    return hd_full(cx, (hd_dtype)x->dtype, keepdim ? x->ndim : 0, ones, hd_scalar_f(sqrt(sum)));
-}
-
 static hd_tensor *reduced(hd_ctx *cx, hd_reduction op, hd_tensor *x, const hd_reduce_params *r) {
     hd_tensor *y = x ? hd_reduce(cx, op, x, r->dims, r->keepdim) : NULL;
     hd_release(x);
@@ -130,21 +121,45 @@ static hd_tensor *count_nonzero(hd_ctx *cx, hd_tensor *x, const hd_reduce_params
     return y;
 }
 
+static void finish_root(const void *unused, int64_t length, double squares, double zero, double y[2]) {
+    (void)unused, (void)length, (void)zero;
+    y[0] = sqrt(squares);
+}
+static void finish_same(const void *unused, int64_t length, double a, double zero, double y[2]) {
+    (void)unused, (void)length, (void)zero;
+    y[0] = a;
+}
+
+/* In one pass. */
+static hd_tensor *sizes(hd_ctx *cx, hd_partial kind, hd_tensor *x, const hd_reduce_params *r) {
+    hd_tensor *y[2];
+    hd_partial_finish finish = kind == HD_SQUARES ? finish_root : finish_same;
+    if (hd_reduce_partial(cx, kind, x, r->dims, finish, NULL, 1, y)) return NULL;
+    return hd_drop_dims(y[0], r->dims, r->keepdim);
+}
+
 static hd_tensor *norm_of(hd_ctx *cx, hd_tensor *x, const norm_params *params) {
     const hd_reduce_params *r = &params->reduce;
     double p = params->p;
-    if (p == 2 && r->dims == hd_dims_of(x, HD_ALL_DIMS)) return whole_norm_2(cx, x, r->keepdim);
     if (p == 0) return count_nonzero(cx, x, r);
-    if (p == 2) return hd_chain_unary(cx, HD_SQRT, reduced(cx, HD_SUM, hd_unary_op(cx, HD_SQUARE, x), r));
-    hd_tensor *size = hd_unary_op(cx, HD_ABS, x);
-    if (p == 1) return reduced(cx, HD_SUM, size, r);
-    if (isinf(p)) return reduced(cx, p > 0 ? HD_MAX : HD_MIN, size, r);
-    return hd_chain_scalar(cx, HD_POW, reduced(cx, HD_SUM, hd_chain_scalar(cx, HD_POW, size, p), r), 1 / p);
+    if (p == 1) return sizes(cx, HD_ABS_SUM, x, r);
+    if (p == 2) return sizes(cx, HD_SQUARES, x, r);
+    if (isinf(p)) return sizes(cx, p > 0 ? HD_ABS_MAX : HD_ABS_MIN, x, r);
+    hd_tensor *powers = hd_chain_scalar(cx, HD_POW, hd_unary_op(cx, HD_ABS, x), p);
+    return hd_chain_scalar(cx, HD_POW, reduced(cx, HD_SUM, powers, r), 1 / p);
+}
+
+static hd_status check_extreme(hd_ctx *cx, const hd_tensor *x, const norm_params *params) {
+    char text[HD_SHAPE_TEXT];
+    if (!isinf(params->p) || hd_reduced_count(x, params->reduce.dims) > 0) return HD_OK;
+    return hd_fail(cx, HD_EARG, "dim: the norm of infinite p over no elements, in %s",
+                   hd_tensor_shape_text(x, text));
 }
 
 hd_tensor *hd_norm(hd_ctx *cx, hd_tensor *x, double p, uint32_t dims, bool keepdim) {
     if (hd_check_computes(cx, x)) return NULL;
     norm_params params = {{hd_dims_of(x, dims), keepdim}, p};
+    if (check_extreme(cx, x, &params)) return NULL;
     hd_tensor *plain =
         hd_dtype_is_float((hd_dtype)x->dtype) ? hd_tensor_alias(cx, x) : hd_cast(cx, x, HD_F32);
     hd_tensor *y = plain ? norm_of(cx, plain, &params) : NULL;

@@ -12,6 +12,7 @@ void HD_ISA(hd_fill_binary)(hd_kernels *k);
 void HD_ISA(hd_fill_linear)(hd_kernels *k);
 void HD_ISA(hd_fill_cast)(hd_kernels *k);
 void HD_ISA(hd_fill_reduce)(hd_kernels *k);
+void HD_ISA(hd_fill_partial)(hd_kernels *k);
 void HD_ISA(hd_fill_order)(hd_kernels *k);
 void HD_ISA(hd_fill_softmax)(hd_kernels *k);
 void HD_ISA(hd_fill_norm)(hd_kernels *k);

@@ -32,6 +32,22 @@
     ROW(name##_row, T, Y, start, expression)                                                                 \
     COLS(name##_cols, T, Y, expression)
 
+/* v wins over b: the first of equals stays. */
+#define ARG_COLS(name, T, wins)                                                                              \
+    static void name(int64_t rows, int64_t n, const void *px, int64_t stride, int32_t first, void *pbest,    \
+                     int32_t *index) {                                                                       \
+        const T *x = px;                                                                                     \
+        T *best = pbest;                                                                                     \
+        for (int64_t r = 0; r < rows; r++) {                                                                 \
+            int32_t at = first + 1 + (int32_t)r;                                                             \
+            HD_INDEPENDENT for (int64_t j = 0; j < n; j++) {                                                 \
+                T v = x[r * stride + j], b = best[j];                                                        \
+                best[j] = (wins) ? v : b;                                                                    \
+                index[j] = (wins) ? at : index[j];                                                           \
+            }                                                                                                \
+        }                                                                                                    \
+    }
+
 #define HD_REAL 32
 #include "kernels/isa/reduce_body.h"
 #define HD_REAL 64
@@ -73,6 +89,26 @@ ARG(argmax_i32, int32_t, >)
 ARG(argmin_i32, int32_t, <)
 ARG(argmax_bool, uint8_t, >)
 ARG(argmin_bool, uint8_t, <)
+
+ARG_COLS(argmax_cols_i64, int64_t, v > b)
+ARG_COLS(argmin_cols_i64, int64_t, v < b)
+ARG_COLS(argmax_cols_i32, int32_t, v > b)
+ARG_COLS(argmin_cols_i32, int32_t, v < b)
+ARG_COLS(argmax_cols_bool, uint8_t, v > b)
+ARG_COLS(argmin_cols_bool, uint8_t, v < b)
+
+static void fill_arg_cols(hd_kernels *k) {
+    k->argmax_cols[HD_F32] = argmax_cols_f32;
+    k->argmin_cols[HD_F32] = argmin_cols_f32;
+    k->argmax_cols[HD_F64] = argmax_cols_f64;
+    k->argmin_cols[HD_F64] = argmin_cols_f64;
+    k->argmax_cols[HD_I64] = argmax_cols_i64;
+    k->argmin_cols[HD_I64] = argmin_cols_i64;
+    k->argmax_cols[HD_I32] = argmax_cols_i32;
+    k->argmin_cols[HD_I32] = argmin_cols_i32;
+    k->argmax_cols[HD_U8] = k->argmax_cols[HD_BOOL] = argmax_cols_bool;
+    k->argmin_cols[HD_U8] = k->argmin_cols[HD_BOOL] = argmin_cols_bool;
+}
 
 #define SET(op, dtype, name)                                                                                 \
     k->reduce_row[op][dtype] = name##_row;                                                                   \
@@ -134,6 +170,7 @@ void HD_ISA(hd_fill_reduce)(hd_kernels *k) {
     k->column_sums[HD_F64] = column_sums_f64;
     k->sum_squares[HD_F32] = sum_squares_f32;
     k->sum_squares[HD_F64] = sum_squares_f64;
+    fill_arg_cols(k);
     fill_logic(k);
     fill_integers(k);
 }

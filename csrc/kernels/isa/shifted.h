@@ -15,7 +15,7 @@ HD_INLINE int NAME(has_nan)(int64_t n, const real *x) {
     return 0;
 }
 
-static void NAME(fill)(int64_t n, real value, real *y) {
+HD_INLINE void NAME(fill)(int64_t n, real value, real *y) {
     for (int64_t i = 0; i < n; i++) y[i] = value;
 }
 

@@ -1,0 +1,53 @@
+/* partial.c: reductions that are kept as two numbers, of rows and of columns. */
+#include "kernels/isa/parts.h"
+#include "kernels/vec_math.h"
+
+/* Elements summed in lanes before they go on to f64. */
+#define BLOCK 4096
+
+#define HD_REAL 32
+#include "kernels/isa/partial_body.h"
+#define HD_REAL 64
+#include "kernels/isa/partial_body.h"
+
+static void squares_row_f32(int64_t n, const void *px, double *sum, double *unused) {
+    const float *x = px;
+    vd s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0};
+    int64_t i = 0;
+    for (; i + 2 * VF_LANES <= n; i += 2 * VF_LANES) {
+        vf v = vf_load(x + i), w = vf_load(x + i + VF_LANES);
+        vd a = vf_low(v), b = vf_high(v), c = vf_low(w), d = vf_high(w);
+        s0 += a * a, s1 += b * b, s2 += c * c, s3 += d * d;
+    }
+    for (; i < n; i += VF_LANES) {
+        vf v = vf_load_n(x + i, n - i < VF_LANES ? n - i : VF_LANES);
+        vd a = vf_low(v), b = vf_high(v);
+        s0 += a * a, s1 += b * b;
+    }
+    *sum = vd_sum((s0 + s1) + (s2 + s3));
+    *unused = 0;
+}
+
+static void squares_row_f64(int64_t n, const void *px, double *sum, double *unused) {
+    const double *x = px;
+    vd s[4] = {{0}};
+    int64_t i = 0;
+    for (; i + 4 * VD_LANES <= n; i += 4 * VD_LANES)
+        for (int j = 0; j < 4; j++) {
+            vd v = vd_load(x + i + j * VD_LANES);
+            s[j] += v * v;
+        }
+    for (; i < n; i += VD_LANES) {
+        vd v = vd_load_n(x + i, n - i < VD_LANES ? n - i : VD_LANES);
+        s[0] += v * v;
+    }
+    *sum = vd_sum((s[0] + s[1]) + (s[2] + s[3]));
+    *unused = 0;
+}
+
+void HD_ISA(hd_fill_partial)(hd_kernels *k) {
+    fill_partial_f32(k, HD_F32);
+    fill_partial_f64(k, HD_F64);
+    k->partial_row[HD_SQUARES][HD_F32] = squares_row_f32;
+    k->partial_row[HD_SQUARES][HD_F64] = squares_row_f64;
+}
