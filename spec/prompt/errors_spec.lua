@@ -122,6 +122,7 @@ describe("a hint", function()
         assert.are.equal("hint: did you mean heed.matmul?\n", ask("heed.matmull", true))
         assert.are.equal("hint: did you mean heed.softmax?\n", ask("softmax", true))
         assert.are.equal("", ask("heed.matmull", false))
+        assert.is_truthy(ask("local scope <close> = heed.scope()", true):find "^hint: scope is closed already")
         for _, input in ipairs { "nil", "heed.ones(2).grad", "_G.x_y_z", "1", "'x'" } do assert.are.equal("", ask(input, true), input) end
     end)
 end)

@@ -26,7 +26,7 @@ local ELSEWHERE = {
     True = "it is written true", False = "it is written false",
     str = "tostring(x) makes a string", int = "math.floor(x), or tonumber(s)", float = "tonumber(s) makes a number",
     range = "for i = 1, 10 do ... end counts; heed.range(1, 10) is a tensor",
-    enumerate = "for i, x in ipairs(t) do ... end", import = 'local m = require "m"',
+    enumerate = "for i, x in ipairs(t) do ... end", import = 'local nn = require "heed.nn"',
     torch = "the table is called heed: heed.ones(2, 3)", np = "the table is called heed: heed.ones(2, 3)",
     numpy = "the table is called heed: heed.ones(2, 3)", console = "print(x) prints", printf = "print((\"%d\"):format(x)) prints",
     echo = "print(x) prints", puts = "print(x) prints", this = "the object of a method is self",
@@ -143,11 +143,13 @@ local RUNTIME = {
     { "not enough memory", "heed.memory() tells what tensors hold" },
 }
 
----For an input that is a name or a dotted name and nothing else, and has no value.
+---For an input that went well and yet gave nothing: a name or a dotted name that has no value, a variable that is closed.
 ---@param text string
 ---@param scope heed.prompt.Scope
 ---@return string|nil
 function hints.nothing(text, scope)
+    local closed = match(text, "^%s*local%s+([%a_][%w_]*)%s*<%s*close%s*>[^;\n]*$")
+    if closed then return format("%s is closed already, with its input; do ... end holds it open for what is inside", closed) end
     local path, name = match(text, "^%s*([%a_][%w_.]*)%.([%a_][%w_]*)%s*$")
     if path then
         local owner = inspect.path(path, scope.get)
@@ -198,8 +200,8 @@ local SYNTAX = {
     { " %* %* ", "powers are written x ^ 2" },
     { " @ ", "the product of matrices is a:matmul(b), or heed.matmul(a, b)" },
     { " if [^=]+ = ", "equality is ==; = assigns" }, { " while [^=]+ = ", "equality is ==; = assigns" },
-    { " import ", 'modules come by local m = require "m"; heed is there already' },
-    { " from [%w_]+ import ", 'modules come by local m = require "m"; heed is there already' },
+    { " import ", 'modules come by local nn = require "heed.nn"; heed is there already' },
+    { " from [%w_]+ import ", 'modules come by local nn = require "heed.nn"; heed is there already' },
     { " def ", "functions are written function f(x) ... end" },
     { " fn ", "functions are written function f(x) ... end" },
     { " lambda ", "functions without a name are written function(x) return x end" },

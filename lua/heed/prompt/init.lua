@@ -202,7 +202,7 @@ function Session:execute(f, declared)
     return self:fail(results[2])
 end
 
--- A name alone that means nothing printed nil; which one was it to be?
+-- What went well may still not be what was wanted.
 function Session:wonder(code)
     local ok, hint = self.host.guard(hints.nothing, code, self.scope)
     if ok and hint then self:write_error(self.error_style.yellow "hint: " .. hint) end
