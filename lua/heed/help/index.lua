@@ -6,7 +6,12 @@ local source = require "heed.sources"
 
 local index = {}
 
-local STUBS = { "heed.types.core" }
+-- The stubs of heed.core, in the order in which one reads them.
+local STUBS = {}
+for name in ([[core making asking shapes indexing elementwise arithmetic reductions products networks writing random gradients
+    machine inside]]):gmatch "%w+" do
+    STUBS[#STUBS + 1] = "heed.types." .. name
+end
 
 -- ---- annotations by module -----------------------------------------------------------------------------------------
 
@@ -28,18 +33,31 @@ local function module_entries(name)
     return found
 end
 
+-- `both.exp_ = both.exp` says that exp_ is exp in place.
+local function in_place(entry, name)
+    local key = name:match "[^.:]+$"
+    if key ~= entry.key .. "_" then return entry end
+    return setmetatable({ name = name, key = key, in_place = true }, { __index = entry })
+end
+
+-- The definition behind a chain of names.
 local function follow(found, entry)
+    local name = entry and entry.name
     for _ = 1, 8 do
         if not (entry and entry.same_as) then break end
         entry = found.by_name[entry.same_as] or found.by_key[entry.same_as:match "[^.:]+$"]
     end
-    return entry
+    return entry and in_place(entry, name)
 end
 
-local function stub_entry(name)
+-- Of a function of heed.core, which is a method too, a function only, or not for users.
+local function stub_entry(key)
     for _, stub in ipairs(STUBS) do
         local found = module_entries(stub)
-        if found.by_name[name] then return follow(found, found.by_name[name]) end
+        for _, owner in ipairs { "both.", "core.", "inside." } do
+            local entry = found.by_name[owner .. key]
+            if entry then return follow(found, entry) end
+        end
     end
 end
 
@@ -63,12 +81,23 @@ local function module_of_function(f)
     return (path:gsub("%.lua$", ""):gsub("/init$", ""):gsub("/", ".")), info.linedefined
 end
 
+-- Where a function that another one made has its name, and its annotations.
+local function exported_entry(f, key)
+    for name, module in pairs(loaded()) do
+        if type(name) == "string" and name:find "^heed" and type(module) == "table" and rawequal(rawget(module, key), f) then
+            local found = module_entries(name)
+            if found.by_key[key] then return follow(found, found.by_key[key]) end
+        end
+    end
+end
+
 local function function_entry(f, key)
-    if key and rawequal(core[key], f) then return stub_entry("core." .. key) end
+    if key and rawequal(core[key], f) then return stub_entry(key) end
     local name, line = module_of_function(f)
-    if not name then return nil end
-    local found = module_entries(name)
-    return follow(found, found.by_line[line] or key and found.by_key[key])
+    local found = name and module_entries(name)
+    local entry = found and (found.by_line[line] or key and found.by_key[key])
+    if entry then return follow(found, entry) end
+    return key and exported_entry(f, key)
 end
 
 -- ---- the public tree -----------------------------------------------------------------------------------------------
@@ -110,12 +139,28 @@ end
 ---@field methods heed.help.Entry[]|nil of a class
 ---@field made heed.help.Doc|nil the class of what a function returns, if it is documented with that function
 
+-- What is a function of heed and a method of tensors; then what is a method only.
+local function tensor_methods()
+    local list = {}
+    for _, stub in ipairs(STUBS) do
+        local found = module_entries(stub)
+        for _, entry in ipairs(found.list) do
+            if entry.name:find "^both%." then list[#list + 1] = follow(found, entry) end
+        end
+    end
+    for _, entry in ipairs(module_entries(STUBS[1]).list) do
+        if entry.name:find "^Tensor:" then list[#list + 1] = entry end
+    end
+    return list
+end
+
 local function methods_of(entry)
+    if entry.name == "heed.Tensor" then return tensor_methods() end
     local found, short, list = module_entries(entry.module), entry.name:match "[^.]+$", {}
     for _, e in ipairs(found.list) do
         if e.name:match("^" .. short .. "[.:][%w_]+$") then
             local real = follow(found, e)
-            if not real and e.same_as and e.same_as:find "^core%." then real = stub_entry(e.same_as) end
+            if not real and e.same_as and e.same_as:find "^core%." then real = stub_entry(e.same_as:match "[^.]+$") end
             if real then
                 list[#list + 1] = setmetatable({ name = e.name, key = e.key }, { __index = real })
             end

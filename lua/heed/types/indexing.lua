@@ -1,0 +1,118 @@
+---@meta _
+--- Choosing elements by indices and masks, and adding to those.
+
+---@class heed.Methods
+local both = {}
+
+---An element for each of the index: out[i][j] = t[index[i][j]][j] for dim 1, out[i][j] = t[i][index[i][j]] for dim 2, and so
+---on. Gradients of elements that are taken several times add up, in the order of the index.
+---
+---```lua
+---local scores = heed.tensor { { 0.1, 0.9 }, { 0.7, 0.3 } }
+---print(scores:gather(2, { { 2 }, { 1 } }))
+---```
+---@param t heed.Tensor
+---@param dim integer
+---@param index heed.Ids as many dimensions as t, none but dim larger
+---@return heed.Tensor of index' shape
+function both.gather(t, dim, index) end
+
+---A copy to which elements are added: out[index[i][j]][j] = t[..][j] + src[i][j] for dim 1, and so on; what an index names several
+---times is added in the order of the index, so the bits are the same on any number of threads. The gradient of src is
+---gathered, that of t is passed on.
+---
+---```lua
+---print(heed.zeros(3):scatter_add(1, { 1, 3, 1 }, heed.tensor { 1, 2, 3 }))
+---```
+---@param t heed.Tensor
+---@param dim integer
+---@param index heed.Ids as many dimensions as t, none but dim larger
+---@param src heed.Tensor of t's dtype, at least index' shape
+---@return heed.Tensor
+function both.scatter_add(t, dim, index, src) end
+both.scatter_add_ = both.scatter_add
+
+---Slices of a dimension by an index: out[.., p, ..] = t[.., index[p], ..]. The index may have any number of dimensions, which
+---take the place of dim. Gradients of slices that are taken several times add up, in the order of the index.
+---
+---```lua
+---print(heed.range(1, 6):view(3, 2):index_select(1, { 3, 1, 3 }))
+---```
+---@param t heed.Tensor
+---@param dim integer
+---@param index heed.Ids
+---@return heed.Tensor
+function both.index_select(t, dim, index) end
+
+---A copy to which slices are added: out[.., index[p], ..] = t[.., index[p], ..] + src[.., p, ..]; what an index names several times
+---is added in the order of the index, so the bits are the same on any number of threads. The gradient of src is selected, that of
+---t is passed on.
+---
+---```lua
+---print(heed.zeros(3, 2):index_add(1, { 1, 1, 3 }, heed.ones(3, 2)))
+---```
+---@param t heed.Tensor
+---@param dim integer
+---@param index heed.Ids [N]
+---@param src heed.Tensor of t's dtype and shape, but N along dim
+---@return heed.Tensor
+function both.index_add(t, dim, index, src) end
+both.index_add_ = both.index_add
+
+---The elements where a mask holds, in row-major order; mask and tensor broadcast. Gradients go back to their places.
+---
+---```lua
+---local t = heed.tensor { { 1, -2 }, { -3, 4 } }
+---print(t:masked_select(t:gt(0)))
+---```
+---@param t heed.Tensor
+---@param mask heed.Tensor bool
+---@return heed.Tensor [number of places]
+function both.masked_select(t, mask) end
+
+---@param t heed.Tensor
+---@param mask heed.Tensor bool
+---@param value number
+---@return heed.Tensor
+function both.masked_fill(t, mask, value) end
+both.masked_fill_ = both.masked_fill
+
+---a where the condition holds, else b.
+---@param condition heed.Tensor bool
+---@param a heed.Tensor|number
+---@param b heed.Tensor|number
+---@return heed.Tensor
+function both.where(condition, a, b) end
+
+---1 at the index' place of a new last dimension, 0 elsewhere.
+---
+---```lua
+---print(heed.one_hot({ 2, 1 }, 3))
+---```
+---@param t heed.Ids [...], in 1..classes
+---@param classes integer
+---@return heed.Tensor i64 [..., classes]
+function both.one_hot(t, classes) end
+
+---The rows of indices of what is not zero, in order. Its columns are a key: `t[t:nonzero():unbind(2)]` is `t[t:ne(0)]`.
+---
+---```lua
+---print(heed.tensor({ { 0, 5 }, { 6, 0 } }):nonzero())
+---```
+---@param t heed.Tensor
+---@return heed.Tensor i64 [count, number of dimensions]
+function both.nonzero(t) end
+
+---Zeros above the diagonal (0 the main one, 1 the next above it).
+---@param t heed.Tensor
+---@param diagonal? integer
+---@return heed.Tensor
+function both.tril(t, diagonal) end
+both.tril_ = both.tril
+
+---Zeros below the diagonal.
+---@param t heed.Tensor
+---@param diagonal? integer
+---@return heed.Tensor
+function both.triu(t, diagonal) end
+both.triu_ = both.triu

@@ -1,0 +1,40 @@
+---@meta _
+--- Products of vectors and matrices, and sums of products.
+
+---@class heed.Functions
+local core = {}
+
+---@class heed.Methods
+local both = {}
+
+---Vectors, matrices, batches of them with broadcasting.
+---@param a heed.Tensor
+---@param b heed.Tensor
+---@return heed.Tensor
+function both.matmul(a, b) end
+
+---The product of all pairs: out[i][j] = a[i] b[j].
+---
+---```lua
+---print(heed.outer(heed.tensor { 1, 2 }, heed.tensor { 1, 2, 3 }))
+---```
+---@param a heed.Tensor [N]
+---@param b heed.Tensor [M]
+---@return heed.Tensor [N, M]
+function both.outer(a, b) end
+
+---Sums of products over named dimensions: a letter for each dimension of each operand, commas between operands, and behind `->` the
+---dimensions of the result; all other letters are summed over. Without `->` the result has the letters that occur once,
+---sorted. A letter twice in one operand takes its diagonal; `...` stands for any further dimensions, which broadcast, as sizes of 1
+---do. It is computed as products of matrices, two operands at a time (of three and more in the cheapest order), never as one
+---product over all letters. bool counts as i64. Errors name the letter with both sizes, or position and character.
+---
+---```lua
+---local q, k = heed.ones(2, 3, 8), heed.ones(2, 5, 8)
+---print(heed.einsum("bld,bsd->bls", q, k).shape)                        -- scores of attention
+---print(heed.einsum("ii", heed.eye(3)), heed.einsum("...i->...", q).shape) -- the trace; a sum
+---```
+---@param equation string
+---@param ... heed.Tensor|heed.Tensor[] the operands
+---@return heed.Tensor
+function core.einsum(equation, ...) end
