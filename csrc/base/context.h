@@ -25,13 +25,14 @@ typedef struct hd_ctx {
     int num_threads; /* wanted; the pool is made at the first parallel loop */
     const struct hd_kernels *kernels;
     struct hd_gemm_plan *gemm;
-    bool grad_enabled;            /* set by whoever calls (the Lua room: per coroutine, at entry) */
-    uint64_t next_sequence;       /* of graph nodes */
-    uint64_t unrecorded; /* counts operations that would have been recorded, were recording on */
+    bool grad_enabled;      /* set by whoever calls (the Lua room: per coroutine, at entry) */
+    uint64_t next_sequence; /* of graph nodes */
+    uint64_t unrecorded;    /* counts operations that would have been recorded, were recording on */
     /* Not NULL: nodes remember where they were made, and backward looks for the first NaN. Fills buffer. */
     void (*where)(struct hd_ctx *cx, char *buffer, size_t size);
-    bool shapes_only; /* tensors of floats are made hollow (tensor.h), loops that would fill them do not run */
-    bool skipping;    /* this call does: set by the first hollow tensor in it, reset by whoever calls */
+    bool
+        shapes_only; /* tensors of floats are made hollow (tensor.h), loops that would fill them do not run */
+    bool skipping;   /* this call does: set by the first hollow tensor in it, reset by whoever calls */
     volatile sig_atomic_t cancel; /* set asynchronously: stop between tasks with HD_ECANCEL */
     int uninterruptible;          /* > 0: cancel waits (an optimiser step is never half done) */
     void *host;                   /* the Lua room's own record; rooms below never look inside */

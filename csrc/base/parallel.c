@@ -125,6 +125,7 @@ static hd_status run_serially(hd_ctx *cx, int64_t count, hd_task task, void *arg
 }
 
 hd_status hd_parallel(hd_ctx *cx, int64_t count, hd_task task, void *arg) {
+    if (cx->skipping) return HD_OK;
     if (count <= 1 || cx->num_threads <= 1) return run_serially(cx, count, task, arg);
     hd_team *team = team_of(cx);
     if (team == NULL) return run_serially(cx, count, task, arg);

@@ -15,7 +15,8 @@
 typedef void (*hd_task)(void *arg, int64_t task, int worker);
 typedef void (*hd_range_task)(void *arg, int64_t first, int64_t last, int worker);
 
-/* task(arg, i, worker) for each i in [0, count). HD_ECANCEL when cx->cancel was seen between tasks. */
+/* task(arg, i, worker) for each i in [0, count). HD_ECANCEL when cx->cancel was seen between tasks. Nothing while
+ * cx->skipping. */
 hd_status hd_parallel(hd_ctx *cx, int64_t count, hd_task task, void *arg);
 
 /* [0, count) in ranges of `grain` elements, last one shorter: task(arg, first, last, worker), last exclusive. */

@@ -73,9 +73,19 @@ void hd_no_more(hd_call *c, int last) {
 
 /* ---- tensors and numbers ----------------------------------------------------------------- */
 
+/* A tensor without numbers takes the call along, and has no business outside. */
+static hd_tensor *met(hd_call *c, hd_tensor *t, const char *argument) {
+    if (!t->storage->hollow) return t;
+    if (!c->cx->shapes_only)
+        hd_arg_error(c, argument,
+                     "this tensor has a shape and no numbers: it was made while model:check ran");
+    c->cx->skipping = true;
+    return t;
+}
+
 hd_tensor *hd_arg_tensor(hd_call *c, int index, const char *argument) {
     hd_handle *handle = hd_given(c, index) ? hd_to_handle(c->L, c->h, index) : NULL;
-    if (handle && handle->t) return handle->t;
+    if (handle && handle->t) return met(c, handle->t, argument);
     if (handle)
         hd_arg_error(c, argument,
                      "this tensor was dropped, by the end of its scope or by free(); scope:keep(t) lets it "
@@ -222,7 +232,8 @@ hd_shape hd_arg_shape(hd_call *c, int first, bool inferred) {
     hd_shape shape = {0};
     if (first > c->top) hd_arg_error(c, "shape", "expected sizes as numbers or one table, got nil");
     if (lua_type(L, first) == LUA_TTABLE) {
-        if (c->top > first) hd_arg_expected(c, first + 1, "shape", "nothing after the table of sizes");
+        if (hd_given(c, first + 1))
+            hd_arg_expected(c, first + 1, "shape", "nothing after the table of sizes");
         lua_Integer count = (lua_Integer)lua_rawlen(L, first);
         for (lua_Integer i = 1; i <= count; i++) {
             lua_rawgeti(L, first, i);
@@ -286,7 +297,7 @@ hd_tensor *hd_list_tensor(hd_call *c, int index, const char *argument, int i) {
         hd_arg_error(c, argument, "expected tensors, got %s at position %d", hd_value_text(c, -1, text), i);
     }
     lua_pop(c->L, 1);
-    return handle->t;
+    return met(c, handle->t, argument);
 }
 
 hd_tensor **hd_arg_tensors(hd_call *c, int index, const char *argument, int *count) {

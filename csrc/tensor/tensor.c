@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/hollow.h"
 #include "base/sanitizers.h"
 
 /* ---- storage ------------------------------------------------------------------------------------------- */
@@ -15,6 +16,15 @@ static bool is_inline(const hd_storage *s) {
     return s->data == (const char *)s + INLINE_DATA;
 }
 
+static void storage_begin(hd_ctx *cx, hd_storage *s, size_t bytes) {
+    s->refs = 1;
+    s->version = 0;
+    s->hollow = false;
+    s->bytes = bytes;
+    s->account = cx->account;
+    hd_account_retain(s->account);
+}
+
 static hd_storage *storage_new(hd_ctx *cx, size_t bytes) {
     bool is_small = !HD_ASAN && bytes <= INLINE_LIMIT;
     hd_storage *s = hd_alloc(cx, is_small ? INLINE_DATA + bytes : sizeof *s);
@@ -24,18 +34,30 @@ static hd_storage *storage_new(hd_ctx *cx, size_t bytes) {
         hd_free(cx->account, s);
         return NULL;
     }
-    s->refs = 1;
-    s->version = 0;
-    s->bytes = bytes;
-    s->account = cx->account;
-    hd_account_retain(s->account);
+    storage_begin(cx, s, bytes);
+    return s;
+}
+
+static hd_storage *hollow_new(hd_ctx *cx, size_t bytes) {
+    hd_storage *s = hd_alloc(cx, sizeof *s);
+    if (s == NULL) return NULL;
+    s->data = hd_hollow_new(cx, bytes);
+    if (s->data == NULL) {
+        hd_free(cx->account, s);
+        return NULL;
+    }
+    storage_begin(cx, s, bytes);
+    s->hollow = true;
     return s;
 }
 
 static void storage_release(hd_storage *s) {
     if (--s->refs > 0) return;
     hd_account *account = s->account;
-    if (!is_inline(s)) hd_free(account, s->data);
+    if (s->hollow)
+        hd_hollow_free(s->data, s->bytes);
+    else if (!is_inline(s))
+        hd_free(account, s->data);
     hd_free(account, s);
     hd_account_release(account);
 }
@@ -61,10 +83,18 @@ static void set_shape(hd_tensor *t, int ndim, const int64_t *shape) {
     for (int i = 0; i < ndim; i++) t->shape[i] = shape[i];
 }
 
+/* Where only shapes are asked for: whole numbers are real as long as nothing hollow has met them, because shapes may follow from
+ * them. */
+static bool makes_hollow(hd_ctx *cx, hd_dtype dtype) {
+    if (!cx->shapes_only || !(cx->skipping || hd_dtype_is_float(dtype))) return false;
+    return cx->skipping = true;
+}
+
 hd_tensor *hd_tensor_new(hd_ctx *cx, hd_dtype dtype, int ndim, const int64_t *shape) {
     int64_t numel;
     if (hd_check_shape(cx, dtype, ndim, shape, &numel)) return NULL;
-    hd_storage *storage = storage_new(cx, (size_t)numel * hd_dtype_size(dtype));
+    size_t bytes = (size_t)numel * hd_dtype_size(dtype);
+    hd_storage *storage = makes_hollow(cx, dtype) ? hollow_new(cx, bytes) : storage_new(cx, bytes);
     if (storage == NULL) return NULL;
     hd_tensor *t = header_new(cx, dtype, storage);
     if (t == NULL) return NULL;
@@ -75,7 +105,7 @@ hd_tensor *hd_tensor_new(hd_ctx *cx, hd_dtype dtype, int ndim, const int64_t *sh
 
 hd_tensor *hd_tensor_zeros(hd_ctx *cx, hd_dtype dtype, int ndim, const int64_t *shape) {
     hd_tensor *t = hd_tensor_new(cx, dtype, ndim, shape);
-    if (t != NULL) memset(t->storage->data, 0, t->storage->bytes);
+    if (t != NULL && !t->storage->hollow) memset(t->storage->data, 0, t->storage->bytes);
     return t;
 }
 

@@ -22,6 +22,7 @@ struct hd_node_head {
 typedef struct hd_storage {
     int refs;
     uint32_t version; /* one up at every in-place write, seen by all views */
+    bool hollow;      /* made for its shape alone: reads as zeros (base/hollow.h) */
     size_t bytes;
     void *data;
     hd_account *account;

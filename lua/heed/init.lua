@@ -11,7 +11,7 @@ local INSIDE = check.set("average_all", "bce_with_logits", "cross_entropy", "dat
     "fail_allocation", "feed_forward", "grad_norm", "huber_loss", "isatty", "kl_div", "kl_div_log", "l1_loss",
     "linear_cross_entropy", "locate_errors", "methods", "mse_loss", "multi_head_attention", "nll_loss", "npy_load",
     "npy_save", "optim_step", "replace_file", "rotary", "safetensors_load", "safetensors_save", "scale_grads",
-    "sinusoidal_positions", "swap_all", "zero_grads")
+    "shapes_only", "sinusoidal_positions", "swap_all", "zero_grads")
 
 local heed = {}
 for name, value in pairs(core) do

@@ -494,6 +494,48 @@ function Module:load_state_dict(state, options)
     return self, names
 end
 
+-- ---- shapes alone --------------------------------------------------------------------------------------------------
+
+-- The shapes of tensors, also of those in plain tables; anything else as it is.
+local function shapes_of(value)
+    if check.is_tensor(value) then return value.shape end
+    if type(value) ~= "table" or getmetatable(value) ~= nil then return value end
+    local shapes = {}
+    for key, item in pairs(value) do shapes[key] = shapes_of(item) end
+    return shapes
+end
+
+-- Closed, it brings back what a run changes: the mode, the stream of random numbers, buffers.
+local function shapes_mode(self)
+    local stream, buffers = core.rng_state(), {}
+    for i, t in ipairs(self:buffers()) do buffers[i] = { t, t:clone() } end
+    local before = core.shapes_only(true)
+    return setmetatable({}, { __close = function()
+        core.shapes_only(before)
+        core.rng_state(stream)
+        for _, buffer in ipairs(buffers) do buffer[1]:copy_(buffer[2]) end
+    end })
+end
+
+---Runs the model on shapes alone: tensors of floats have no numbers, nothing is computed from them and they take no memory. What is
+---wrong is reported as the real run would report it. A model that looks at its own numbers (t:item(), nonzero, indices by argmax)
+---finds zeros.
+---
+---```lua
+---local model = nn.Sequential(nn.Linear(64, 512), nn.ReLU(), nn.Linear(512, 64))
+---print(model:check(heed.zeros(8, 64)))
+---print(select(2, pcall(model.check, model, heed.zeros(8, 63))))
+---```
+---@param ... any what the model would be called with
+---@return any ... what it gives, with shapes in place of tensors
+function Module:check(...)
+    local _ <close> = core.no_grad()
+    local mode <close> = shapes_mode(self) -- luacheck: ignore 211
+    local results = table.pack(self(...))
+    for i = 1, results.n do results[i] = shapes_of(results[i]) end
+    return table.unpack(results, 1, results.n)
+end
+
 -- ---- printing ------------------------------------------------------------------------------------------------------
 
 local function grouped(n)

@@ -157,7 +157,7 @@ local function tables_of(self, length, dtype)
         local count = stretched and length or math.max(length, 64, entry and not entry.stretched and 2 * entry.count or 0)
         local cos, sin = make_tables(self, count, stretched, dtype)
         entry = { count = count, cos = cos, sin = sin, stretched = stretched }
-        kept[dtype] = entry
+        if not core.shapes_only() then kept[dtype] = entry end
     end
     return entry.cos, entry.sin
 end
