@@ -48,12 +48,19 @@ static hd_tensor row_of(const hd_tensor *rows, int at, int ndim, int64_t p) {
     return row;
 }
 
+/* A slice of no dimensions is an element. */
+static hd_status copy_slice(hd_ctx *cx, hd_tensor *to, const hd_tensor *from) {
+    if (to->ndim > 0) return hd_apply_copy(cx, to, from);
+    memcpy(hd_data(to), hd_data(from), hd_dtype_size((hd_dtype)to->dtype));
+    return HD_OK;
+}
+
 static hd_status write_rows(hd_ctx *cx, const hd_tensor *place, const hd_lookup *l, const hd_tensor *rows) {
     const int64_t *index[HD_MAX_DIMS];
     for (int i = 0; i < l->count; i++) index[i] = hd_data(l->index[i]);
     for (int64_t p = 0; p < l->places; p++) {
         hd_tensor to = slice_of(place, l->count, l->dims, index, p), from = row_of(rows, l->at, l->ndim, p);
-        if (hd_apply_copy(cx, &to, &from)) return cx->error.status;
+        if (copy_slice(cx, &to, &from)) return cx->error.status;
     }
     return HD_OK;
 }
@@ -80,7 +87,7 @@ static hd_tensor *rows_that_count(hd_ctx *cx, const hd_tensor *g, const written 
         if (seen[at]) continue;
         seen[at] = 1;
         hd_tensor to = row_of(rows, w->at, w->ndim, p), from = slice_of(g, w->count, w->dims, index, p);
-        status = hd_apply_copy(cx, &to, &from);
+        status = copy_slice(cx, &to, &from);
     }
     hd_free(cx->account, seen);
     if (!status) return rows;

@@ -24,15 +24,25 @@ hd_lines hd_lines_of(const hd_tensor *x, int dim) {
 
 /* ---- checks ---------------------------------------------------------------------------------- */
 
+/* The first of n that is outside, n when there is none. Blocks are looked at without a way out, which is faster. */
+static int64_t first_outside(const int64_t *v, int64_t n, int64_t size) {
+    for (int64_t i = 0; i < n; i += 256) {
+        int64_t end = n - i < 256 ? n : i + 256;
+        bool outside = false;
+        for (int64_t k = i; k < end; k++) outside |= (uint64_t)v[k] - 1 >= (uint64_t)size;
+        for (int64_t k = i; outside && k < end; k++)
+            if ((uint64_t)v[k] - 1 >= (uint64_t)size) return k;
+    }
+    return n;
+}
+
 hd_status hd_check_index(hd_ctx *cx, const hd_tensor *index, int64_t size) {
     if (index->storage->hollow) return HD_OK;
     const int64_t *v = hd_data(index);
-    int64_t n = hd_numel(index);
-    for (int64_t i = 0; i < n; i++)
-        if (v[i] < 1 || v[i] > size)
-            return hd_fail(cx, HD_EARG, "index: expected values in 1..%lld, got %lld at position %lld",
-                           (long long)size, (long long)v[i], (long long)i + 1);
-    return HD_OK;
+    int64_t n = hd_numel(index), i = first_outside(v, n, size);
+    if (i == n) return HD_OK;
+    return hd_fail(cx, HD_EARG, "index: expected values in 1..%lld, got %lld at position %lld",
+                   (long long)size, (long long)v[i], (long long)i + 1);
 }
 
 hd_tensor *hd_checked_index(hd_ctx *cx, hd_tensor *index, int64_t size) {
@@ -56,14 +66,37 @@ typedef struct select_loop {
     int64_t count;
     hd_lines lines;
     size_t size;
-    void (*accumulate)(int64_t n, const void *x, void *y);
+    void (*add)(int64_t n, const void *x, void *y); /* backward: lines, and lines that are single elements */
+    void (*add_elements)(const struct select_loop *l, int64_t outer);
     int64_t block, blocks; /* of columns, backward */
 } select_loop;
+
+/* Lines first .. last - 1 of y, of elements that are as wide as a line. */
+#define COPY_ELEMENTS(bytes, type)                                                                           \
+    typedef type bits_##bytes __attribute__((may_alias));                                                    \
+    static void copy_##bytes(const select_loop *l, int64_t first, int64_t last) {                            \
+        bits_##bytes *y = (bits_##bytes *)l->y + first;                                                      \
+        for (int64_t i = first; i < last;) {                                                                 \
+            const bits_##bytes *x = (const bits_##bytes *)l->x + i / l->count * l->lines.size - 1;           \
+            int64_t p = i % l->count, end = l->count - p < last - i ? l->count : p + last - i;               \
+            for (i += end - p; p < end; p++) *y++ = x[l->index[p]];                                          \
+        }                                                                                                    \
+    }
+COPY_ELEMENTS(4, uint32_t)
+COPY_ELEMENTS(8, uint64_t)
 
 static void copy_lines(void *arg, int64_t first, int64_t last, int worker) {
     (void)worker;
     const select_loop *l = arg;
     size_t bytes = (size_t)l->lines.inner * l->size;
+    if (bytes == 4) {
+        copy_4(l, first, last);
+        return;
+    }
+    if (bytes == 8) {
+        copy_8(l, first, last);
+        return;
+    }
     for (int64_t i = first; i < last; i++) {
         int64_t from = i / l->count * l->lines.size + l->index[i % l->count] - 1;
         memcpy(l->y + (size_t)i * bytes, l->x + (size_t)from * bytes, bytes);
@@ -78,11 +111,12 @@ static void add_lines(void *arg, int64_t task, int worker) {
     int64_t n = l->lines.inner - col < l->block ? l->lines.inner - col : l->block;
     for (int64_t p = 0; p < l->count; p++) {
         int64_t to = outer * l->lines.size + l->index[p] - 1, from = outer * l->count + p;
-        l->accumulate(n, l->x + (size_t)(from * l->lines.inner + col) * l->size,
-                      l->y + (size_t)(to * l->lines.inner + col) * l->size);
+        l->add(n, l->x + (size_t)(from * l->lines.inner + col) * l->size,
+               l->y + (size_t)(to * l->lines.inner + col) * l->size);
     }
 }
 
+/* y += x of contiguous elements, for dtypes that have no kernel for it. */
 #define ADDING(dtype, type, add)                                                                             \
     static void add_##dtype(int64_t n, const void *px, void *py) {                                           \
         const type *x = px;                                                                                  \
@@ -93,11 +127,37 @@ ADDING(i32, uint32_t, +)
 ADDING(u8, uint8_t, +)
 ADDING(bool, uint8_t, |)
 
-/* y += x of contiguous elements; NULL for dtypes that are not computed with. */
-static void (*adder_of(const hd_ctx *cx, hd_dtype dtype))(int64_t n, const void *x, void *y) {
-    if (dtype == HD_I32) return add_i32;
-    if (dtype == HD_U8) return add_u8;
-    return dtype == HD_BOOL ? add_bool : cx->kernels->accumulate[dtype];
+/* Lines that are single elements: one outer position, all of the index. */
+#define ADDING_ELEMENTS(dtype, type, add)                                                                    \
+    static void add_elements_##dtype(const select_loop *l, int64_t outer) {                                  \
+        const type *x = (const type *)l->x + outer * l->count;                                               \
+        type *y = (type *)l->y + outer * l->lines.size - 1;                                                  \
+        for (int64_t p = 0; p < l->count; p++) y[l->index[p]] = (type)(y[l->index[p]] add x[p]);             \
+    }
+ADDING_ELEMENTS(f32, float, +)
+ADDING_ELEMENTS(f64, double, +)
+ADDING_ELEMENTS(i64, uint64_t, +)
+ADDING_ELEMENTS(i32, uint32_t, +)
+ADDING_ELEMENTS(u8, uint8_t, +)
+ADDING_ELEMENTS(bool, uint8_t, |)
+
+static void set_adders(const hd_ctx *cx, hd_dtype dtype, select_loop *l) {
+    l->add = cx->kernels->accumulate[dtype];
+    switch (dtype) {
+    case HD_F32: l->add_elements = add_elements_f32; break;
+    case HD_F64: l->add_elements = add_elements_f64; break;
+    case HD_I64: l->add_elements = add_elements_i64; break;
+    case HD_I32: l->add = add_i32, l->add_elements = add_elements_i32; break;
+    case HD_U8: l->add = add_u8, l->add_elements = add_elements_u8; break;
+    default: l->add = add_bool, l->add_elements = add_elements_bool;
+    }
+}
+
+/* Task: outer positions, each with all of the index in order. */
+static void add_single_elements(void *arg, int64_t first, int64_t last, int worker) {
+    (void)worker;
+    const select_loop *l = arg;
+    for (int64_t outer = first; outer < last; outer++) l->add_elements(l, outer);
 }
 
 hd_status hd_add_lines(hd_ctx *cx, hd_tensor *y, int dim, const hd_tensor *index, const hd_tensor *g) {
@@ -107,8 +167,10 @@ hd_status hd_add_lines(hd_ctx *cx, hd_tensor *y, int dim, const hd_tensor *index
                      .index = hd_data(index),
                      .count = hd_numel(index),
                      .lines = hd_lines_of(y, dim),
-                     .size = hd_dtype_size(dtype),
-                     .accumulate = adder_of(cx, dtype)};
+                     .size = hd_dtype_size(dtype)};
+    set_adders(cx, dtype, &l);
+    if (l.lines.inner == 1)
+        return hd_parallel_ranges(cx, l.lines.outer, GRAIN / (l.count + 1) + 1, add_single_elements, &l);
     l.block = l.lines.inner < 64 || l.count * l.lines.inner < GRAIN ? l.lines.inner : 64;
     l.blocks = l.block ? (l.lines.inner + l.block - 1) / l.block : 0;
     return hd_parallel(cx, l.lines.outer * l.blocks, add_lines, &l);
@@ -142,15 +204,12 @@ static hd_tensor *select_lines(hd_ctx *cx, hd_tensor *x, int dim, hd_tensor *ind
     for (int d = dim + 1; d < x->ndim; d++) shape[ndim++] = x->shape[d];
     hd_tensor *y = hd_tensor_new(cx, (hd_dtype)x->dtype, ndim, shape);
     if (!y || hd_numel(y) == 0) return y;
-    select_loop l = {hd_data(y),
-                     hd_data(x),
-                     hd_data(index),
-                     hd_numel(index),
-                     hd_lines_of(x, dim),
-                     hd_dtype_size((hd_dtype)x->dtype),
-                     NULL,
-                     0,
-                     0};
+    select_loop l = {.y = hd_data(y),
+                     .x = hd_data(x),
+                     .index = hd_data(index),
+                     .count = hd_numel(index),
+                     .lines = hd_lines_of(x, dim),
+                     .size = hd_dtype_size((hd_dtype)x->dtype)};
     int64_t grain = GRAIN / l.lines.inner + 1;
     if (hd_parallel_ranges(cx, l.lines.outer * l.count, grain, copy_lines, &l)) {
         hd_release(y);

@@ -35,13 +35,23 @@ typedef uint16_t bits_2 __attribute__((may_alias));
 typedef uint32_t bits_4 __attribute__((may_alias));
 typedef uint64_t bits_8 __attribute__((may_alias));
 
+/* Of one column, and of several. */
 #define LINE_RUN(name, type, statement)                                                                      \
     static void name(const line *l) {                                                                        \
-        type *list = (type *)l->list, *table = (type *)l->table;                                             \
-        for (int64_t p = 0; p < l->size; p++)                                                                \
+        type *list = (type *)l->list + l->list_at[0], *table = (type *)l->table + l->table_at[0];            \
+        const int64_t *index = l->index;                                                                     \
+        if (l->columns == 1) {                                                                               \
+            for (int64_t p = 0; p < l->size; p++) {                                                          \
+                int64_t at = p * l->list_step, to = (index[p * l->index_step] - 1) * l->table_step;          \
+                statement;                                                                                   \
+            }                                                                                                \
+            return;                                                                                          \
+        }                                                                                                    \
+        list = (type *)l->list, table = (type *)l->table;                                                    \
+        for (int64_t p = 0; p < l->size; p++, index += l->index_step)                                        \
             for (int c = 0; c < l->columns; c++) {                                                           \
                 int64_t at = p * l->list_step + l->list_at[c];                                               \
-                int64_t to = (l->index[p * l->index_step + c] - 1) * l->table_step + l->table_at[c];         \
+                int64_t to = (index[c] - 1) * l->table_step + l->table_at[c];                                \
                 statement;                                                                                   \
             }                                                                                                \
     }
