@@ -192,6 +192,25 @@ local function randomised(module)
     return module
 end
 
+-- A layer's parameters as inputs of a function, for gradcheck.
+local function gradcheck_layer(layer, call, ...)
+    local owners, inputs = {}, { ... }
+    local extra = #inputs
+    for _, part in ipairs(layer:modules()) do
+        for _, key in ipairs { "weight", "bias", "in_proj_weight", "in_proj_bias", "q_proj_weight", "k_proj_weight", "v_proj_weight" } do
+            if part[key] then
+                owners[#owners + 1] = { part, key }
+                inputs[#inputs + 1] = part[key]:detach()
+            end
+        end
+    end
+    return heed.gradcheck(function(...)
+        local given = { ... }
+        for i, owner in ipairs(owners) do owner[1][owner[2]] = given[extra + i] end
+        return call(layer, table.unpack(given, 1, extra))
+    end, inputs)
+end
+
 describe("MultiHeadAttention", function()
     local layer = randomised(nn.MultiHeadAttention(8, 2)):to "f64"
     local x, y = heed.randn({ 2, 3, 8 }, { dtype = "f64" }), heed.randn({ 2, 5, 8 }, { dtype = "f64" })
@@ -240,6 +259,65 @@ describe("MultiHeadAttention", function()
         assert.is_close(grouped(x), full(x), 1e-10)
     end)
 
+    it("gives in parts what it gives whole", function()
+        heed.manual_seed(21)
+        local whole = randomised(nn.MultiHeadAttention(8, 2, { dropout = 0.3 })):to "f64"
+        local parts = nn.MultiHeadAttention(8, 2, { dropout = 0.3, scale = 0.5 }):to "f64"
+        parts:load_state_dict(whole:state_dict())
+        local long, short = heed.randn({ 2, 5, 8 }, { dtype = "f64" }), heed.randn({ 2, 3, 8 }, { dtype = "f64" })
+        local calls = {
+            { long }, { short, long }, { short, long, long * 2 }, { long[1] }, { short[1], long[1] }, { short[1], long[1], long[2] },
+            { long, { mask = mask.causal() & mask.padding { 5, 2 } } }, { short, long, { mask = mask.causal() & mask.alibi(2) } },
+            { short, long, { mask = heed.randn(3, 5):gt(0) } }, { long, { mask = mask.bias(heed.randn(2, 2, 5, 5)) & mask.window(2) } },
+            { long:view(10, 8), { mask = mask.causal() & mask.packed(heed.ids { 7, 3 }) } },
+        }
+        for i, given in ipairs(calls) do
+            for _, training in ipairs { false, true } do
+                for _, each in ipairs { whole, parts } do each:train(training):zero_grad() end
+                local arguments = table.move(given, 1, #given, 1, {})
+                local options = type(given[#given]) == "table" and given[#given] or {}
+                arguments[type(given[#given]) == "table" and #given or #given + 1] = { mask = options.mask, weights = true }
+                local function run(each)
+                    heed.manual_seed(i)
+                    local out, weights = each(table.unpack(arguments))
+                    out:sum():backward()
+                    return out, weights
+                end
+                local out, weights = run(whole)
+                local out_of_parts, weights_of_parts = run(parts)
+                assert.is_close(out_of_parts, out, 1e-10)
+                assert.is_close(weights_of_parts, weights, 1e-10)
+                for name, p in whole:named_parameters() do
+                    local q = name == "in_proj_weight" and parts.in_proj_weight or name == "in_proj_bias" and parts.in_proj_bias
+                        or parts.out_proj[name:match "%.(.*)$"]
+                    assert.is_close(q.grad, p.grad, 1e-9)
+                end
+            end
+        end
+    end)
+
+    it("turns queries as if they were the last of the keys", function()
+        local turning = randomised(nn.MultiHeadAttention(8, 2, { rotary = true })):to "f64"
+        local whole = turning(y, { mask = mask.causal() })
+        assert.is_close(turning(y:narrow(2, 4, 2), y, { mask = mask.causal() }), whole:narrow(2, 4, 2), 1e-10)
+        -- More queries than keys: distances count on in the other direction.
+        assert.is_close(turning(y, y:narrow(2, 4, 2)), turning(y, y, { mask = heed.tensor { { false, false, false, true, true } } }),
+            1e-10)
+        assert.is_false(heed.allclose(turning(y), turning(heed.flip(y, 2)):flip(2)))
+    end)
+
+    it("has correct gradients with everything together", function()
+        local function make()
+            return nn.MultiHeadAttention(6, 4, { num_kv_heads = 2, head_dim = 4, rotary = { dim = 2, interleaved = true },
+                qk_norm = true, softcap = 2, kdim = 5, vdim = 3 }):to "f64"
+        end
+        local full = randomised(make())
+        assert.is_true(gradcheck_layer(full, function(own, query, key, value)
+            return own(query, key, value, { mask = mask.causal() & mask.alibi(4) })
+        end, heed.randn({ 2, 3, 6 }, { dtype = "f64" }), heed.randn({ 2, 4, 5 }, { dtype = "f64" }),
+            heed.randn({ 2, 4, 3 }, { dtype = "f64" })))
+    end)
+
     it("has correct gradients", function()
         local inputs = { x, y }
         for _, p in ipairs(layer:parameters()) do inputs[#inputs + 1] = p:detach() end
@@ -251,25 +329,6 @@ describe("MultiHeadAttention", function()
         end, inputs))
     end)
 end)
-
--- A layer's parameters as inputs of a function, for gradcheck.
-local function gradcheck_layer(layer, call, ...)
-    local owners, inputs = {}, { ... }
-    local extra = #inputs
-    for _, part in ipairs(layer:modules()) do
-        for _, key in ipairs { "weight", "bias", "in_proj_weight", "in_proj_bias" } do
-            if part[key] then
-                owners[#owners + 1] = { part, key }
-                inputs[#inputs + 1] = part[key]:detach()
-            end
-        end
-    end
-    return heed.gradcheck(function(...)
-        local given = { ... }
-        for i, owner in ipairs(owners) do owner[1][owner[2]] = given[extra + i] end
-        return call(layer, table.unpack(given, 1, extra))
-    end, inputs)
-end
 
 local function normal(...) return heed.randn({ ... }, { dtype = "f64" }) end
 
@@ -392,7 +451,64 @@ describe("encoder and decoder layers", function()
     end)
 end)
 
+describe("Rotary", function()
+    it("makes products depend on the distance alone", function()
+        for _, options in ipairs { {}, { interleaved = true }, { dim = 4, base = 30 } } do
+            local rotary = nn.Rotary(8, options)
+            local q, k = normal(1, 1, 8), normal(1, 1, 8)
+            local function product(i, j) return (rotary(q, { offset = i }) * rotary(k, { offset = j })):sum():item() end
+            assert.is_true(math.abs(product(3, 1) - product(102, 100)) < 1e-12)
+            assert.is_true(math.abs(product(3, 1) - product(1, 3)) > 1e-3)
+        end
+    end)
+
+    it("takes positions for each of a batch, as numbers before it too", function()
+        local rotary, x = nn.Rotary(4), normal(2, 3, 5, 4)
+        local by_offset = rotary(x, { offset = { 2, 7 } })
+        for b, offset in ipairs { 2, 7 } do assert.is_close(by_offset[b], rotary(x[b], { offset = offset }), 0) end
+        assert.error_matches(function() rotary(x, { offset = 1, positions = { 1, 2, 3, 4, 5 } }) end, "expected one of them, got both")
+        assert.error_matches(function() rotary(x, { positions = { 1, 2 } }) end, "positions: expected %[5%], .* got %[2%]")
+        assert.error_matches(function() rotary(x, { positions = { 0, 1, 2, 3, 4 } }) end, "expected values in 1")
+        assert.error_matches(function() rotary(x, { offset = -1 }) end, "offset: expected an integer of at least 0, got %-1")
+        assert.error_matches(function() rotary(normal(5, 6)) end, "x: expected %[%.%.%., L, 4%] %(head_dim%), got %[5, 6%]")
+    end)
+
+    it("has correct gradients", function()
+        for _, options in ipairs { {}, { interleaved = true }, { dim = 2 } } do
+            local rotary = nn.Rotary(6, options)
+            local function turned(x) return rotary(x, { positions = { { 4, 1, 9 }, { 2, 2, 3 } } }) end
+            assert.is_true(heed.gradcheck(turned, { normal(2, 2, 3, 6) }))
+        end
+    end)
+
+    it("refuses scalings that are none", function()
+        local function scaled(scaling, dim) return function() nn.Rotary(dim or 8, { scaling = scaling }) end end
+        assert.error_matches(scaled "linear", 'scaling: expected a table, got "linear"')
+        assert.error_matches(scaled { type = "yarn", factor = 2 }, 'scaling.type: expected "linear" or .*, got "yarn"')
+        assert.error_matches(scaled { type = "linear" }, "scaling.factor: expected a number .*, got nil")
+        assert.error_matches(scaled { type = "linear", factor = 0 }, "scaling.factor: expected a number above 0")
+        assert.error_matches(scaled { type = "ntk", factor = 0.5 }, "scaling.factor: expected a number of at least 1, got 0.5")
+        assert.error_matches(scaled { type = "linear", factor = 2, base = 3 }, 'no option "base"')
+        assert.error_matches(scaled({ type = "ntk", factor = 2 }, 2), "more than 2 features")
+        assert.error_matches(scaled { type = "llama3", factor = 8, low_freq_factor = 4, high_freq_factor = 4,
+            original_max_position_embeddings = 64 }, "high_freq_factor: expected more than low_freq_factor %(4%), got 4")
+    end)
+end)
+
 describe("stacks", function()
+    it("share one set of rotary tables, and end with the norm of their layers", function()
+        local encoder = nn.TransformerEncoder(2, 8, 2, 12, { rotary = { base = 100 }, norm = "rms", final_norm = true, eps = 1e-3 })
+        assert.are.equal(encoder.layers[1].self_attn.rotary, encoder.layers[2].self_attn.rotary)
+        assert.are.same({ "RMSNorm", 1e-3 }, { encoder.norm.class_name, encoder.norm.eps })
+        local decoder = nn.TransformerDecoder(1, 8, 2, 12, { rotary = true, bias = false })
+        assert.is_truthy(decoder.layers[1].self_attn.rotary)
+        assert.is_nil(decoder.layers[1].multihead_attn.rotary)
+        for name in decoder:named_parameters() do assert.is_nil(name:find "bias", name) end
+        assert.error_matches(function() nn.TransformerEncoder(1, 8, 2, 12, { norm = "batch" }) end, 'norm: expected "layer" or "rms"')
+        assert.error_matches(function() nn.TransformerEncoder(1, 8, 2, 12, { qk_norm = "l2" }) end, 'qk_norm: expected "rms" or "layer"')
+    end)
+
+
     it("run their layers in turn, with a final norm when norms come first", function()
         heed.manual_seed(16)
         local encoder = nn.TransformerEncoder(2, 8, 2, 12, { dropout = 0, norm_first = true })

@@ -5,6 +5,11 @@ local module = require "heed.nn.module"
 local dropout = core.dropout
 
 ---In training each element is 0 with probability p, the others are divided by 1 - p (Srivastava et al. 2014).
+---
+---```lua
+---local dropout = nn.Dropout(0.5)
+---print(dropout(heed.ones(4)), dropout:eval()(heed.ones(4)))
+---```
 ---@class heed.nn.Dropout: heed.nn.Module
 ---@field p number
 local Dropout = module.Module:extend "Dropout"

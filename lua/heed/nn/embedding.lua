@@ -7,6 +7,11 @@ local module = require "heed.nn.module"
 local embedding = core.embedding
 
 ---A row of numbers for each token.
+---
+---```lua
+---local embedding = nn.Embedding(10, 4, { padding_idx = 1 })
+---print(embedding { { 3, 5, 1 } }.shape, embedding.weight[1])
+---```
 ---@class heed.nn.Embedding: heed.nn.Module
 ---@field weight heed.Tensor [count, dim]
 local Embedding = module.Module:extend "Embedding"

@@ -6,6 +6,10 @@ local module = require "heed.nn.module"
 local linear, parameter = core.linear, module.parameter
 
 ---y = x W^T + b.
+---
+---```lua
+---print(nn.Linear(3, 2)(heed.randn(4, 3)).shape)
+---```
 ---@class heed.nn.Linear: heed.nn.Module
 ---@field weight heed.Tensor [out, in]
 ---@field bias heed.Tensor|nil [out]

@@ -3,6 +3,9 @@
 local check = require "heed.check"
 local core = require "heed.core"
 local errors = require "heed.errors"
+local walk = require "heed.nn.walk"
+
+local each_member, each_module, each_tensor, is_module = walk.each_member, walk.each_module, walk.each_tensor, walk.is_module
 
 ---@class heed.nn.Module
 ---@field training boolean dropout acts; set by train and eval
@@ -11,10 +14,16 @@ local Module = { is_heed_module = true, class_name = "Module" }
 
 -- ---- parameters ----------------------------------------------------------------------------------------------------
 
-local is_parameter_of = setmetatable({}, { __mode = "k" })
 local FLOATS = check.set("f32", "f64", "bf16", "f16")
 
 ---Makes a tensor a parameter: assigned to a field of a module it is trained, saved and named.
+---
+---```lua
+---local Scale = nn.Module:extend "Scale"
+---function Scale:init(width) self.weight = nn.parameter(heed.ones(width)) end
+---function Scale:forward(x) return x * self.weight end
+---print(Scale(3))
+---```
 ---@param t heed.Tensor floats; its values are shared, not copied
 ---@return heed.Tensor parameter a leaf that wants a gradient
 local function parameter(t)
@@ -23,14 +32,8 @@ local function parameter(t)
     end
     local p = t:detach()
     p.requires_grad = true
-    is_parameter_of[p] = true
+    walk.is_parameter[p] = true
     return p
-end
-
-local function is_module(value)
-    if type(value) ~= "table" then return false end
-    local meta = getmetatable(value)
-    return type(meta) == "table" and meta.is_heed_module == true
 end
 
 -- ---- classes -------------------------------------------------------------------------------------------------------
@@ -59,6 +62,13 @@ end
 
 ---A new class of modules: give it `init(self, ...)` and `forward(self, ...)`. Called, the class makes an instance;
 ---called, an instance runs forward.
+---
+---```lua
+---local Twice = nn.Module:extend "Twice"
+---function Twice:init(inner) self.inner = inner end
+---function Twice:forward(x) return self.inner(self.inner(x)) end
+---print(Twice(nn.Linear(2, 2))(heed.ones(1, 2)).shape)
+---```
 ---@param name string as it prints
 ---@return table class
 function Module:extend(name)
@@ -90,6 +100,15 @@ function Module:forward()
 end
 
 ---A tensor that is saved and moved with the module, and not trained.
+---
+---```lua
+---local Counter = nn.Module:extend "Counter"
+---function Counter:init() self:buffer("count", heed.ids { 0 }) end
+---function Counter:forward(x) self.count:add_(1) return x end
+---local counter = Counter()
+---counter(1)
+---print(counter:state_dict().count)
+---```
 ---@param name string the field
 ---@param t heed.Tensor
 ---@param options? { persistent?: boolean } false leaves it out of state_dict
@@ -103,103 +122,7 @@ function Module:buffer(name, t, options)
     return t
 end
 
--- ---- walking -------------------------------------------------------------------------------------------------------
-
-local PRIVATE = check.set("_order", "_buffers", "training")
-
--- The names of a module's fields in order; those that came past assign (rawset) follow, sorted.
-local function fields_in_order(self)
-    local order, late = rawget(self, "_order"), nil
-    for key in next, self do
-        if type(key) == "string" and not order[key] and not PRIVATE[key] then
-            late = late or {}
-            late[#late + 1] = key
-        end
-    end
-    if not late then return order end
-    table.sort(late)
-    return table.move(late, 1, #late, #order + 1, table.move(order, 1, #order, 1, {}))
-end
-
-local look_into_table
-
--- Calls visit(name, key, owner, value) when the value is a parameter or module, and for those in it when it is a plain table.
--- `outer` is the set of plain tables that it stands in: a table inside itself is not entered again.
-local function look(owner, key, value, name, base, visit, outer)
-    local kind = type(value)
-    if kind == "userdata" then
-        if is_parameter_of[value] then visit(name, key, owner, value) end
-    elseif kind == "table" then
-        if is_module(value) then
-            visit(name, key, owner, value)
-        elseif getmetatable(value) == nil then
-            outer = outer or {}
-            if outer[value] then return end
-            outer[value] = true
-            look_into_table(value, name, base, visit, outer)
-            outer[value] = nil
-        end
-    end
-end
-
-function look_into_table(list, name, base, visit, outer)
-    for i, item in ipairs(list) do look(list, i, item, name .. "." .. (i - 1 + base), base, visit, outer) end
-    local names = {}
-    for key in pairs(list) do
-        if type(key) == "string" then names[#names + 1] = key end
-    end
-    table.sort(names)
-    for _, key in ipairs(names) do look(list, key, list[key], name .. "." .. key, base, visit, outer) end
-end
-
--- Calls visit(name, key, owner, value) for each parameter and module in a field; `base` is what lists count from.
-local function each_member(self, base, visit)
-    local buffers = rawget(self, "_buffers")
-    for _, key in ipairs(fields_in_order(self)) do
-        local value = rawget(self, key)
-        if value ~= nil and not buffers[key] then look(self, key, value, key, base, visit) end
-    end
-    for i, item in ipairs(self) do look(self, i, item, tostring(i - 1 + base), base, visit) end
-end
-
--- Calls visit(path, module) for the module and all below it, each once, parents first.
-local function each_module(root, base, visit)
-    local seen = {}
-    local function walk(self, path)
-        if seen[self] then return end
-        seen[self] = true
-        visit(path, self)
-        each_member(self, base, function(name, _, _, value)
-            if is_module(value) then walk(value, path == "" and name or path .. "." .. name) end
-        end)
-    end
-    walk(root, "")
-end
-
--- Calls visit(name, tensor, owner, key, kind) for every parameter and buffer, in order: a module's own, then its modules'.
-local function each_tensor(root, base, visit)
-    each_module(root, base, function(path, self)
-        local prefix = path == "" and "" or path .. "."
-        each_member(self, base, function(name, key, owner, value)
-            if type(value) == "userdata" then visit(prefix .. name, value, owner, key, "parameter") end
-        end)
-        local buffers = rawget(self, "_buffers")
-        if next(buffers) == nil then return end
-        for _, key in ipairs(fields_in_order(self)) do
-            if buffers[key] and rawget(self, key) then visit(prefix .. key, rawget(self, key), self, key, buffers[key]) end
-        end
-    end)
-end
-
-errors.is_module = is_module
-
-function errors.path_between(root, leaf)
-    local found
-    each_module(root, 1, function(path, self)
-        if self == leaf then found = path end
-    end)
-    return found
-end
+-- ---- walking ------------------------------------------------------------------------------------------------------
 
 -- { name, tensor } of each parameter, or of each buffer, in order; a shared one once, under its first name.
 local function tensors_of(self, parameters)
@@ -289,6 +212,10 @@ function Module:children() return seconds(children_of(self)) end
 function Module:named_children() return iterate(children_of(self)) end
 
 ---All modules, this one first, each once.
+---
+---```lua
+---print(#nn.Sequential(nn.Linear(2, 2), nn.ReLU()):modules())
+---```
 ---@return heed.nn.Module[]
 function Module:modules()
     local list = {}
@@ -297,6 +224,10 @@ function Module:modules()
 end
 
 ---An iterator of path, module; this one's path is "".
+---
+---```lua
+---for path, part in nn.Sequential(nn.Linear(2, 2), nn.ReLU()):named_modules() do print(path, part.class_name) end
+---```
 ---@return fun(): string?, heed.nn.Module?
 function Module:named_modules()
     local list = {}
@@ -307,6 +238,14 @@ end
 -- ---- modes ---------------------------------------------------------------------------------------------------------
 
 ---Calls fn with every module, this one last.
+---
+---```lua
+---local model = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2))
+---model:apply(function(part)
+---    if part.weight then nn.init.ones_(part.weight) end
+---end)
+---print(model[2].weight)
+---```
 ---@param fn fun(module: heed.nn.Module)
 ---@return heed.nn.Module self
 function Module:apply(fn)
@@ -316,6 +255,10 @@ function Module:apply(fn)
 end
 
 ---Training mode: dropout acts.
+---
+---```lua
+---print(nn.Dropout(0.5):train().training)
+---```
 ---@param on? boolean default true
 ---@return heed.nn.Module self
 function Module:train(on)
@@ -324,6 +267,10 @@ function Module:train(on)
 end
 
 ---Evaluation mode: dropout rests.
+---
+---```lua
+---print(nn.Dropout(0.5):eval()(heed.ones(3)))
+---```
 ---@return heed.nn.Module self
 function Module:eval() return self:train(false) end
 
@@ -355,6 +302,10 @@ function Module:requires_grad_(wanted)
 end
 
 ---Turns every float parameter and buffer into another dtype. They are new tensors: make the optimiser afterwards.
+---
+---```lua
+---print(nn.Linear(2, 2):to("f64").weight.dtype)
+---```
 ---@param dtype string
 ---@return heed.nn.Module self
 function Module:to(dtype)
@@ -389,6 +340,11 @@ end
 
 ---Every parameter and persistent buffer by name. The tensors share the module's memory; a shared one is the same tensor under
 ---each of its names.
+---
+---```lua
+---local model = nn.Sequential(nn.Linear(2, 2, { bias = false }))
+---print(next(model:state_dict()), next(model:state_dict { names = "torch" }))
+---```
 ---@param options? { names?: "heed"|"torch" } "torch" counts lists from 0, as PyTorch's files do
 ---@return table<string, heed.Tensor>
 function Module:state_dict(options)
@@ -468,6 +424,10 @@ local function differences(self, state, options)
 end
 
 ---nil and a message that lists what is missing, unexpected or of another shape; true when all fits.
+---
+---```lua
+---print(nn.Linear(2, 2):check_state_dict { weight = heed.zeros(2, 3) })
+---```
 ---@param state table<string, heed.Tensor>
 ---@param options? { names?: "heed"|"torch", strict?: boolean }
 ---@return true|nil
@@ -481,6 +441,12 @@ end
 
 ---Copies the tensors of a state into the module's own (cast to their dtype). When anything is missing, unexpected or of another
 ---shape an error lists it and nothing is loaded.
+---
+---```lua
+---local a, b = nn.Linear(2, 2), nn.Linear(2, 2)
+---b:load_state_dict(a:state_dict())
+---print(heed.equal(a.weight, b.weight))
+---```
 ---@param state table<string, heed.Tensor>
 ---@param options? { names?: "heed"|"torch", strict?: boolean } strict = false lets names be missing or unexpected
 ---@return heed.nn.Module self

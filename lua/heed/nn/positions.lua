@@ -20,6 +20,12 @@ end
 
 ---Sines and cosines of the position at falling rates (Vaswani et al. 2017, section 3.5):
 ---PE(pos, 2i) = sin(pos · r_i), PE(pos, 2i+1) = cos(pos · r_i), r_i = 10000^(-2i/E).
+---
+---```lua
+---local positions = nn.SinusoidalPositions(100, 8)
+---print(positions(2), positions(heed.zeros(1, 3, 8)).shape)
+---print(nn.SinusoidalPositions(100, 4, { layout = "halves", first_position = 1, rates = { 1, 0.01 } })(1))
+---```
 ---@class heed.nn.SinusoidalPositions: heed.nn.Module
 ---@field table heed.Tensor [max_len, E]
 local SinusoidalPositions = module.Module:extend "SinusoidalPositions"
@@ -46,6 +52,10 @@ function SinusoidalPositions:forward(x) return add_rows(self, self.table, x) end
 function SinusoidalPositions:extra() return ("%d, %d"):format(self.table:size(1), self.table:size(2)) end
 
 ---A trained row for each position.
+---
+---```lua
+---print(nn.LearnedPositions(100, 8)(heed.zeros(1, 3, 8)).shape)
+---```
 ---@class heed.nn.LearnedPositions: heed.nn.Module
 ---@field weight heed.Tensor [max_len, E]
 local LearnedPositions = module.Module:extend "LearnedPositions"

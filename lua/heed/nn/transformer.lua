@@ -21,6 +21,12 @@ local KNOWN = check.set("src_vocab", "tgt_vocab", "d_model", "num_heads", "num_l
 for name in pairs(sublayers.KNOWN) do KNOWN[name] = true end
 
 ---The encoder-decoder of "Attention Is All You Need" (Vaswani et al. 2017), from tokens to logits.
+---
+---```lua
+---local model = nn.Transformer { src_vocab = 10, tgt_vocab = 12, d_model = 8, num_heads = 2, num_layers = 1, d_ff = 16 }
+---local logits = model({ { 1, 2, 3 }, { 4, 5, 1 } }, { { 1, 2 }, { 3, 4 } }, { src_lengths = { 3, 2 } })
+---print(logits.shape)
+---```
 ---@class heed.nn.Transformer: heed.nn.Module
 ---@field src_embedding heed.nn.Embedding
 ---@field tgt_embedding heed.nn.Embedding
