@@ -35,23 +35,25 @@ typedef uint16_t bits_2 __attribute__((may_alias));
 typedef uint32_t bits_4 __attribute__((may_alias));
 typedef uint64_t bits_8 __attribute__((may_alias));
 
-/* Of one column, and of several. */
+/* Of one column, and of several. The numbers of the line are read first: what is written may be anything to the
+ * compiler, even them. */
 #define LINE_RUN(name, type, statement)                                                                      \
     static void name(const line *l) {                                                                        \
-        type *list = (type *)l->list + l->list_at[0], *table = (type *)l->table + l->table_at[0];            \
         const int64_t *index = l->index;                                                                     \
-        if (l->columns == 1) {                                                                               \
-            for (int64_t p = 0; p < l->size; p++) {                                                          \
-                int64_t at = p * l->list_step, to = (index[p * l->index_step] - 1) * l->table_step;          \
+        const int64_t size = l->size, index_step = l->index_step, columns = l->columns;                      \
+        const int64_t list_step = l->list_step, table_step = l->table_step;                                  \
+        type *list = (type *)l->list, *table = (type *)l->table;                                             \
+        if (columns == 1) {                                                                                  \
+            list += l->list_at[0], table += l->table_at[0];                                                  \
+            for (int64_t p = 0; p < size; p++) {                                                             \
+                int64_t at = p * list_step, to = (index[p * index_step] - 1) * table_step;                   \
                 statement;                                                                                   \
             }                                                                                                \
             return;                                                                                          \
         }                                                                                                    \
-        list = (type *)l->list, table = (type *)l->table;                                                    \
-        for (int64_t p = 0; p < l->size; p++, index += l->index_step)                                        \
-            for (int c = 0; c < l->columns; c++) {                                                           \
-                int64_t at = p * l->list_step + l->list_at[c];                                               \
-                int64_t to = (index[c] - 1) * l->table_step + l->table_at[c];                                \
+        for (int64_t p = 0; p < size; p++, index += index_step, list += list_step)                           \
+            for (int64_t c = 0; c < columns; c++) {                                                          \
+                int64_t at = l->list_at[c], to = (index[c] - 1) * table_step + l->table_at[c];               \
                 statement;                                                                                   \
             }                                                                                                \
     }
