@@ -17,13 +17,18 @@
 
 ---Numbers of one dtype in a shape. `t[key]` reads and `t[key] = v` writes: by a number (`t[n + 1]` is nil, so ipairs ends), by a list of
 ---numbers, slices `{first, last, step}`, index tensors and bool tensors, or by an index or bool tensor alone. Numbers and slices give
----views, tensors copies; several index tensors broadcast together.
+---views, tensors copies; several index tensors broadcast together. `v` is a number, a table, or a tensor that broadcasts.
+---
+---Everything that computes is a function and a method: `heed.exp(t)` is `t:exp()`. `+ - * / ^ % //` and unary minus work element by
+---element, `& | ~` on bool tensors; `==` asks whether two names are one tensor, `..` takes tensors of one element.
 ---
 ---```lua
 ---local t = heed.range(1, 12):view(3, 4)
----print(t[2], t[{ 2, 3 }], t[{ {}, { 1, 4, 2 } }])
+---print(t[2], t[{ 2, 3 }])
+---print(t[{ {}, { 1, 4, 3 } }]) -- columns 1 and 4
 ---print(t[t:gt(10)], t[{ -1, heed.ids { 4, 1 } }])
 ---t[{ {}, 1 }] = 0
+---print(t[3] * 2 + 1)
 ---```
 ---@class heed.Tensor: userdata, heed.Methods
 ---@field shape heed.Shape
@@ -47,10 +52,22 @@
 ---@operator concat(string|number): string
 local Tensor = {}
 
----Lets go of the tensor now; using it afterwards is an error, freeing it twice is not.
+---Lets go of the memory now rather than when it is collected. Using the tensor afterwards is an error, freeing it twice is not; views
+---of the same memory live on.
+---
+---```lua
+---local t = heed.zeros(1000, 1000)
+---t:free()
+---print((pcall(t.sum, t)))
+---```
 function Tensor:free() end
 
----Equal for tensors that share memory.
+---Which memory it is: equal for tensors that share theirs.
+---
+---```lua
+---local t = heed.zeros(2, 3)
+---print(t:view(6):data_id() == t:data_id(), t:clone():data_id() == t:data_id())
+---```
 ---@return lightuserdata
 function Tensor:data_id() end
 

@@ -1,103 +1,184 @@
 ---@meta _
 --- Functions of one number, element by element.
+---
+--- Where not said otherwise: of integers and bool they give f32, of f32 and f64 their own dtype, NaN of NaN; f16 and bf16 are converted
+--- first (`t:to "f32"`). g is the gradient of the result.
 
 ---@class heed.Methods
 local both = {}
 
+---y = -x, as the operator. Integers stay integers and wrap; bool is refused. The gradient is -g.
+---
+---```lua
+---local x = heed.tensor { 1, -2, 0 }
+---print(heed.neg(x), -x)
+---```
 ---@param t heed.Tensor
 ---@return heed.Tensor
 function both.neg(t) end
 both.neg_ = both.neg
 
+---y = |x|. Integers stay integers. The gradient is g sign(x), 0 at 0.
+---
+---```lua
+---print(heed.tensor { -1.5, 0, 2 }:abs())
+---```
 ---@param t heed.Tensor
 ---@return heed.Tensor
 function both.abs(t) end
 both.abs_ = both.abs
 
+---y = 1, 0 or -1, as x is above, at or below 0. Integers stay integers. The gradient is 0.
+---
+---```lua
+---print(heed.tensor { -1.5, 0, 2 }:sign())
+---```
 ---@param t heed.Tensor
 ---@return heed.Tensor
 function both.sign(t) end
 both.sign_ = both.sign
 
+---y = x². Integers stay integers and wrap. The gradient is 2 g x.
+---
+---```lua
+---local errors = heed.tensor { 0.5, -1, 2 }
+---print(errors:square():mean():item())
+---```
 ---@param t heed.Tensor
 ---@return heed.Tensor
 function both.square(t) end
 both.square_ = both.square
 
+---y = √x, NaN below 0. The gradient is g / 2y: infinite at 0.
+---
+---```lua
+---print(heed.tensor { 0, 2, 9 }:sqrt())
+---```
 ---@param t heed.Tensor
 ---@return heed.Tensor
 function both.sqrt(t) end
 both.sqrt_ = both.sqrt
 
+---y = 1/√x: infinite at 0, NaN below. The gradient is -g y³ / 2.
+---
+---```lua
+---local x = heed.tensor { { 3, 4 } }
+---print(x * x:square():sum(2, true):rsqrt()) -- of length 1
+---```
 ---@param t heed.Tensor
 ---@return heed.Tensor
 function both.rsqrt(t) end
 both.rsqrt_ = both.rsqrt
 
+---y = e^x. The gradient is g y.
+---
+---```lua
+---print(heed.tensor { 0, 1, -math.huge }:exp())
+---```
 ---@param t heed.Tensor
 ---@return heed.Tensor
 function both.exp(t) end
 both.exp_ = both.exp
 
----e^x - 1, exact near 0 too. The gradient is g · e^x. Integers give f32.
+---y = e^x - 1, exact near 0 too, where `x:exp() - 1` has lost its digits. The gradient is g e^x.
 ---
 ---```lua
----print(heed.expm1(heed.tensor { 0, 1e-6, 1 }))
+---local x = heed.tensor(1e-6)
+---print(x:expm1():item(), (x:exp() - 1):item())
 ---```
 ---@param t heed.Tensor
 ---@return heed.Tensor
 function both.expm1(t) end
 both.expm1_ = both.expm1
 
+---y = log x, to base e: -inf at 0, NaN below. The gradient is g / x.
+---
+---```lua
+---print(heed.tensor { 1, 10, 0 }:log())
+---```
 ---@param t heed.Tensor
 ---@return heed.Tensor
 function both.log(t) end
 both.log_ = both.log
 
----log(1 + x), exact near 0 too; -inf at -1, NaN below. The gradient is g / (1 + x). Integers give f32.
+---y = log(1 + x), exact near 0 too; -inf at -1, NaN below. The gradient is g / (1 + x).
 ---
 ---```lua
----print(heed.log1p(heed.tensor { 0, 1e-6, 1 }))
+---print(heed.tensor { 0, 1e-6, 1, -1 }:log1p())
 ---```
 ---@param t heed.Tensor
 ---@return heed.Tensor
 function both.log1p(t) end
 both.log1p_ = both.log1p
 
+---y = sin x, x in radians. The gradient is g cos x.
+---
+---```lua
+---print((heed.tensor { 0, 0.5, 1 } * math.pi):sin():round(4))
+---```
 ---@param t heed.Tensor
 ---@return heed.Tensor
 function both.sin(t) end
 both.sin_ = both.sin
 
+---y = cos x, x in radians. The gradient is -g sin x.
+---
+---```lua
+---print((heed.tensor { 0, 0.5, 1 } * math.pi):cos():round(4))
+---```
 ---@param t heed.Tensor
 ---@return heed.Tensor
 function both.cos(t) end
 both.cos_ = both.cos
 
+---y = (e^x - e^-x) / (e^x + e^-x), between -1 and 1. The gradient is g (1 - y²).
+---
+---```lua
+---print(heed.tensor { -1, 0, 1, 100 }:tanh())
+---```
 ---@param t heed.Tensor
 ---@return heed.Tensor
 function both.tanh(t) end
 both.tanh_ = both.tanh
 
+---y = 1 / (1 + e^-x), between 0 and 1. The gradient is g y (1 - y). For a loss of probabilities heed.loss.bce_with_logits is exact
+---where the logarithm of a sigmoid is not.
+---
+---```lua
+---print(heed.tensor { -1, 0, 100 }:sigmoid())
+---```
 ---@param t heed.Tensor
 ---@return heed.Tensor
 function both.sigmoid(t) end
 both.sigmoid_ = both.sigmoid
 
+---y = 2/√π · the integral of e^(-u²) from 0 to x: the error function. The gradient is g · 2/√π · e^(-x²).
+---
+---```lua
+---print(heed.tensor { 0, 1, 3 }:erf())
+---print((1 + heed.tensor(1.96 / math.sqrt(2)):erf()) / 2) -- P(z < 1.96) of a normal z
+---```
 ---@param t heed.Tensor
 ---@return heed.Tensor
 function both.erf(t) end
 both.erf_ = both.erf
 
+---y = max(x, 0). Integers stay integers. The gradient is g above 0 and 0 elsewhere, at 0 too; NaN stays NaN.
+---
+---```lua
+---print(heed.tensor { -1, 0, 2 }:relu())
+---```
 ---@param t heed.Tensor
 ---@return heed.Tensor
 function both.relu(t) end
 both.relu_ = both.relu
 
----x above 0, slope · x below. The gradient at 0 is slope. Integers give f32.
+---y = x above 0, slope · x below. The gradient at 0 is slope · g.
 ---
 ---```lua
----print(heed.leaky_relu(heed.tensor { -2, 0, 2 }), heed.leaky_relu(heed.tensor { -2 }, 0.3))
+---local x = heed.tensor { -2, 0, 2 }
+---print(x:leaky_relu())
+---print(x:leaky_relu(0.3))
 ---```
 ---@param t heed.Tensor
 ---@param slope? number|{ slope?: number } 0.01
@@ -105,10 +186,11 @@ both.relu_ = both.relu
 function both.leaky_relu(t, slope) end
 both.leaky_relu_ = both.leaky_relu
 
----x above 0, alpha · (e^x - 1) below (Clevert et al. 2015). The gradient at 0 is alpha. Integers give f32.
+---y = x above 0, alpha (e^x - 1) below (Clevert et al. 2015, "Fast and accurate deep network learning by exponential linear units").
+---The gradient at 0 is alpha · g.
 ---
 ---```lua
----print(heed.elu(heed.tensor { -2, 0, 2 }))
+---print(heed.tensor { -2, 0, 2 }:elu())
 ---```
 ---@param t heed.Tensor
 ---@param alpha? number|{ alpha?: number } 1
@@ -116,42 +198,73 @@ both.leaky_relu_ = both.leaky_relu
 function both.elu(t, alpha) end
 both.elu_ = both.elu
 
----x · Φ(x), Φ the normal distribution's (Hendrycks and Gimpel 2016). With approximate = "tanh":
----x / 2 · (1 + tanh(√(2/π) (x + 0.044715 x³))), as GPT-2 has it; with "sigmoid": x · sigmoid(1.702 x). Integers give f32.
+---y = x Φ(x), Φ the normal distribution's (Hendrycks and Gimpel 2016, "Gaussian error linear units"). With approximate = "tanh":
+---x/2 (1 + tanh(√(2/π) (x + 0.044715 x³))), as GPT-2 has it; with "sigmoid": x sigmoid(1.702 x).
 ---
 ---```lua
 ---local x = heed.tensor { -1, 0, 1 }
----print(heed.gelu(x), heed.gelu(x, { approximate = "tanh" }))
+---print(x:gelu())
+---print(x:gelu { approximate = "tanh" })
 ---```
 ---@param t heed.Tensor
----@param options? { approximate?: "none"|"tanh"|"sigmoid" } "none" when left out
+---@param options? { approximate?: "none"|"tanh"|"sigmoid" } approximate: default "none"
 ---@return heed.Tensor
 function both.gelu(t, options) end
 both.gelu_ = both.gelu
 
+---y = x sigmoid(x), also called swish (Elfwing et al. 2017).
+---
+---```lua
+---print(heed.tensor { -1, 0, 1 }:silu())
+---```
 ---@param t heed.Tensor
 ---@return heed.Tensor
 function both.silu(t) end
 both.silu_ = both.silu
 
+---y = log(1 + e^x), a smooth relu, exact for x of any size. The gradient is g sigmoid(x).
+---
+---```lua
+---print(heed.tensor { -1, 0, 100 }:softplus())
+---```
 ---@param t heed.Tensor
 ---@return heed.Tensor
 function both.softplus(t) end
 both.softplus_ = both.softplus
 
+---y = the largest whole number that is not above x. Floats stay floats (`to "i64"` makes integers), integers stay as they are.
+---The gradient is 0.
+---
+---```lua
+---print(heed.tensor { 1.7, -1.2, 3 }:floor())
+---```
 ---@param t heed.Tensor
 ---@return heed.Tensor
 function both.floor(t) end
 both.floor_ = both.floor
 
----Half to even.
+---y = the nearest number of so many decimals; halves go to the even neighbour. Negative decimals round to tens, hundreds and so on,
+---integers too. The gradient is 0.
+---
+---```lua
+---print(heed.tensor { 0.5, 1.5, -1.7 }:round())
+---print(heed.tensor { 3.14159 }:round(2))
+---print(heed.ids { 1250, 1350 }:round(-2))
+---```
 ---@param t heed.Tensor
----@param decimals? integer
+---@param decimals? integer|{ decimals?: integer } 0
 ---@return heed.Tensor
 function both.round(t, decimals) end
 both.round_ = both.round
 
----Gradients pass at the bounds.
+---y = min(max(x, low), high), either left open by nil. Integers stay integers with integer bounds. The gradient is g from
+---bound to bound, at the bounds too, and 0 outside; NaN stays NaN.
+---
+---```lua
+---local x = heed.tensor { -3, 0.5, 3 }
+---print(x:clamp(-1, 1))
+---print(x:clamp { max = 1 })
+---```
 ---@param t heed.Tensor
 ---@param min? number|{ min?: number, max?: number }
 ---@param max? number
@@ -159,14 +272,30 @@ both.round_ = both.round
 function both.clamp(t, min, max) end
 both.clamp_ = both.clamp
 
+---y = is x NaN? bool; always false for integers.
+---
+---```lua
+---print(heed.tensor { 1, 0 / 0, math.huge }:isnan())
+---```
 ---@param t heed.Tensor
 ---@return heed.Tensor bool
 function both.isnan(t) end
 
+---y = is x neither NaN nor infinite? bool.
+---
+---```lua
+---local g = heed.tensor { 1, 0 / 0, math.huge }
+---print(g:isfinite(), g:isfinite():all())
+---```
 ---@param t heed.Tensor
 ---@return heed.Tensor bool
 function both.isfinite(t) end
 
+---y = is x 0, or false? bool; the same as `~t` of a bool tensor.
+---
+---```lua
+---print(heed.tensor { 0, 2, 0 }:logical_not())
+---```
 ---@param t heed.Tensor
 ---@return heed.Tensor bool
 function both.logical_not(t) end

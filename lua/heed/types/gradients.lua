@@ -11,51 +11,78 @@ local both = {}
 ---is an error unless the first had retain. Gradients of gradients are not supported: what backward computes is not recorded.
 ---
 ---```lua
----local x = heed.tensor({ 1.0, 2.0 }, { requires_grad = true })
+---local x = heed.tensor({ 1, 2 }, { requires_grad = true })
 ---(x * x):sum():backward()
 ---print(x.grad)
 ---local y = x * 3
----y:backward(heed.tensor { 1.0, 10.0 }, { retain = true })
----y:backward(heed.tensor { 1.0, 10.0 })
+---y:backward(heed.tensor { 1, 10 }) -- the gradient of what comes after y
 ---print(x.grad)
 ---```
 ---@param t heed.Tensor
----@param gradient? heed.Tensor|{ retain?: boolean } needed unless t has one element
----@param options? { retain?: boolean } so that it can be done again
+---@param gradient? heed.Tensor|{ retain?: boolean } of t's shape; needed unless t has one element
+---@param options? { retain?: boolean } retain: so that it can be done again
 function both.backward(t, gradient, options) end
 
----The same values outside the graph, in the same memory.
+---The same values in the same memory, outside the graph: no gradient flows back through them.
 ---
 ---```lua
----local x = heed.tensor({ 1.0 }, { requires_grad = true })
----print((x * 2):detach().requires_grad)
+---local x = heed.tensor({ 2 }, { requires_grad = true })
+---(x * x:detach()):sum():backward()
+---print(x.grad) -- of 2x, not of x²
 ---```
 ---@param t heed.Tensor
 ---@return heed.Tensor
 function both.detach(t) end
 
+---Makes t a leaf that wants a gradient, or that does not: `t.requires_grad = wanted` as a method. Leaves are made by hand, of f32 or
+---f64; what an operation recorded is an error.
+---
+---```lua
+---local w = heed.randn(3, 3):requires_grad_()
+---w:sum():backward()
+---print(w.grad.shape)
+---```
 ---@param t heed.Tensor
 ---@param wanted? boolean true
 ---@return heed.Tensor t
 function both.requires_grad_(t, wanted) end
 
----Calls fn with recording off; without fn a value for `local _ <close> =`. Holds for this coroutine alone.
+---Calls fn with recording off: nothing is saved for backward, and leaves may be written. Without fn, a value that keeps recording
+---off until its scope ends. Holds for this coroutine alone.
 ---
 ---```lua
----local w = heed.tensor({ 1.0 }, { requires_grad = true })
+---local w = heed.tensor({ 1 }, { requires_grad = true })
 ---print(heed.no_grad(function() return (w * 2).requires_grad end))
+---do
+---    local _ <close> = heed.no_grad()
+---    w:add_(1)
+---end
+---print((w * 2).requires_grad)
 ---```
----@param fn? fun(...): ...
+---@param fn? fun(...): ... or a module
 ---@param ... any arguments of fn
 ---@return any ... what fn returns
 function core.no_grad(fn, ...) end
 
----The opposite, inside no_grad or a backward function.
----@param fn? fun(...): ...
----@param ... any
----@return any ...
+---Calls fn with recording on, inside no_grad or the backward of heed.func. Without fn, a value for `local _ <close> =`.
+---
+---```lua
+---local w = heed.tensor({ 3 }, { requires_grad = true })
+---heed.no_grad(function()
+---    heed.enable_grad(function() return (w * w):sum() end):backward()
+---end)
+---print(w.grad)
+---```
+---@param fn? fun(...): ... or a module
+---@param ... any arguments of fn
+---@return any ... what fn returns
 function core.enable_grad(fn, ...) end
 
+---Is what is computed here recorded?
+---
+---```lua
+---print(heed.is_grad_enabled(), heed.no_grad(heed.is_grad_enabled))
+---```
 ---@return boolean
 function core.is_grad_enabled() end
 
@@ -63,7 +90,7 @@ function core.is_grad_enabled() end
 ---the operation whose gradient first has NaN, naming both. For finding a fault: it costs time. Holds for this coroutine alone.
 ---
 ---```lua
----local x = heed.tensor({ 0.0 }, { requires_grad = true })
+---local x = heed.tensor({ 0 }, { requires_grad = true })
 ---local _ <close> = heed.detect_anomaly()
 ---local y = (x * 0):sqrt() * 0
 ---print(select(2, pcall(y.backward, y)))
@@ -92,24 +119,39 @@ function core.detect_anomaly(fn, ...) end
 ---@return heed.Tensor ... what fn returns
 function core.recompute(fn, ...) end
 
----An operation of one's own. forward runs unrecorded and returns tensors; backward gets a gradient for each of them and returns one
----(or nil) for each argument of forward after ctx.
+---An operation of one's own. forward runs unrecorded and returns tensors; backward gets a gradient for each of them (nil where none
+---came) and returns one, or nil, for each argument of forward after ctx. heed.gradcheck tells whether the two agree.
+---
+---```lua
+---local cube = heed.func(function(ctx, x)
+---    ctx:save(x)
+---    return x * x * x
+---end, function(ctx, grad)
+---    local x = ctx:saved()
+---    return grad * 3 * x * x
+---end)
+---local x = heed.tensor({ 2 }, { requires_grad = true })
+---cube(x):backward()
+---print(x.grad)
+---```
 ---@param forward fun(ctx: heed.FuncContext, ...): heed.Tensor ...
 ---@param backward fun(ctx: heed.FuncContext, grad: heed.Tensor, ...): heed.Tensor|nil ...
 ---@return fun(...): heed.Tensor ...
 function core.func(forward, backward) end
 
----@class heed.FuncContext: userdata takes fields of one's own
+---What the functions of a heed.func have in common in one call. It takes fields of one's own besides: sizes, flags.
+---@class heed.FuncContext: userdata
 local Context = {}
 
----Tensors for backward, guarded against being overwritten; nil holds its place.
+---Keeps tensors for backward, guarded: writing into one before backward is an error there. nil holds its place.
 ---@param ... heed.Tensor|nil
 function Context:save(...) end
 
+---What forward saved, in its order.
 ---@return heed.Tensor|nil ...
 function Context:saved() end
 
----Does argument i of forward want a gradient?
+---Does argument i of forward (counted after ctx) want a gradient? What is not wanted need not be computed.
 ---@param i integer
 ---@return boolean
 function Context:needs(i) end

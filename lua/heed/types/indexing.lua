@@ -1,5 +1,8 @@
 ---@meta _
---- Choosing elements by indices and masks, and adding to those.
+--- Choosing elements by indices and masks, and adding to those. Keys, `t[key]`, do more of it: docs/conventions.md.
+---
+--- An index counts from 1; what is outside of the size is an error that says the position in the index, the value and the range. What
+--- takes an index takes integers alone: i64, i32, or Lua tables.
 
 ---@class heed.Methods
 local both = {}
@@ -14,7 +17,7 @@ local both = {}
 ---@param t heed.Tensor
 ---@param dim integer
 ---@param index heed.Ids as many dimensions as t, none but dim larger
----@return heed.Tensor of index' shape
+---@return heed.Tensor of index's shape
 function both.gather(t, dim, index) end
 
 ---A copy to which elements are added: out[index[i][j]][j] = t[..][j] + src[i][j] for dim 1, and so on; what an index names several
@@ -27,7 +30,7 @@ function both.gather(t, dim, index) end
 ---@param t heed.Tensor
 ---@param dim integer
 ---@param index heed.Ids as many dimensions as t, none but dim larger
----@param src heed.Tensor of t's dtype, at least index' shape
+---@param src heed.Tensor of t's dtype, at least of index's shape
 ---@return heed.Tensor
 function both.scatter_add(t, dim, index, src) end
 both.scatter_add_ = both.scatter_add
@@ -70,6 +73,13 @@ both.index_add_ = both.index_add
 ---@return heed.Tensor [number of places]
 function both.masked_select(t, mask) end
 
+---A copy with value where the mask holds; the mask broadcasts to t. The gradient there is 0, selected and not multiplied: what is
+---hidden never leaks, be it NaN. The value must be one that the dtype can hold.
+---
+---```lua
+---local scores = heed.tensor { { 1, 2 }, { 3, 4 } }
+---print(scores:masked_fill(heed.ones(2, 2):triu(1):ne(0), -math.huge))
+---```
 ---@param t heed.Tensor
 ---@param mask heed.Tensor bool
 ---@param value number
@@ -77,17 +87,24 @@ function both.masked_select(t, mask) end
 function both.masked_fill(t, mask, value) end
 both.masked_fill_ = both.masked_fill
 
----a where the condition holds, else b.
+---a where the condition holds, b elsewhere; all three broadcast, in the common dtype. What is not chosen leaks neither value nor
+---gradient, be it NaN.
+---
+---```lua
+---local x = heed.tensor { 4, 0, -1 }
+---print(heed.where(x:gt(0), x:sqrt(), 0))
+---```
 ---@param condition heed.Tensor bool
 ---@param a heed.Tensor|number
 ---@param b heed.Tensor|number
 ---@return heed.Tensor
 function both.where(condition, a, b) end
 
----1 at the index' place of a new last dimension, 0 elsewhere.
+---1 at the place that the index says, of a new last dimension, 0 elsewhere.
 ---
 ---```lua
 ---print(heed.one_hot({ 2, 1 }, 3))
+---print(heed.one_hot({ 1, 1, 3 }, 3):sum(1)) -- how often each occurs
 ---```
 ---@param t heed.Ids [...], in 1..classes
 ---@param classes integer
@@ -103,16 +120,25 @@ function both.one_hot(t, classes) end
 ---@return heed.Tensor i64 [count, number of dimensions]
 function both.nonzero(t) end
 
----Zeros above the diagonal (0 the main one, 1 the next above it).
----@param t heed.Tensor
----@param diagonal? integer
+---The lower triangle of the last two dimensions, 0 elsewhere: column <= row + diagonal stays. The gradient is the triangle of g.
+---
+---```lua
+---print(heed.ones(3, 3):tril())
+---print(heed.ones(3, 3):tril(-1))
+---```
+---@param t heed.Tensor [..., R, C]
+---@param diagonal? integer|{ diagonal?: integer } 0, the main one; 1 the next above it, -1 the next below
 ---@return heed.Tensor
 function both.tril(t, diagonal) end
 both.tril_ = both.tril
 
----Zeros below the diagonal.
----@param t heed.Tensor
----@param diagonal? integer
+---The upper triangle of the last two dimensions, 0 elsewhere: column >= row + diagonal stays. The gradient is the triangle of g.
+---
+---```lua
+---print(heed.ones(3, 3):triu(1))
+---```
+---@param t heed.Tensor [..., R, C]
+---@param diagonal? integer|{ diagonal?: integer } 0, the main one; 1 the next above it, -1 the next below
 ---@return heed.Tensor
 function both.triu(t, diagonal) end
 both.triu_ = both.triu

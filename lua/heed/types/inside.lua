@@ -12,6 +12,10 @@ inside.methods = {}
 ---@return lightuserdata
 function inside.data_id(t) end
 
+---heed.info without its way to print.
+---@return { version: string, lua: string, blis: string, gemm: string, isa: string, cpu: string, threads: integer }
+function inside.info() end
+
 ---softmax(scale q k^T + bias) v. A mask of floats is added as a bias is; [B, L, S] serves all heads.
 ---@param q heed.Tensor [B, H, L, D], [B, L, D] or [L, D]
 ---@param k heed.Tensor [B, Hk, S, D]

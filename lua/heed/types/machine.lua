@@ -1,58 +1,119 @@
 ---@meta _
---- Memory, threads, time.
+--- Memory, threads, time. Nothing here has to be called: tensors are collected by Lua.
 
 ---@class heed.Functions
 local core = {}
 
----Tensors made until it closes, in this coroutine, are dropped then. Leaves that want gradients belong to no scope.
+---Tensors made from here until it closes, in this coroutine, are dropped then, unless they were kept. For loops that make much in a
+---round and have no use for it in the next. Leaves that want gradients belong to no scope.
+---
+---```lua
+---local best
+---do
+---    local scope <close> = heed.scope()
+---    local scores = heed.randn(1000, 1000)
+---    best = scope:keep(scores:max(2)) -- scores itself goes
+---end
+---print(best.shape)
+---```
 ---@return heed.Scope
 function core.scope() end
 
----Takes tensors (and those in tables) out of every scope: parameters, moments, caches. Returns its arguments.
+---Takes tensors (and those in tables) out of every scope: for what outlives a round, such as caches. Returns its arguments.
+---
+---```lua
+---local cache
+---do
+---    local scope <close> = heed.scope()
+---    cache = heed.keep { k = heed.zeros(4, 8), v = heed.zeros(4, 8) }
+---end
+---print(cache.k.shape)
+---```
 ---@param ... any
----@return any ...
+---@return any ... the arguments
 function core.keep(...) end
 
----Bytes.
----@param options? { reset_peak?: boolean }
+---Bytes of this Lua state: live in tensors, pooled (given back and kept for reuse), the peak of what was live, and the limit (0: none).
+---
+---```lua
+---heed.memory { reset_peak = true }
+---local t = heed.zeros(1000, 1000)
+---local m = heed.memory()
+---print(m.live >= 4e6, m.peak >= m.live)
+---```
+---@param options? { reset_peak?: boolean } reset_peak: the peak counts anew after this call
 ---@return { live: integer, pooled: integer, peak: integer, limit: integer }
 function core.memory(options) end
 
----Past it, allocations are errors. Returns the former limit.
----@param bytes? integer 0 or nothing: none
----@return integer
+---From now on an allocation that would take more than so many bytes is an error, after what is garbage was collected.
+---
+---```lua
+---local before = heed.memory_limit(64 * 2 ^ 20)
+---print((pcall(heed.zeros, 1000, 100000)))
+---heed.memory_limit(before)
+---```
+---@param bytes? integer 0 or nothing: no limit
+---@return integer bytes the former limit
 function core.memory_limit(bytes) end
 
----Gives idle memory back to the system.
----@return integer bytes
+---Gives memory that lies idle in the pool back to the system.
+---
+---```lua
+---heed.zeros(1000, 1000):free()
+---print(heed.memory_trim() >= 4e6, heed.memory().pooled)
+---```
+---@return integer bytes given back
 function core.memory_trim() end
 
+---How many threads compute, in this Lua state. The default is OMP_NUM_THREADS, or as many as the machine has cores. The results are the
+---same bits on any number.
+---
+---```lua
+---local before = heed.get_num_threads()
+---heed.set_num_threads(1)
+---print(heed.get_num_threads())
+---heed.set_num_threads(before)
+---```
 ---@param n integer
 function core.set_num_threads(n) end
 
+---How many threads compute.
+---
+---```lua
+---print(heed.get_num_threads() >= 1)
+---```
 ---@return integer
 function core.get_num_threads() end
 
----An interrupt (Ctrl-C) waits until fn has returned.
+---Calls fn while interrupts (Ctrl-C) wait: what is half done when they come is finished first. Optimisers step so.
+---
+---```lua
+---local a, b = heed.uninterrupted(function(x) return x, x * 2 end, 21)
+---print(a, b)
+---```
 ---@param fn fun(...): ...
----@param ... any
----@return any ...
+---@param ... any arguments of fn
+---@return any ... what fn returns
 function core.uninterrupted(fn, ...) end
 
----Seconds that only grow.
----@return number
+---Seconds, which only grow: for measuring time.
+---
+---```lua
+---local start = heed.clock()
+---local _ = heed.randn(100, 100):matmul(heed.randn(100, 100))
+---print(heed.clock() - start >= 0)
+---```
+---@return number seconds
 function core.clock() end
 
----@return { version: string, lua: string, blis: string, gemm: string, isa: string, cpu: string, threads: integer }
-function core.info() end
-
----@class heed.Scope: userdata for `local scope <close> = heed.scope()`
+---What drops tensors when it closes: `local scope <close> = heed.scope()`.
+---@class heed.Scope: userdata
 local Scope = {}
 
----Lets tensors (and those in tables) out, to the scope around it; returns its arguments.
+---Lets tensors (and those in tables) out, to the scope around it. Returns its arguments.
 ---@param ... any
----@return any ...
+---@return any ... the arguments
 function Scope:keep(...) end
 
----Drops what was made since and not kept.
+---Drops what was made since and not kept, as the end of the block does.
 function Scope:close() end

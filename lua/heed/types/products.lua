@@ -7,10 +7,18 @@ local core = {}
 ---@class heed.Methods
 local both = {}
 
----Vectors, matrices, batches of them with broadcasting.
----@param a heed.Tensor
----@param b heed.Tensor
----@return heed.Tensor
+---The product of matrices: [N, K] and [K, M] give [N, M]. Dimensions before the last two are a batch and broadcast; of two vectors
+---it is their inner product, of a matrix and a vector [N]. Transposes and broadcast batches are never copied. Integers have a
+---product too, and bool gives i64. The gradients are g b^T and a^T g, summed over what was broadcast.
+---
+---```lua
+---local a, b = heed.range(1, 6):view(2, 3), heed.range(1, 6):view(3, 2)
+---print(a:matmul(b))
+---print(heed.ones(5, 2, 3):matmul(b).shape, heed.ones(3):matmul(b))
+---```
+---@param a heed.Tensor [..., N, K] or [K]
+---@param b heed.Tensor [..., K, M] or [K]
+---@return heed.Tensor [..., N, M]
 function both.matmul(a, b) end
 
 ---The product of all pairs: out[i][j] = a[i] b[j].
@@ -31,8 +39,8 @@ function both.outer(a, b) end
 ---
 ---```lua
 ---local q, k = heed.ones(2, 3, 8), heed.ones(2, 5, 8)
----print(heed.einsum("bld,bsd->bls", q, k).shape)                        -- scores of attention
----print(heed.einsum("ii", heed.eye(3)), heed.einsum("...i->...", q).shape) -- the trace; a sum
+---print(heed.einsum("bld,bsd->bls", q, k).shape) -- the scores of attention
+---print(heed.einsum("ii", heed.eye(3))) -- the trace
 ---```
 ---@param equation string
 ---@param ... heed.Tensor|heed.Tensor[] the operands

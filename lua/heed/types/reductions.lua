@@ -1,143 +1,242 @@
 ---@meta _
 --- Along dimensions: sums, extremes, order, softmax.
+---
+--- dim is one dimension, or for those that say so a list of several; left out, all elements count. The dimensions go away unless
+--- keepdim leaves them with size 1. Long sums are cut by the data alone, so the bits are the same on any number of threads.
 
 ---@class heed.Methods
 local both = {}
 
+---Σ x over all elements or some dimensions; 0 of none. Integers and bool give i64. The gradient is g, repeated.
+---
+---```lua
+---local x = heed.range(1, 6):view(2, 3)
+---print(x:sum():item(), x:sum(1), x:sum { dim = 2, keepdim = true })
+---```
 ---@param t heed.Tensor
 ---@param dim? heed.Dims|{ dim?: heed.Dims, keepdim?: boolean }
----@param keepdim? boolean|{ keepdim?: boolean }
+---@param keepdim? boolean|{ keepdim?: boolean } false
 ---@return heed.Tensor
 function both.sum(t, dim, keepdim) end
 
+---The product over all elements or some dimensions; 1 of none. Integers and bool give i64. The gradient is g times the other
+---factors, right with zeros among them too.
+---
+---```lua
+---print(heed.range(1, 5):prod():item(), heed.range(1, 4):view(2, 2):prod(2))
+---```
 ---@param t heed.Tensor
 ---@param dim? heed.Dims|{ dim?: heed.Dims, keepdim?: boolean }
----@param keepdim? boolean|{ keepdim?: boolean }
+---@param keepdim? boolean|{ keepdim?: boolean } false
 ---@return heed.Tensor
 function both.prod(t, dim, keepdim) end
 
+---Σ x / n over all elements or some dimensions; NaN of none. Integers and bool give f32: the mean of a bool tensor is the share that
+---is true. The gradient is g / n, repeated.
+---
+---```lua
+---local x = heed.range(1, 6):view(2, 3)
+---print(x:mean():item(), x:mean(1), x:gt(2):mean():item())
+---```
 ---@param t heed.Tensor
 ---@param dim? heed.Dims|{ dim?: heed.Dims, keepdim?: boolean }
----@param keepdim? boolean|{ keepdim?: boolean }
+---@param keepdim? boolean|{ keepdim?: boolean } false
 ---@return heed.Tensor
 function both.mean(t, dim, keepdim) end
 
+---Σ (x - mean)² / (n - correction), the variance over all elements or some dimensions. correction 1 estimates it from a sample, 0
+---is the mean square; NaN where no more than correction elements are left. Integers give f32. The gradient is
+---2 g (x - mean) / (n - correction).
+---
+---```lua
+---local x = heed.tensor { 1, 2, 3, 4 }
+---print(x:var(), x:var { correction = 0 })
+---```
 ---@param t heed.Tensor
----@param dim? heed.Dims
----@param options? { keepdim?: boolean, correction?: integer } correction 1 when left out
+---@param dim? heed.Dims|{ dim?: heed.Dims, keepdim?: boolean, correction?: integer }
+---@param keepdim? boolean|{ keepdim?: boolean, correction?: integer } false; correction: default 1
 ---@return heed.Tensor
-function both.var(t, dim, options) end
+function both.var(t, dim, keepdim) end
 
+---√var, the standard deviation over all elements or some dimensions. Its gradient is infinite or NaN where the deviation is 0.
+---
+---```lua
+---local x = heed.tensor { { 1, 3 }, { 10, 30 } }
+---print((x - x:mean(2, true)) / x:std(2, true)) -- each row normalized
+---```
 ---@param t heed.Tensor
----@param dim? heed.Dims
----@param options? { keepdim?: boolean, correction?: integer } correction 1 when left out
+---@param dim? heed.Dims|{ dim?: heed.Dims, keepdim?: boolean, correction?: integer }
+---@param keepdim? boolean|{ keepdim?: boolean, correction?: integer } false; correction: default 1
 ---@return heed.Tensor
-function both.std(t, dim, options) end
+function both.std(t, dim, keepdim) end
 
 ---(Σ |x|^p)^(1/p) over all elements or some dimensions; p = math.huge: the largest |x|, -math.huge: the smallest, 0: how many are
 ---not 0. The gradient is 0 where x or the norm is 0; for infinite p, equal |x| share. Integers give f32.
 ---
 ---```lua
 ---local x = heed.tensor { { 3, -4 }, { 0, 5 } }
----print(x:norm(), x:norm { dim = 2 }, x:norm { p = 1, dim = 2, keepdim = true }, x:norm { p = math.huge })
+---print(x:norm { dim = 2 }, x:norm { p = 1, dim = 2 }, x:norm(math.huge))
 ---```
 ---@param t heed.Tensor
 ---@param p? number|{ p?: number, dim?: heed.Dims, keepdim?: boolean } 2
 ---@param dim? heed.Dims|{ dim?: heed.Dims, keepdim?: boolean } all when left out
----@param keepdim? boolean|{ keepdim?: boolean }
+---@param keepdim? boolean|{ keepdim?: boolean } false
 ---@return heed.Tensor
 function both.norm(t, p, dim, keepdim) end
 
----@param t heed.Tensor
----@param dim? heed.Dims
----@param keepdim? boolean|{ keepdim?: boolean }
----@return boolean|heed.Tensor a boolean without dim
-function both.all(t, dim, keepdim) end
-
----@param t heed.Tensor
----@param dim? heed.Dims
----@param keepdim? boolean|{ keepdim?: boolean }
----@return boolean|heed.Tensor a boolean without dim
-function both.any(t, dim, keepdim) end
-
----The largest (smallest) of all, or along a dimension with the index of the first of equals.
----@param t heed.Tensor
----@param dim? integer
----@param keepdim? boolean|{ keepdim?: boolean }
----@return heed.Tensor values
----@return heed.Tensor? indices i64
-function both.max(t, dim, keepdim) end
-
----The largest (smallest) of all, or along a dimension with the index of the first of equals.
----@param t heed.Tensor
----@param dim? integer
----@param keepdim? boolean|{ keepdim?: boolean }
----@return heed.Tensor values
----@return heed.Tensor? indices i64
-function both.min(t, dim, keepdim) end
-
----@param t heed.Tensor
----@param dim? integer flattened when left out
----@param keepdim? boolean|{ keepdim?: boolean }
----@return heed.Tensor i64
-function both.argmax(t, dim, keepdim) end
-
----@param t heed.Tensor
----@param dim? integer flattened when left out
----@param keepdim? boolean|{ keepdim?: boolean }
----@return heed.Tensor i64
-function both.argmin(t, dim, keepdim) end
-
----@param t heed.Tensor
----@param dim integer
----@return heed.Tensor
-function both.cumsum(t, dim) end
-
+---log Σ e^x over all elements or some dimensions, without overflow. Of nothing but -inf it is -inf, with gradient 0. The gradient is
+---g softmax(x). Integers give f32.
+---
+---```lua
+---print(heed.tensor { 1000, 1000 }:logsumexp(1))
+---```
 ---@param t heed.Tensor
 ---@param dim? heed.Dims|{ dim?: heed.Dims, keepdim?: boolean }
----@param keepdim? boolean|{ keepdim?: boolean }
+---@param keepdim? boolean|{ keepdim?: boolean } false
 ---@return heed.Tensor
 function both.logsumexp(t, dim, keepdim) end
 
----Rows of -inf give zeros.
+---Are all elements true (not 0)? A boolean of Lua's; with dimensions a bool tensor. True of none.
+---
+---```lua
+---local x = heed.tensor { { 1, 0 }, { 2, 3 } }
+---print(x:all(), x:all(2))
+---assert(x:isfinite():all(), "NaN or infinite")
+---```
 ---@param t heed.Tensor
----@param dim integer
+---@param dim? heed.Dims|{ dim?: heed.Dims, keepdim?: boolean }
+---@param keepdim? boolean|{ keepdim?: boolean } false
+---@return boolean|heed.Tensor a boolean without dim
+function both.all(t, dim, keepdim) end
+
+---Is any element true (not 0)? A boolean of Lua's; with dimensions a bool tensor. False of none.
+---
+---```lua
+---print(heed.tensor { 1, 0 / 0 }:isnan():any())
+---```
+---@param t heed.Tensor
+---@param dim? heed.Dims|{ dim?: heed.Dims, keepdim?: boolean }
+---@param keepdim? boolean|{ keepdim?: boolean } false
+---@return boolean|heed.Tensor a boolean without dim
+function both.any(t, dim, keepdim) end
+
+---The largest of all elements, or along a dimension the largest and where they are. Of equal ones the first counts; NaN is larger
+---than all. Without dim equal ones share the gradient, along a dimension the first gets it. maximum is of two tensors.
+---
+---```lua
+---local x = heed.tensor { { 1, 7, 2 }, { 9, 0, 9 } }
+---print(x:max():item())
+---local values, indices = x:max(2)
+---print(values, indices)
+---```
+---@param t heed.Tensor
+---@param dim? integer|{ dim?: integer, keepdim?: boolean }
+---@param keepdim? boolean|{ keepdim?: boolean } false
+---@return heed.Tensor values
+---@return heed.Tensor? indices i64, with dim
+function both.max(t, dim, keepdim) end
+
+---The smallest of all elements, or along a dimension the smallest and where they are. Of equal ones the first counts; NaN is
+---smaller than all. Gradients as for max. minimum is of two tensors.
+---
+---```lua
+---local values, indices = heed.tensor { { 1, 7, 2 }, { 9, 0, 9 } }:min(1)
+---print(values, indices)
+---```
+---@param t heed.Tensor
+---@param dim? integer|{ dim?: integer, keepdim?: boolean }
+---@param keepdim? boolean|{ keepdim?: boolean } false
+---@return heed.Tensor values
+---@return heed.Tensor? indices i64, with dim
+function both.min(t, dim, keepdim) end
+
+---Where the largest is: along a dimension, or in the tensor laid out in row-major order. Of equal ones the first; NaN is the largest.
+---No gradient.
+---
+---```lua
+---local logits = heed.tensor { { 0.1, 2, 0.3 }, { 4, 0.5, 0.6 } }
+---print(logits:argmax(-1), logits:argmax():item()) -- the likeliest class of each row; the fourth of all
+---```
+---@param t heed.Tensor
+---@param dim? integer|{ dim?: integer, keepdim?: boolean }
+---@param keepdim? boolean|{ keepdim?: boolean } false
+---@return heed.Tensor i64
+function both.argmax(t, dim, keepdim) end
+
+---Where the smallest is: along a dimension, or in the tensor laid out in row-major order. Of equal ones the first; NaN is the
+---smallest. No gradient.
+---
+---```lua
+---local losses = heed.tensor { 0.9, 0.4, 0.6 }
+---print(losses:argmin():item())
+---```
+---@param t heed.Tensor
+---@param dim? integer|{ dim?: integer, keepdim?: boolean }
+---@param keepdim? boolean|{ keepdim?: boolean } false
+---@return heed.Tensor i64
+function both.argmin(t, dim, keepdim) end
+
+---y[i] = x[1] + ... + x[i] along a dimension. Integers and bool give i64. The gradient sums from the other end.
+---
+---```lua
+---print(heed.tensor { 1, 2, 3 }:cumsum(1))
+---print(heed.tensor { { true, false, true } }:cumsum(2)) -- counts
+---```
+---@param t heed.Tensor
+---@param dim integer|{ dim: integer }
 ---@return heed.Tensor
+function both.cumsum(t, dim) end
+
+---e^x / Σ e^x along a dimension: shares that add up to 1, without overflow. A row of nothing but -inf gives 0s, with gradient 0;
+---NaN makes its row NaN. The gradient is y (g - Σ g y). Integers are refused: convert them (`to "f32"`).
+---
+---```lua
+---print(heed.tensor { 1, 2, 3 }:softmax(1))
+---print(heed.softmax(heed.tensor { { 0, -math.huge }, { 5, 5 } }, -1))
+---```
+---@param t heed.Tensor f32 or f64
+---@param dim integer|{ dim: integer }
+---@return heed.Tensor of t's shape
 function both.softmax(t, dim) end
 
----Rows of -inf give zeros.
----@param t heed.Tensor
----@param dim integer
----@return heed.Tensor
+---x - log Σ e^x along a dimension: the logarithm of softmax, exact where a probability would be 0. The gradient is g - softmax(x) Σ g.
+---Integers are refused.
+---
+---```lua
+---print(heed.tensor { 0, 1000 }:log_softmax(1), heed.tensor { 0, 1000 }:softmax(1):log())
+---```
+---@param t heed.Tensor f32 or f64
+---@param dim integer|{ dim: integer }
+---@return heed.Tensor of t's shape
 function both.log_softmax(t, dim) end
 
 ---The elements in rising order along a dimension, and where they were. Stable: equal elements (0 and -0 are) keep their order. NaN is
 ---the largest. The gradient goes back to where each element came from.
 ---
 ---```lua
----local values, indices = heed.sort(heed.tensor { 3, 1, 2, 1 })
+---local values, indices = heed.tensor { 3, 1, 2, 1 }:sort()
 ---print(values, indices)
----print((heed.sort(heed.tensor { 3, 1, 2 }, { descending = true })))
+---print((heed.tensor { 3, 1, 2 }:sort { descending = true }))
 ---```
 ---@param t heed.Tensor
 ---@param dim? integer|{ dim?: integer, descending?: boolean } -1
----@param options? { descending?: boolean } false
+---@param options? { descending?: boolean } descending: default false
 ---@return heed.Tensor values
 ---@return heed.Tensor indices i64
 function both.sort(t, dim, options) end
 
----The k largest (smallest) along a dimension, the largest first, and where they are. Stable; NaN is larger than all. The gradient goes
+---The k largest (or smallest) along a dimension, the best first, and where they are. Stable; NaN is larger than all. The gradient goes
 ---back to where each element came from. sorted = false promises no order.
 ---
 ---```lua
----local values, indices = heed.topk(heed.tensor { 3, 1, 4, 1, 5 }, 2)
+---local values, indices = heed.tensor { 3, 1, 4, 1, 5 }:topk(2)
 ---print(values, indices)
----print((heed.topk(heed.tensor { { 3, 1 }, { 2, 4 } }, 1, 1, { largest = false })))
+---print((heed.tensor { { 3, 1 }, { 2, 4 } }:topk(1, 1, { largest = false })))
 ---```
 ---@param t heed.Tensor
 ---@param k integer at most the size of the dimension
 ---@param dim? integer|{ dim?: integer, largest?: boolean, sorted?: boolean } -1
----@param options? { largest?: boolean, sorted?: boolean } both true
+---@param options? { largest?: boolean, sorted?: boolean } largest: default true; sorted: default true
 ---@return heed.Tensor values
 ---@return heed.Tensor indices i64
 function both.topk(t, k, dim, options) end
