@@ -57,6 +57,7 @@ static hd_status copy_slice(hd_ctx *cx, hd_tensor *to, const hd_tensor *from) {
 
 static hd_status write_rows(hd_ctx *cx, const hd_tensor *place, const hd_lookup *l, const hd_tensor *rows) {
     const int64_t *index[HD_MAX_DIMS];
+    if (cx->skipping) return HD_OK;
     for (int i = 0; i < l->count; i++) index[i] = hd_data(l->index[i]);
     for (int64_t p = 0; p < l->places; p++) {
         hd_tensor to = slice_of(place, l->count, l->dims, index, p), from = row_of(rows, l->at, l->ndim, p);
@@ -116,7 +117,7 @@ static hd_status assign_index_backward(hd_ctx *cx, hd_node *node, hd_tensor *con
         hd_tensor *saved = hd_node_saved(cx, node, i);
         if (!saved) return cx->error.status;
         index[i] = hd_data(saved);
-        places = hd_numel(saved);
+        places = saved->storage->hollow ? 0 : hd_numel(saved);
     }
     hd_tensor *dx = hd_clone(cx, grads[0]);
     hd_tensor *place = dx ? hd_region_of(cx, dx, &w->region) : NULL;

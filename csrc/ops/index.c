@@ -317,7 +317,7 @@ hd_tensor *hd_one_hot(hd_ctx *cx, hd_tensor *index, int64_t classes) {
     shape[index->ndim] = classes;
     hd_tensor *y = hd_tensor_zeros(cx, HD_I64, index->ndim + 1, shape);
     const int64_t *v = hd_data(checked);
-    for (int64_t i = 0, n = hd_numel(checked); y && i < n; i++)
+    for (int64_t i = 0, n = hd_numel(checked); y && i < n && !cx->skipping; i++)
         ((int64_t *)hd_data(y))[i * classes + v[i] - 1] = 1;
     hd_release(checked);
     return y;
