@@ -70,6 +70,21 @@ describe("gradcheck", function()
             "input 1 %[3%], element 2: the gradient is 0, the difference quotient")
     end)
 
+    it("names the element that is furthest off, in the second input too", function()
+        local wrong = heed.func(function(ctx, x, y)
+            ctx:save(x, y)
+            return x * y
+        end, function(ctx, g)
+            local x, y = ctx:saved()
+            local dy = g * x
+            dy[1] = dy[1] * 1.5
+            dy[3] = dy[3] * 4
+            return g * y, dy
+        end)
+        local inputs = { heed.tensor({ 1, 1, 1 }, { dtype = "f64" }), heed.tensor({ 1, 2, 3 }, { dtype = "f64" }) }
+        assert.error_matches(function() heed.gradcheck(wrong, inputs) end, "input 2 %[3%], element 3: the gradient is")
+    end)
+
     it("wants f64", function()
         assert.error_matches(function() heed.gradcheck(function(x) return x end, { heed.ones(1) }) end, "expected an f64 tensor")
     end)

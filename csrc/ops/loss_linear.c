@@ -19,8 +19,8 @@
 
 #include <string.h>
 
-#define CHUNK_ELEMENTS ((int64_t)1 << 21) /* of z, about */
-#define LEAST_ROWS 128                    /* below that the products are slow */
+#define CHUNK_ELEMENTS ((int64_t)1 << 22) /* of z, about */
+#define LEAST_ROWS 512                    /* below that the products are slow */
 
 enum { IN_X, IN_W, IN_B, INPUTS };
 

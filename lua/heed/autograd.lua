@@ -75,13 +75,22 @@ local function guard(results, args, wrt)
     for i, result in ipairs(results) do results[i] = once(result, table.unpack(sources)) end
 end
 
----A function that returns fn's value and the gradients of it.
+---A function that returns fn's value and the gradients of it. Arguments that take no part get zeros. Gradients of gradients raise:
+---one taken inside a function that is itself differentiated is no part of its graph.
+---
+---```lua
+---local f = heed.value_and_grad(function(x, y) return (x * x * y):sum() end)
+---print(f(heed.tensor { 1.0, 2.0 }, heed.tensor { 3.0, 4.0 }))
+---local layer = nn.Linear(2, 1)
+---local g = heed.value_and_grad(function(x) return layer(x):sum() end, { wrt = layer:parameters() })
+---print(select("#", g(heed.ones(1, 2))))
+---```
 ---@param fn fun(...): heed.Tensor gives one element
 ---@param options? { wrt?: integer|integer[]|heed.Tensor[] } by which arguments (numbers), or by which leaves; default: by every
 ---argument that is a tensor of floats
 ---@return fun(...): heed.Tensor, heed.Tensor... value (detached) and gradients
 function autograd.value_and_grad(fn, options)
-    local where = "value_and_grad"
+    local where = "heed.value_and_grad"
     check.type(where, "fn", fn, "function")
     options = check.options(where, options, { wrt = true })
     return function(...)
@@ -100,6 +109,10 @@ function autograd.value_and_grad(fn, options)
 end
 
 ---A function that returns the gradients of fn's value by its arguments.
+---
+---```lua
+---print(heed.grad(function(x) return (x * x):sum() end)(heed.tensor { 1.0, 2.0 }))
+---```
 ---@param fn fun(...): heed.Tensor gives one element
 ---@param options? { wrt?: integer|integer[]|heed.Tensor[] } as of value_and_grad
 ---@return fun(...): heed.Tensor...
@@ -133,13 +146,19 @@ local function difference(fn, inputs, weights, flat, at, step)
     return (above - below) / (2 * step)
 end
 
----Checks fn's gradients by each of its inputs against central differences.
+---Checks fn's gradients by each of its inputs against central differences, (fn(x + h) - fn(x - h)) / 2h. What is wrong raises,
+---with the input and the element that are furthest off.
+---
+---```lua
+---local x = heed.randn({ 2, 3 }, { dtype = "f64" })
+---print(heed.gradcheck(function(t) return t:softmax(-1) end, { x }))
+---```
 ---@param fn fun(...): heed.Tensor... differentiable; its results may have any shape
 ---@param inputs heed.Tensor[] f64 leaves; they are moved a little and put back
 ---@param options? { step?: number, tolerance?: number } defaults 1e-6 and 1e-5 (absolute and relative)
 ---@return true or raises with the worst element
 function autograd.gradcheck(fn, inputs, options)
-    local where = "gradcheck"
+    local where = "heed.gradcheck"
     check.type(where, "fn", fn, "function")
     check.type(where, "inputs", inputs, "table")
     options = check.options(where, options, check.set("step", "tolerance"))
