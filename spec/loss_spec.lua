@@ -156,11 +156,13 @@ describe("loss.linear_cross_entropy", function()
 
     it("teaches on misuse", function()
         local hidden, weight = heed.ones(2, 3), heed.ones(5, 3)
-        assert.error_matches(function() linear(hidden, heed.ones(5, 4), { 1, 2 }) end, "hidden: expected %[%.%.%., 4%], the features of weight, got %[2, 3%]")
+        assert.error_matches(function() linear(hidden, heed.ones(5, 4), { 1, 2 }) end,
+            "hidden: expected %[%.%.%., 4%], the features of weight, got %[2, 3%]")
         assert.error_matches(function() linear(hidden, heed.ones(5), { 1, 2 }) end, "weight: expected %[classes, features%], got %[5%]")
         assert.error_matches(function() linear(hidden, weight, { 1, 6 }) end, "targets: expected values in 1%.%.5, got 6 at %[2%]")
         assert.error_matches(function() linear(hidden, weight, { 1 }) end, "targets: expected shape %[2%]")
-        assert.error_matches(function() linear(hidden, weight, { 1, 2 }, { bias = heed.ones(3) }) end, "bias: expected shape %[5%], got %[3%]")
+        assert.error_matches(function() linear(hidden, weight, { 1, 2 }, { bias = heed.ones(3) }) end,
+            "bias: expected shape %[5%], got %[3%]")
         assert.error_matches(function() linear(hidden, weight, { 1, 2 }, { biases = heed.ones(5) }) end, 'no option "biases"')
     end)
 end)

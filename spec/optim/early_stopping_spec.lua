@@ -49,7 +49,8 @@ describe("optim.EarlyStopping", function()
 
     it("teaches on misuse", function()
         assert.error_matches(function() heed.optim.EarlyStopping {} end, "patience: expected an integer of at least 1, got nil")
-        assert.error_matches(function() heed.optim.EarlyStopping { patience = 1, mode = "low" } end, 'mode: expected "min" or "max", got "low"')
+        assert.error_matches(function() heed.optim.EarlyStopping { patience = 1, mode = "low" } end,
+            'mode: expected "min" or "max", got "low"')
         assert.error_matches(function() heed.optim.EarlyStopping({ patience = 1 }):step() end, "value: expected a number, got nil")
     end)
 end)

@@ -101,7 +101,8 @@ describe("optim.EMA", function()
 
     it("refuses the state of another model", function()
         local ema, other = heed.optim.EMA(heed.nn.Linear(2, 3)), heed.optim.EMA(heed.nn.Linear(3, 3))
-        assert.error_matches(function() ema:load_state_dict(other:state_dict()) end, "parameter 1 is %[3, 2%] here, its average is %[3, 3%]")
+        assert.error_matches(function() ema:load_state_dict(other:state_dict()) end,
+            "parameter 1 is %[3, 2%] here, its average is %[3, 3%]")
         for _, state in ipairs { 5, {}, { updates = -1, averages = {} }, { updates = 1, averages = {} } } do
             assert.is_nil((ema:check_state_dict(state)))
         end
