@@ -5,6 +5,7 @@
 #ifndef HD_ATTENTION_H
 #define HD_ATTENTION_H
 
+#include "ops/attention_mask.h"
 #include "ops/ops.h"
 
 /* Rows of features of one of q, k, v, out or their gradients, by batch entry, head and position. Strides in
@@ -13,13 +14,6 @@ typedef struct hd_heads {
     char *data;
     int64_t batch, head, row;
 } hd_heads;
-
-/* A mask or bias seen as [B, H, L, S]: strides of 0 repeat. data NULL: none. */
-typedef struct hd_score_map {
-    const char *data;
-    hd_dtype dtype;
-    int64_t stride[4];
-} hd_score_map;
 
 typedef struct hd_attention_task {
     hd_dtype dtype;
@@ -80,8 +74,4 @@ const uint8_t *hd_mask_row(const hd_score_map *mask, int64_t b, int64_t h, int64
                            int64_t n, uint8_t *room);
 const void *hd_bias_row(const hd_score_map *bias, int64_t b, int64_t h, int64_t i, int64_t first, int64_t n,
                         void *room);
-/* Checks that t broadcasts to [B, H, L, S]. */
-hd_status hd_score_map_of(hd_ctx *cx, const char *argument, const hd_tensor *t, const int64_t shape[4],
-                          hd_score_map *map);
-
 #endif
