@@ -180,12 +180,12 @@ typedef struct hd_kernels {
     void (*partial_row[HD_PARTIAL_COUNT][HD_DTYPE_COUNT])(int64_t n, const void *x, double *a, double *b);
     void (*partial_cols[HD_PARTIAL_COUNT][HD_DTYPE_COUNT])(int64_t rows, int64_t n, const void *x,
                                                            int64_t stride, double *a, double *b);
-    /* best[j], index[j] of column j, to begin with its first element and `first`: the first of the largest
-     * (smallest) of those and of `rows` elements, whose indices are first + 1, first + 2 ... NaN wins. */
-    void (*argmax_cols[HD_DTYPE_COUNT])(int64_t rows, int64_t n, const void *x, int64_t stride, int32_t first,
-                                        void *best, int32_t *index);
-    void (*argmin_cols[HD_DTYPE_COUNT])(int64_t rows, int64_t n, const void *x, int64_t stride, int32_t first,
-                                        void *best, int32_t *index);
+    /* The first of the largest (smallest) of each of n <= HD_PARTIAL_COLUMNS columns of 0 < rows <= 2^24
+     * elements: it, and its index from 0. NaN wins. */
+    void (*argmax_cols[HD_DTYPE_COUNT])(int64_t rows, int64_t n, const void *x, int64_t stride, void *best,
+                                        int32_t *index);
+    void (*argmin_cols[HD_DTYPE_COUNT])(int64_t rows, int64_t n, const void *x, int64_t stride, void *best,
+                                        int32_t *index);
     /* out[j] += sum over rows of x[row][j] (the gradient of a bias), in a fixed order; rows may be any number
      */
     void (*column_sums[HD_DTYPE_COUNT])(int64_t rows, int64_t n, const void *x, int64_t row_stride,

@@ -12,7 +12,6 @@
 
 #define ROW_BLOCK 65536     /* elements of a row in one part */
 #define COLUMN_BLOCK 131072 /* elements of columns in one part */
-#define COLUMNS 1024        /* columns in one part */
 
 typedef struct argmax_loop {
     const hd_kernels *kernels;
@@ -20,6 +19,7 @@ typedef struct argmax_loop {
     hd_fold fold;
     int64_t block, blocks, column_blocks; /* of length, and of inner */
     int64_t *y;                           /* [outer][blocks][inner], from 0 */
+    char *best;                           /* the elements there; NULL when there is one block */
 } argmax_loop;
 
 static const char *element(const argmax_loop *l, int64_t outer, int64_t row, int64_t column) {
@@ -49,15 +49,17 @@ static void argmax_columns(void *arg, int64_t task, int worker) {
     (void)worker;
     const argmax_loop *l = arg;
     hd_dtype t = l->fold.dtype;
-    uint64_t best[COLUMNS];
-    int32_t index[COLUMNS] = {0};
-    int64_t part = task / l->column_blocks, column = task % l->column_blocks * COLUMNS;
+    uint64_t best[HD_PARTIAL_COLUMNS]; /* room for any dtype */
+    int32_t index[HD_PARTIAL_COLUMNS];
+    int64_t part = task / l->column_blocks, column = task % l->column_blocks * HD_PARTIAL_COLUMNS;
     int64_t outer = part / l->blocks, block = part % l->blocks, row = block * l->block;
-    int64_t inner = l->fold.inner, n = inner - column < COLUMNS ? inner - column : COLUMNS;
-    memcpy(best, element(l, outer, row, column), (size_t)n * hd_dtype_size(t));
+    int64_t inner = l->fold.inner, to = part * inner + column;
+    int64_t n = inner - column < HD_PARTIAL_COLUMNS ? inner - column : HD_PARTIAL_COLUMNS;
     (l->smallest ? l->kernels->argmin_cols[t] : l->kernels->argmax_cols[t])(
-        block_length(l, block) - 1, n, element(l, outer, row + 1, column), inner, 0, best, index);
-    for (int64_t j = 0; j < n; j++) l->y[part * inner + column + j] = row + index[j];
+        block_length(l, block), n, element(l, outer, row, column), inner, best, index);
+    for (int64_t j = 0; j < n; j++) l->y[to + j] = row + index[j];
+    size_t size = hd_dtype_size(t);
+    if (l->best) memcpy(l->best + (size_t)to * size, best, (size_t)n * size);
 }
 
 #define LATER_WINS(T)                                                                                        \
@@ -82,33 +84,43 @@ typedef struct merge_loop {
     int64_t *y; /* [outer][inner], from 1 */
 } merge_loop;
 
-static void merge_range(void *arg, int64_t first, int64_t last, int worker) {
-    (void)worker;
-    const merge_loop *m = arg;
+/* Of an outer position and a block of columns, the first part of each takes up the others. */
+static void merge_columns(const merge_loop *m, int64_t task) {
     const argmax_loop *l = m->parts;
-    int64_t inner = l->fold.inner;
-    for (int64_t i = first; i < last; i++) {
-        int64_t outer = i / inner, column = i % inner;
-        const int64_t *found = l->y + outer * l->blocks * inner + column;
-        int64_t best = found[0];
-        for (int64_t k = 1; k < l->blocks; k++) {
-            int64_t row = found[k * inner];
-            if (later_wins(l->fold.dtype, l->smallest, element(l, outer, best, column),
-                           element(l, outer, row, column)))
-                best = row;
+    int64_t inner = l->fold.inner, outer = task / l->column_blocks;
+    int64_t column = task % l->column_blocks * HD_PARTIAL_COLUMNS;
+    int64_t n = inner - column < HD_PARTIAL_COLUMNS ? inner - column : HD_PARTIAL_COLUMNS;
+    int64_t first = outer * l->blocks * inner + column;
+    size_t size = hd_dtype_size(l->fold.dtype);
+    for (int64_t k = 1; k < l->blocks; k++)
+        for (int64_t j = first; j < first + n; j++) {
+            const char *later = l->best + (size_t)(j + k * inner) * size;
+            if (!later_wins(l->fold.dtype, l->smallest, l->best + (size_t)j * size, later)) continue;
+            memcpy(l->best + (size_t)j * size, later, size);
+            l->y[j] = l->y[j + k * inner];
         }
-        m->y[i] = best + 1;
-    }
+    for (int64_t j = 0; j < n; j++) m->y[outer * inner + column + j] = l->y[first + j] + 1;
+}
+
+static void merge_all(void *arg, int64_t first, int64_t last, int worker) {
+    (void)worker;
+    for (int64_t i = first; i < last; i++) merge_columns((const merge_loop *)arg, i);
 }
 
 static hd_status argmax_folded(hd_ctx *cx, argmax_loop *l, int64_t *y) {
     const hd_fold *f = &l->fold;
-    int64_t results = f->outer * f->inner, columns = f->inner < COLUMNS ? f->inner : COLUMNS;
+    int64_t results = f->outer * f->inner;
+    int64_t columns = f->inner < HD_PARTIAL_COLUMNS ? f->inner : HD_PARTIAL_COLUMNS;
     l->block = f->inner == 1 ? ROW_BLOCK : COLUMN_BLOCK / columns;
     l->blocks = (f->length + l->block - 1) / l->block;
-    l->column_blocks = (f->inner + COLUMNS - 1) / COLUMNS;
-    l->y = l->blocks == 1 ? y : hd_alloc(cx, (size_t)(results * l->blocks) * sizeof *y);
-    if (!l->y) return cx->error.status;
+    l->column_blocks = (f->inner + HD_PARTIAL_COLUMNS - 1) / HD_PARTIAL_COLUMNS;
+    l->y = y;
+    if (l->blocks > 1) {
+        size_t parts = (size_t)(results * l->blocks);
+        l->y = hd_alloc(cx, parts * (sizeof *l->y + hd_dtype_size(f->dtype)));
+        if (!l->y) return cx->error.status;
+        l->best = (char *)(l->y + parts);
+    }
     hd_status status;
     int64_t length = f->length < l->block ? f->length : l->block;
     if (f->inner == 1)
@@ -116,7 +128,9 @@ static hd_status argmax_folded(hd_ctx *cx, argmax_loop *l, int64_t *y) {
     else
         status = hd_parallel(cx, f->outer * l->blocks * l->column_blocks, argmax_columns, l);
     merge_loop m = {l, y};
-    if (!status) status = hd_parallel_ranges(cx, results, 8192 / l->blocks + 1, merge_range, &m);
+    if (!status)
+        status = hd_parallel_ranges(cx, f->outer * l->column_blocks, 4096 / (l->blocks * columns) + 1,
+                                    merge_all, &m);
     if (l->y != y) hd_free(cx->account, l->y);
     return status;
 }

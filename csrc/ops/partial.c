@@ -27,25 +27,42 @@ static double nan_or_more(double a, double b) {
     return a != a || a > b ? a : b;
 }
 
-/* (a, b) of n elements and (*a2, *b2) of m that follow them, into (*a, *b). */
-static void merge(hd_partial kind, int64_t n, double *a, double *b, int64_t m, double a2, double b2) {
+static void merge_logsumexp(int64_t count, double *most, double *sum, const double *most2,
+                            const double *sum2) {
+    for (int64_t j = 0; j < count; j++) {
+        double top = most[j] > most2[j] ? most[j] : most2[j];
+        double one = most[j] == top ? sum[j] : sum[j] * exp(most[j] - top);
+        most[j] = top;
+        sum[j] = one + (most2[j] == top ? sum2[j] : sum2[j] * exp(most2[j] - top));
+    }
+}
+
+/* Chan, Golub & LeVeque 1979 */
+static void merge_moments(int64_t count, double n, double *mean, double *squares, double m,
+                          const double *mean2, const double *squares2) {
+    double share = m / (n + m), weight = n * share;
+    for (int64_t j = 0; j < count; j++) {
+        double apart = mean2[j] - mean[j];
+        squares[j] += squares2[j] + apart * apart * weight;
+        mean[j] += apart * share;
+    }
+}
+
+/* Of `count` columns: (a, b) of n elements each, and (a2, b2) of the m that follow them, into (a, b). */
+static void merge(hd_partial kind, int64_t count, int64_t n, double *a, double *b, int64_t m,
+                  const double *a2, const double *b2) {
     switch (kind) {
-    case HD_MOMENTS: { /* Chan, Golub & LeVeque 1979 */
-        double all = (double)(n + m), apart = a2 - *a;
-        *b += b2 + apart * apart * ((double)n * (double)m / all);
-        *a += apart * ((double)m / all);
-        break;
-    }
-    case HD_LOGSUMEXP: {
-        double most = *a > a2 ? *a : a2;
-        *b = (*a == most ? *b : *b * exp(*a - most)) + (a2 == most ? b2 : b2 * exp(a2 - most));
-        *a = most;
-        break;
-    }
+    case HD_MOMENTS: merge_moments(count, (double)n, a, b, (double)m, a2, b2); break;
+    case HD_LOGSUMEXP: merge_logsumexp(count, a, b, a2, b2); break;
     case HD_SQUARES:
-    case HD_ABS_SUM: *a += a2; break;
-    case HD_ABS_MAX: *a = nan_or_more(*a, a2); break;
-    default: *a = -nan_or_more(-*a, -a2);
+    case HD_ABS_SUM:
+        for (int64_t j = 0; j < count; j++) a[j] += a2[j];
+        break;
+    case HD_ABS_MAX:
+        for (int64_t j = 0; j < count; j++) a[j] = nan_or_more(a[j], a2[j]);
+        break;
+    default:
+        for (int64_t j = 0; j < count; j++) a[j] = -nan_or_more(-a[j], -a2[j]);
     }
 }
 
@@ -65,19 +82,16 @@ static int64_t block_length(const partial_loop *l, int64_t block) {
     return left < l->block ? left : l->block;
 }
 
-static void merge_range(void *arg, int64_t first, int64_t last, int worker) {
-    (void)worker;
-    const partial_loop *l = arg;
-    int64_t inner = l->fold.inner;
-    for (int64_t i = first; i < last; i++) {
-        int64_t at = i / inner * l->blocks * inner + i % inner;
-        double a = l->a[at], b = l->b[at];
-        for (int64_t k = 1; k < l->blocks; k++) {
-            at += inner;
-            merge(l->kind, k * l->block, &a, &b, block_length(l, k), l->a[at], l->b[at]);
-        }
-        store(l, i, a, b);
-    }
+/* Of an outer position and a block of columns, the first part of each takes up the others. */
+static void merge_columns(const partial_loop *l, int64_t task) {
+    int64_t inner = l->fold.inner, outer = task / l->column_blocks;
+    int64_t column = task % l->column_blocks * HD_PARTIAL_COLUMNS;
+    int64_t n = inner - column < HD_PARTIAL_COLUMNS ? inner - column : HD_PARTIAL_COLUMNS;
+    int64_t first = outer * l->blocks * inner + column;
+    for (int64_t k = 1; k < l->blocks; k++)
+        merge(l->kind, n, k * l->block, l->a + first, l->b + first, block_length(l, k),
+              l->a + first + k * inner, l->b + first + k * inner);
+    for (int64_t j = 0; j < n; j++) store(l, outer * inner + column + j, l->a[first + j], l->b[first + j]);
 }
 
 /* ---- parts ------------------------------------------------------------------------------------ */
@@ -129,6 +143,11 @@ static hd_status reduce_parts(hd_ctx *cx, partial_loop *l) {
     return HD_OK;
 }
 
+static void merge_all(void *arg, int64_t first, int64_t last, int worker) {
+    (void)worker;
+    for (int64_t i = first; i < last; i++) merge_columns((const partial_loop *)arg, i);
+}
+
 static hd_status reduce_folded(hd_ctx *cx, partial_loop *l) {
     const hd_fold *f = &l->fold;
     int64_t results = f->outer * f->inner;
@@ -148,7 +167,9 @@ static hd_status reduce_folded(hd_ctx *cx, partial_loop *l) {
         l->b = l->a + parts;
     }
     hd_status status = reduce_parts(cx, l);
-    if (!status && l->a) status = hd_parallel_ranges(cx, results, 8192 / l->blocks + 1, merge_range, l);
+    if (!status && l->a)
+        status = hd_parallel_ranges(cx, f->outer * l->column_blocks, 4096 / (l->blocks * columns) + 1,
+                                    merge_all, l);
     hd_free(cx->account, l->a);
     return status;
 }

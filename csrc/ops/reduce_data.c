@@ -16,6 +16,7 @@
 #define COLUMN_BLOCK 2048  /* columns in one task */
 #define COLUMN_TASK 131072 /* elements of columns in one task */
 #define SUM_ROWS 16        /* rows whose columns are added strip by strip: as many streams of memory */
+#define LONG_COLUMNS 128   /* that many rows are worth a call each */
 #define SHORT_ROW 8        /* rows up to this length are reduced side by side */
 
 hd_dtype hd_reduced_dtype(hd_reduction op, hd_dtype t) {
@@ -130,6 +131,19 @@ typedef struct column_loop {
     int64_t row_block, row_blocks, column_blocks;
 } column_loop;
 
+/* Rows that lie behind each other: one stream of memory. Sums of SUM_ROWS are added up. */
+static void add_rows(const column_loop *l, int64_t rows, const char *x, char *y) {
+    double room[COLUMN_BLOCK]; /* f32 or f64 */
+    size_t step = (size_t)l->columns * l->x_size;
+    for (int64_t r = 0; r < rows; r++, x += step) {
+        if (r % SUM_ROWS == 0)
+            memcpy(room, x, step);
+        else
+            l->f(l->columns, x, room);
+        if (r % SUM_ROWS == SUM_ROWS - 1 || r == rows - 1) l->f(l->columns, room, y);
+    }
+}
+
 /* Task: one outer position, one block of rows, one block of columns. */
 static void reduce_column_block(void *arg, int64_t task, int worker) {
     (void)worker;
@@ -145,6 +159,10 @@ static void reduce_column_block(void *arg, int64_t task, int worker) {
         neutral(l->op, l->out, n, y);
     else
         memcpy(y, x, (size_t)n * l->x_size);
+    if (l->sums && n == l->columns && n >= LONG_COLUMNS) {
+        add_rows(l, rows, x, y);
+        return;
+    }
     if (l->sums) {
         size_t step = (size_t)(SUM_ROWS * l->columns) * l->x_size;
         for (int64_t r = 0; r < rows; r += SUM_ROWS, x += step)

@@ -5,6 +5,32 @@
 /* Elements summed in lanes before they go on to f64. */
 #define BLOCK 4096
 
+typedef struct squares_f32 {
+    vd low, high;
+} squares_f32;
+HD_INLINE squares_f32 load_squares_f32(const double *p) {
+    return (squares_f32){vd_load(p), vd_load(p + VD_LANES)};
+}
+HD_INLINE void store_squares_f32(double *p, squares_f32 s) {
+    vd_store(p, s.low);
+    vd_store(p + VD_LANES, s.high);
+}
+HD_INLINE squares_f32 add_squares_f32(squares_f32 s, vf v) {
+    vd a = vf_low(v), b = vf_high(v);
+    return (squares_f32){s.low + a * a, s.high + b * b};
+}
+
+typedef vd squares_f64;
+HD_INLINE vd load_squares_f64(const double *p) {
+    return vd_load(p);
+}
+HD_INLINE void store_squares_f64(double *p, vd s) {
+    vd_store(p, s);
+}
+HD_INLINE vd add_squares_f64(vd s, vd v) {
+    return s + v * v;
+}
+
 #define HD_REAL 32
 #include "kernels/isa/partial_body.h"
 #define HD_REAL 64

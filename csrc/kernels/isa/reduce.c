@@ -32,22 +32,6 @@
     ROW(name##_row, T, Y, start, expression)                                                                 \
     COLS(name##_cols, T, Y, expression)
 
-/* v wins over b: the first of equals stays. */
-#define ARG_COLS(name, T, wins)                                                                              \
-    static void name(int64_t rows, int64_t n, const void *px, int64_t stride, int32_t first, void *pbest,    \
-                     int32_t *index) {                                                                       \
-        const T *x = px;                                                                                     \
-        T *best = pbest;                                                                                     \
-        for (int64_t r = 0; r < rows; r++) {                                                                 \
-            int32_t at = first + 1 + (int32_t)r;                                                             \
-            HD_INDEPENDENT for (int64_t j = 0; j < n; j++) {                                                 \
-                T v = x[r * stride + j], b = best[j];                                                        \
-                best[j] = (wins) ? v : b;                                                                    \
-                index[j] = (wins) ? at : index[j];                                                           \
-            }                                                                                                \
-        }                                                                                                    \
-    }
-
 #define HD_REAL 32
 #include "kernels/isa/reduce_body.h"
 #define HD_REAL 64
@@ -90,6 +74,18 @@ ARG(argmin_i32, int32_t, <)
 ARG(argmax_bool, uint8_t, >)
 ARG(argmin_bool, uint8_t, <)
 
+/* v wins over b: the first of equals stays. */
+#define ARG_COLS(name, T, wins)                                                                              \
+    static void name(int64_t rows, int64_t n, const void *px, int64_t stride, void *pbest, int32_t *index) { \
+        const T *x = px;                                                                                     \
+        T *best = pbest;                                                                                     \
+        for (int64_t j = 0; j < n; j++) best[j] = x[j], index[j] = 0;                                        \
+        for (int64_t r = 1; r < rows; r++) HD_INDEPENDENT for (int64_t j = 0; j < n; j++) {                  \
+                T v = x[r * stride + j], b = best[j];                                                        \
+                best[j] = (wins) ? v : b;                                                                    \
+                index[j] = (wins) ? (int32_t)r : index[j];                                                   \
+            }                                                                                                \
+    }
 ARG_COLS(argmax_cols_i64, int64_t, v > b)
 ARG_COLS(argmin_cols_i64, int64_t, v < b)
 ARG_COLS(argmax_cols_i32, int32_t, v > b)
@@ -98,10 +94,6 @@ ARG_COLS(argmax_cols_bool, uint8_t, v > b)
 ARG_COLS(argmin_cols_bool, uint8_t, v < b)
 
 static void fill_arg_cols(hd_kernels *k) {
-    k->argmax_cols[HD_F32] = argmax_cols_f32;
-    k->argmin_cols[HD_F32] = argmin_cols_f32;
-    k->argmax_cols[HD_F64] = argmax_cols_f64;
-    k->argmin_cols[HD_F64] = argmin_cols_f64;
     k->argmax_cols[HD_I64] = argmax_cols_i64;
     k->argmin_cols[HD_I64] = argmin_cols_i64;
     k->argmax_cols[HD_I32] = argmax_cols_i32;

@@ -107,9 +107,6 @@ static int64_t NAME(argmin)(int64_t n, const void *x, int64_t sx) {
     return NAME(find)(n, x, sx, -NAME(largest)(n, x, sx, -1));
 }
 
-ARG_COLS(NAME(argmax_cols), real, v > b || (v != v && b == b))
-ARG_COLS(NAME(argmin_cols), real, v < b || (v != v && b == b))
-
 COLS(NAME(sum_cols), real, real, y + x)
 COLS(NAME(prod_cols), real, real, y *x)
 COLS(NAME(max_cols), real, real, (x > y || x != x) ? x : y)
