@@ -18,10 +18,15 @@ local function risen(step, warmup) return warmup > 0 and math.min(1, step / warm
 local function warmup_of(where, options) return check.number(where, "warmup", options.warmup or 0, 0) end
 
 ---factor · d_model^-0.5 · min(step^-0.5, step · warmup^-1.5) (Vaswani et al. 2017, section 5.3).
+---
+---```lua
+---local rate = heed.optim.schedule.noam { d_model = 512, warmup = 4000 }
+---print(rate(1), rate(4000))
+---```
 ---@param options { d_model: integer, warmup?: number, factor?: number } defaults: warmup 4000, factor 1
 ---@return fun(step: number): number
 function schedule.noam(options)
-    local where = "optim.schedule.noam"
+    local where = "heed.optim.schedule.noam"
     options = check.options(where, options, check.set("d_model", "warmup", "factor"))
     local d_model = check.integer(where, "d_model", options.d_model)
     local warmup = check.number(where, "warmup", options.warmup or 4000, 0)
@@ -34,10 +39,15 @@ function schedule.noam(options)
 end
 
 ---Rises to lr in `warmup` steps, then falls with 1/sqrt(step): lr · sqrt(warmup / step).
+---
+---```lua
+---local rate = heed.optim.schedule.inverse_sqrt { lr = 1e-3, warmup = 100 }
+---print(rate(100), rate(400))
+---```
 ---@param options { lr: number, warmup?: number }
 ---@return fun(step: number): number
 function schedule.inverse_sqrt(options)
-    local where = "optim.schedule.inverse_sqrt"
+    local where = "heed.optim.schedule.inverse_sqrt"
     options = check.options(where, options, check.set("lr", "warmup"))
     local lr, warmup = check.number(where, "lr", options.lr, 0), warmup_of(where, options)
     return of_step(where, function(step)
@@ -47,7 +57,7 @@ end
 
 -- From lr after the warm-up to min_lr at `steps`, along fall(progress) from 1 to 0.
 local function falling(name, fall)
-    local where = "optim.schedule." .. name
+    local where = "heed.optim.schedule." .. name
     return function(options)
         options = check.options(where, options, check.set("lr", "steps", "warmup", "min_lr"))
         local lr, warmup = check.number(where, "lr", options.lr, 0), warmup_of(where, options)
@@ -61,21 +71,38 @@ local function falling(name, fall)
     end
 end
 
----Rises to lr in `warmup` steps, then falls to min_lr at `steps` along half a cosine (Loshchilov and Hutter 2017).
+---Rises to lr in `warmup` steps, then falls to min_lr at `steps` along half a cosine (Loshchilov and Hutter 2017), and stays.
+---
+---```lua
+---local opt = heed.optim.AdamW({ nn.parameter(heed.zeros(2)) }, { lr = 0 })
+---local rate = heed.optim.schedule.cosine { lr = 1e-3, steps = 1000, warmup = 100 }
+---opt.lr = rate(550)
+---print(opt.lr)
+---```
 ---@param options { lr: number, steps: integer, warmup?: number, min_lr?: number }
 ---@return fun(step: number): number
 schedule.cosine = falling("cosine", function(progress) return 0.5 * (1 + math.cos(math.pi * progress)) end)
 
----Rises to lr in `warmup` steps, then falls to min_lr at `steps` along a line.
+---Rises to lr in `warmup` steps, then falls to min_lr at `steps` along a line, and stays.
+---
+---```lua
+---local rate = heed.optim.schedule.linear { lr = 1e-3, steps = 1000, min_lr = 1e-4 }
+---print(rate(500), rate(2000))
+---```
 ---@param options { lr: number, steps: integer, warmup?: number, min_lr?: number }
 ---@return fun(step: number): number
 schedule.linear = falling("linear", function(progress) return 1 - progress end)
 
 ---Rises to lr in `warmup` steps and stays.
+---
+---```lua
+---local rate = heed.optim.schedule.constant { lr = 1e-3, warmup = 10 }
+---print(rate(5), rate(50))
+---```
 ---@param options { lr: number, warmup?: number }
 ---@return fun(step: number): number
 function schedule.constant(options)
-    local where = "optim.schedule.constant"
+    local where = "heed.optim.schedule.constant"
     options = check.options(where, options, check.set("lr", "warmup"))
     local lr, warmup = check.number(where, "lr", options.lr, 0), warmup_of(where, options)
     return of_step(where, function(step) return lr * risen(step, warmup) end)
