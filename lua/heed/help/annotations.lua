@@ -20,8 +20,11 @@ local annotations = {}
 ---@field returns heed.help.Param[]
 ---@field fields heed.help.Param[] of a class
 ---@field parent string|nil of a class
+---@field owner string|nil of a class: the local variable that its methods are defined on
 ---@field section string|nil the heading (`-- ---- name ----`) that it stands below
 ---@field same_as string|nil the name of the definition that this one is another name of
+---@field module string|nil the module whose source it stands in
+---@field in_place boolean|nil it is the form in place, `exp_`, of the function that it describes
 
 -- ---- one block -----------------------------------------------------------------------------------------------------
 
@@ -105,7 +108,7 @@ local function read_line(block, text)
     local tag, rest = text:match "^%s*@(%a+)%s*(.*)$"
     if text:match "^%s*```" then
         finish_paragraph(block)
-        block.example = {}
+        block.last, block.example = nil, {}
     elseif tag then
         finish_paragraph(block)
         if TAGS[tag] then TAGS[tag](block, rest) else block.last = nil end
@@ -136,12 +139,13 @@ end
 
 local function entry_of(block, line, number)
     local name, arguments, same_as = read_definition(line)
+    local owner = name
     if block.class then name = block.class end
     if not name then return nil end
     finish_paragraph(block)
     return {
         name = name, key = name:match "[^.:]+$", line = number, arguments = arguments, same_as = same_as,
-        kind = block.class and "class" or arguments and "function" or "value", parent = block.parent ~= "" and block.parent or nil,
+        owner = block.class and owner, kind = block.class and "class" or arguments and "function" or "value", parent = block.parent ~= "" and block.parent or nil,
         prose = block.prose, examples = block.examples, params = block.params, returns = block.returns, fields = block.fields,
     }
 end
@@ -184,17 +188,30 @@ function annotations.read(source)
     return list
 end
 
----What stands at the top of a source, before anything that it could belong to: what the file is for.
+---What stands at the top of a source, before anything that it could belong to: what the file is for, in paragraphs.
 ---@param source string
----@return string
+---@return string[]
 function annotations.header(source)
-    local lines = {}
+    local block = new_block()
     for line in source:gmatch "(.-)\n" do
         local text = line:match "^%-%-%-%s?(.*)$"
-        if not text or text:match "^@" then break end
-        lines[#lines + 1] = text
+        if not text or text:match "^@" and not text:match "^@meta" then break end
+        if not text:match "^@" then read_prose(block, text) end
     end
-    return table.concat(lines, " ")
+    finish_paragraph(block)
+    return block.prose
+end
+
+---Short names for types: `---@alias NAME TYPE text`.
+---@param source string
+---@return heed.help.Param[]
+function annotations.aliases(source)
+    local list = {}
+    for line in (source .. "\n"):gmatch "(.-)\n" do
+        local text = line:match "^%-%-%-@alias%s+(.*)$"
+        if text then list[#list + 1] = read_param(text) end
+    end
+    return list
 end
 
 return annotations

@@ -17,20 +17,42 @@ end
 
 local read = {}
 
--- The entries of a module's source, and by name, key and line.
+local read_aliases
+
+-- Short names for tables of options, and for lists of dimensions, as what they stand for.
+local function written_out(type_text)
+    if not type_text:find "Options" and not type_text:find "heed%.Dims" then return type_text end
+    return (type_text:gsub("heed%.%u%w+", function(name)
+        local alias = read_aliases()[name]
+        return alias and (alias:find "^{" or name == "heed.Dims") and alias or nil
+    end))
+end
+
+-- What stands in a module's source: its header, and the entries, also by name, key and line.
 local function module_entries(name)
     if read[name] then return read[name] end
     local text = source(name)
     local found = { list = text and annotations.read(text) or {}, by_name = {}, by_key = {}, by_line = {},
-        header = text and annotations.header(text) or "" }
+        header = text and annotations.header(text) or {} }
     for _, entry in ipairs(found.list) do
         entry.module = name
+        for _, param in ipairs(entry.params) do param.type = written_out(param.type) end
         found.by_name[entry.name] = found.by_name[entry.name] or entry
         found.by_key[entry.key] = found.by_key[entry.key] or entry
         found.by_line[entry.line] = entry
     end
     read[name] = found
     return found
+end
+
+local by_alias
+
+function read_aliases()
+    if not by_alias then
+        by_alias = {}
+        for _, alias in ipairs(annotations.aliases(source(STUBS[1]) or "")) do by_alias[alias.name] = alias.type end
+    end
+    return by_alias
 end
 
 -- `both.exp_ = both.exp` says that exp_ is exp in place.
@@ -134,7 +156,7 @@ end
 ---@field kind "function"|"class"|"module"|"value"
 ---@field value any
 ---@field entry heed.help.Entry|nil
----@field prose string|nil of a module
+---@field prose string[]|nil paragraphs, of a module
 ---@field members heed.help.Doc[]|nil of a module
 ---@field methods heed.help.Entry[]|nil of a class
 ---@field made heed.help.Doc|nil the class of what a function returns, if it is documented with that function
@@ -156,9 +178,9 @@ end
 
 local function methods_of(entry)
     if entry.name == "heed.Tensor" then return tensor_methods() end
-    local found, short, list = module_entries(entry.module), entry.name:match "[^.]+$", {}
+    local found, short, list = module_entries(entry.module), entry.owner or entry.name:match "[^.]+$", {}
     for _, e in ipairs(found.list) do
-        if e.name:match("^" .. short .. "[.:][%w_]+$") then
+        if e.name:match("^" .. short .. "[.:]%a[%w_]*$") then
             local real = follow(found, e)
             if not real and e.same_as and e.same_as:find "^core%." then real = stub_entry(e.same_as:match "[^.]+$") end
             if real then
@@ -169,13 +191,11 @@ local function methods_of(entry)
     return list
 end
 
--- The class of what a constructor function returns, when it stands in the same source.
+-- The class of what a function returns.
 local function made_by(entry)
-    local name = entry and entry.returns[1] and entry.returns[1].type
-    local found = name and name ~= "heed.Tensor" and module_entries(entry.module).by_name[name]
-    if found and found.kind == "class" then
-        return { path = name, kind = "class", entry = found, methods = methods_of(found) }
-    end
+    local name = entry and entry.returns[1] and entry.returns[1].type:match "^heed%.[%w_.]+"
+    local found = name and name ~= "heed.Tensor" and class_entry(name)
+    return found and { path = name, kind = "class", entry = found, methods = methods_of(found) } or nil
 end
 
 local function describe(path, value)
@@ -234,6 +254,10 @@ local function tensor_doc()
     return entry and { path = "heed.Tensor", kind = "class", value = core.methods, entry = entry, methods = methods_of(entry) }
 end
 
+local function class_doc(entry)
+    return { path = entry.name, kind = "class", entry = entry, methods = methods_of(entry) }
+end
+
 -- A field, without running anybody's code: through tables that are somebody's __index.
 local function field(value, key)
     for _ = 1, 16 do
@@ -257,6 +281,8 @@ local function by_name(name)
     name = name:gsub("^%s+", ""):gsub("[%s()]+$", ""):gsub("^heed[.:]", "")
     if name == "heed" then return describe("heed", require "heed") end
     if name == "Tensor" then return tensor_doc() end
+    local class = class_entry("heed." .. name)
+    if class and not name:find "^nn%." then return class_doc(class) end
     local value, path = require "heed", "heed"
     for key in name:gmatch "[^.:]+" do
         local member = field(value, key)
@@ -279,7 +305,7 @@ local function class_of_methods(meta)
         local short = found and found.by_line[line] and found.by_line[line].name:match "^([%w_]+)[.:]"
         for _, entry in ipairs(short and found.list or {}) do
             if entry.kind == "class" and entry.name:match "[^.]+$" == short then
-                return { path = entry.name, kind = "class", value = meta, entry = entry, methods = methods_of(entry) }
+                return class_doc(entry)
             end
         end
     end
@@ -315,6 +341,54 @@ function index.tree_at(path, value)
         end
     end
     return list
+end
+
+-- ---- for pages -----------------------------------------------------------------------------------------------------
+
+---What a module that is not part of `heed` itself defines, by its annotations: help.text, assert.is_close.
+---@param module string
+---@param prefix string of its paths
+---@return heed.help.Doc[]
+function index.exports(module, prefix)
+    local list = {}
+    for _, entry in ipairs(module_entries(module).list) do
+        if entry.kind == "function" and entry.name:find "%." then
+            list[#list + 1] = { path = prefix .. entry.name, kind = "function", entry = entry }
+        end
+    end
+    return list
+end
+
+---The classes of heed.core beside heed.Tensor, and heed.Tensor last.
+---@return heed.help.Doc[]
+function index.core_classes()
+    local list = {}
+    for _, stub in ipairs(STUBS) do
+        for _, entry in ipairs(module_entries(stub).list) do
+            if entry.kind == "class" and #entry.prose > 0 and entry.name ~= "heed.Tensor" then list[#list + 1] = class_doc(entry) end
+        end
+    end
+    list[#list + 1] = tensor_doc()
+    return list
+end
+
+---The paragraphs at the top of a module's source.
+---@param module string
+---@return string[]
+function index.header(module) return module_entries(module).header end
+
+---The short names of types.
+---@return heed.help.Param[]
+function index.aliases() return annotations.aliases(source(STUBS[1]) or "") end
+
+---Where a module stands among the stubs, in the order in which one reads them; 0 for others.
+---@param module string
+---@return integer
+function index.stub_number(module)
+    for i, stub in ipairs(STUBS) do
+        if stub == module then return i end
+    end
+    return 0
 end
 
 return index

@@ -6,53 +6,69 @@ local text = require "heed.help.text"
 
 local pages = {}
 
--- Which modules' definitions stand on which page. A name covers what lies below it; the longest that fits wins.
+-- Which modules' definitions stand on which page, in the order in which one reads them. A name covers what lies below it; the
+-- longest that fits wins.
 local PAGES = {
-    { file = "tensors", title = "Tensors", about = "Everything here is both a function and a method: `heed.softmax(t, 2)` is "
-        .. "`t:softmax(2)`. Dimensions, indices and tokens count from 1.", "heed.types" },
-    { file = "autograd", title = "Gradients", "heed.autograd" },
-    { file = "nn", title = "Layers and models", "heed.nn", "heed.capture" },
+    { file = "tensors", title = "Tensors", "heed.types" },
+    { file = "autograd", title = "Gradients as functions", "heed.autograd" },
+    { file = "nn", title = "Layers and models", "heed.nn.module", "heed.nn.linear", "heed.nn.embedding", "heed.nn.positions",
+        "heed.nn.rotary", "heed.nn.norm", "heed.nn.activation", "heed.nn.dropout", "heed.nn.attention", "heed.nn.feed_forward",
+        "heed.nn.encoder_layer", "heed.nn.decoder_layer", "heed.nn.encoder", "heed.nn.decoder", "heed.nn.transformer",
+        "heed.nn.sequential", "heed.nn.module_list", "heed.nn", "heed.nn.initial", "heed.capture" },
     { file = "attention", title = "Attention and masks", "heed.attention", "heed.mask" },
-    { file = "training", title = "Losses, optimisers, files", "heed.loss", "heed.optim", "heed.checkpoint", "heed.safetensors",
-        "heed.progress", "heed.training", "heed.npy" },
+    { file = "training", title = "Losses, optimisers, progress", "heed.loss", "heed.optim.sgd", "heed.optim.adam",
+        "heed.optim.optimizer", "heed.optim.gradients", "heed.optim", "heed.optim.schedule", "heed.progress" },
+    { file = "files", title = "Files", "heed.checkpoint", "heed.safetensors", "heed.npy" },
     { file = "data", title = "Data and text", "heed.data", "heed.text" },
-    { file = "seeing", title = "Seeing, testing, asking", "heed.viz", "heed.luassert", "heed.info", "heed.help" },
+    { file = "seeing", title = "Seeing, testing, asking", "heed.viz", "heed.types.luassert", "heed.help", "heed.info" },
 }
 
+-- The page of a module, and its place there.
 local function page_of(module)
-    local best, length = nil, -1
+    local best, place, length = nil, 0, -1
     for _, page in ipairs(PAGES) do
-        for _, name in ipairs(page) do
+        for i, name in ipairs(page) do
             local fits = module == name or module:sub(1, #name + 1) == name .. "."
-            if fits and #name > length then best, length = page, #name end
+            if fits and #name > length then best, place, length = page, i, #name end
         end
     end
-    return best
+    return best, place
 end
 
 -- ---- what is public ------------------------------------------------------------------------------------------------
 
----Every public function and class with its annotations (or without: `entry` nil), each once, in the order of its source.
+---Every public function and class with its annotations (or without: `entry` nil), each once.
 ---@return heed.help.Doc[]
 function pages.public()
     local list, seen = {}, {}
+    local function add(doc)
+        local entry = doc.entry
+        local id = entry and ("%s:%s"):format(entry.module, entry.name) or doc.path
+        if not seen[id] then list[#list + 1], seen[id] = doc, true end
+    end
     local function visit(doc)
-        if doc.kind == "function" or doc.kind == "class" then
-            local id = doc.entry and doc.entry.module .. ":" .. doc.entry.name or doc.path
-            if not seen[id] then list[#list + 1], seen[id] = doc, true end
-        end
-        if doc.kind == "module" and doc.entry and not seen[doc.path] then list[#list + 1], seen[doc.path] = doc, true end
+        if doc.kind ~= "module" or doc.entry then add(doc) end
+        if doc.made then add(doc.made) end
         for _, member in ipairs(doc.members or {}) do visit(member) end
     end
     visit(index.tree())
-    for _, made in ipairs { index.lookup "Tensor" } do list[#list + 1] = made end
+    for _, doc in ipairs(index.exports("heed.help", "heed.")) do add(doc) end
+    for _, doc in ipairs(index.exports("heed.types.luassert", "")) do add(doc) end
+    for _, doc in ipairs(index.core_classes()) do add(doc) end
     return list
 end
 
-local function in_source_order(a, b)
-    if not (a.entry and b.entry) then return a.path < b.path end
-    if a.entry.module ~= b.entry.module then return a.entry.module < b.entry.module end
-    return a.entry.line < b.entry.line
+local function in_reading_order(a, b)
+    local x, y = a.entry, b.entry
+    if x.module ~= y.module then
+        local _, place_x = page_of(x.module)
+        local _, place_y = page_of(y.module)
+        if place_x ~= place_y then return place_x < place_y end
+        local stub_x, stub_y = index.stub_number(x.module), index.stub_number(y.module)
+        if stub_x ~= stub_y then return stub_x < stub_y end
+        return x.module < y.module
+    end
+    return x.line < y.line
 end
 
 -- ---- Markdown ------------------------------------------------------------------------------------------------------
@@ -67,19 +83,15 @@ end
 
 local function add_returns(out, returns)
     for _, r in ipairs(returns) do
-        out[#out + 1] = ("- returns `%s`%s"):format(r.type:gsub("heed%.Tensor", "Tensor"), r.text ~= "" and " " .. r.text or "")
+        out[#out + 1] = ("- returns `%s`%s"):format(text.short_type(r.type), r.text ~= "" and ": " .. r.text or "")
     end
 end
 
-local function add_body(out, entry)
-    for _, paragraph in ipairs(entry.prose) do
+local function add_paragraphs(out, paragraphs)
+    for _, paragraph in ipairs(paragraphs) do
         out[#out + 1] = paragraph
         out[#out + 1] = ""
     end
-    local before = #out
-    add_params(out, entry.params)
-    add_returns(out, entry.returns)
-    if #out > before then out[#out + 1] = "" end
 end
 
 local function add_examples(out, entry)
@@ -88,79 +100,138 @@ local function add_examples(out, entry)
     end
 end
 
+-- What a function does, takes and gives, and how it looks.
+local function add_body(out, entry)
+    add_paragraphs(out, entry.prose)
+    local before = #out
+    add_params(out, entry.params)
+    add_returns(out, entry.returns)
+    if #out > before then out[#out + 1] = "" end
+    add_examples(out, entry)
+end
+
 local function add_methods(out, doc)
     local class = doc.path:match "[^.]+$"
     for _, m in ipairs(doc.methods or {}) do
-        if not m.key:find "^_" and m.key ~= "extra" then
-            local call = m.key == "init" and doc.path or m.key == "forward" and class:lower() or class:lower() .. ":" .. m.key
-            out[#out + 1] = ("#### `%s`\n"):format(text.signature(call, m))
-            add_body(out, m)
-            add_examples(out, m)
-        end
+        local call = m.key == "init" and doc.path or m.key == "forward" and class:lower() or class:lower() .. ":" .. m.key
+        out[#out + 1] = ("#### `%s`\n"):format(text.signature(call, m))
+        add_body(out, m)
     end
 end
 
+-- Of tensors the methods stand in the sections of the page; what is a method only, here.
+local function own_methods(doc)
+    if doc.path ~= "heed.Tensor" then return doc end
+    local list = {}
+    for _, m in ipairs(doc.methods) do
+        if m.name:find "^Tensor:" then list[#list + 1] = m end
+    end
+    return { path = doc.path, methods = list }
+end
+
 local function add_class(out, doc)
+    add_paragraphs(out, doc.entry.prose)
     if #doc.entry.fields > 0 then
         out[#out + 1] = "Fields:\n"
         add_params(out, doc.entry.fields)
         out[#out + 1] = ""
     end
     add_examples(out, doc.entry)
-    if doc.path ~= "heed.Tensor" then add_methods(out, doc) end
+    add_methods(out, own_methods(doc))
 end
 
--- `shown`: the classes whose methods stand on this page already.
-local function add_doc(out, doc, shown)
-    local entry = doc.entry
-    out[#out + 1] = ("### `%s`\n"):format(doc.kind == "class" and doc.path or text.signature(doc.path, entry))
-    if doc.kind == "class" then
-        for _, paragraph in ipairs(entry.prose) do out[#out + 1] = paragraph .. "\n" end
-        add_class(out, doc)
-    else
-        add_body(out, entry)
-        add_examples(out, entry)
-        if doc.made and not shown[doc.made.path] then
-            shown[doc.made.path] = true
-            add_methods(out, doc.made)
+local function title_of(doc)
+    return doc.kind == "class" and doc.path or text.signature(doc.path, doc.entry)
+end
+
+local function add_doc(out, doc, in_place)
+    out[#out + 1] = ("### `%s`\n"):format(title_of(doc))
+    if in_place then out[#out + 1] = ("In place: `t:%s(...)`.\n"):format(in_place) end
+    if doc.kind == "class" then add_class(out, doc) else add_body(out, doc.entry) end
+end
+
+-- ---- pages ---------------------------------------------------------------------------------------------------------
+
+local function is_public_table(path)
+    local value = require "heed"
+    for key in path:gsub("^heed", ""):gmatch "[%w_]+" do value = type(value) == "table" and value[key] end
+    return type(value) == "table"
+end
+
+-- What a definition stands under: of functions of the core the subject, which is the title of the stub; of others the table
+-- that has it. And what is said of that.
+local function section_of(doc)
+    local module = doc.entry.module
+    local header = index.header(module)
+    if module:find "^heed%.types%." then return header[1]:gsub("%.$", ""), { table.unpack(header, 2) } end
+    local parent = doc.path
+    if doc.kind == "class" and (is_public_table(module) or not parent:find "%..*%.") then
+        parent = module
+    elseif doc.kind ~= "module" and parent:find "%..*%." then
+        parent = parent:match "^(.*)%.[^.]+$"
+    end
+    return parent, index.header(parent)
+end
+
+-- Names of types that are not written out where they occur.
+local function add_aliases(out)
+    out[#out + 1] = "Names of types:\n"
+    for _, alias in ipairs(index.aliases()) do
+        if alias.text ~= "" then
+            out[#out + 1] = ("- `%s`, `%s`: %s"):format(text.short_type(alias.name), text.short_type(alias.type), alias.text)
         end
     end
-end
-
-local function heading_of(doc)
-    return doc.entry.section or doc.entry.module:gsub("^heed%.types%.", ""):gsub("^heed%.", "")
+    out[#out + 1] = ""
 end
 
 local function page_text(page, docs)
-    table.sort(docs, in_source_order)
-    local out, heading, shown = { "# " .. page.title .. "\n" }, nil, {}
-    if page.about then out[#out + 1] = page.about .. "\n" end
+    local out, section, in_place = { "# " .. page.title .. "\n" }, nil, {}
     for _, doc in ipairs(docs) do
-        if heading_of(doc) ~= heading then
-            heading = heading_of(doc)
-            out[#out + 1] = ("## %s\n"):format(heading)
+        if doc.entry.in_place then in_place[doc.path:sub(1, -2)] = doc.entry.key end
+    end
+    for _, doc in ipairs(docs) do
+        local name, intro = section_of(doc)
+        if name ~= section and not doc.entry.in_place then
+            section = name
+            out[#out + 1] = ("## %s\n"):format(name)
+            add_paragraphs(out, intro)
+            if doc.path == "heed.Tensor" then add_aliases(out) end
         end
-        add_doc(out, doc, shown)
+        if not doc.entry.in_place then add_doc(out, doc, in_place[doc.path]) end
     end
     return (table.concat(out, "\n"):gsub("\n\n\n+", "\n\n"):gsub("%s+$", "\n"))
 end
 
----Writes all pages into a folder.
----@param folder string
----@return true|nil
----@return string? message
-function pages.write(folder)
-    for name, contents in pairs(pages.all()) do
-        local ok, message = core.replace_file(folder .. "/" .. name, contents)
-        if not ok then return nil, message end
-    end
-    return true
+-- The address of a heading inside its page, as GitHub makes it.
+local function anchor_of(title)
+    return (title:lower():gsub("[^%w_%- ]", ""):gsub(" ", "-"))
 end
 
----All pages: file name (without folder) to text.
----@return table<string, string>
-function pages.all()
-    local docs, result = {}, {}
+local function contents(result)
+    local out = { "# The API\n", "Made from the annotations in the sources, which `help(heed.softmax)` shows at the prompt too.\n" }
+    for _, page in ipairs(result) do
+        local section
+        out[#out + 1] = ("## [%s](%s.md)\n"):format(page.title, page.file)
+        for _, doc in ipairs(page.docs) do
+            local name = section_of(doc)
+            if not doc.entry.in_place then
+                local link = ("[%s](%s.md#%s)"):format(doc.path:gsub("^heed%.", ""), page.file, anchor_of(title_of(doc)))
+                if name ~= section then
+                    section = name
+                    out[#out + 1] = ("- %s: %s"):format(name, link)
+                else
+                    out[#out] = out[#out] .. ", " .. link
+                end
+            end
+        end
+        out[#out + 1] = ""
+    end
+    return (table.concat(out, "\n"):gsub("%s+$", "\n"))
+end
+
+-- The pages with what stands on each, in order.
+local function collect()
+    local docs, list = {}, {}
     for _, doc in ipairs(pages.public()) do
         local page = doc.entry and page_of(doc.entry.module)
         if page then
@@ -169,9 +240,33 @@ function pages.all()
         end
     end
     for _, page in ipairs(PAGES) do
-        if docs[page] then result[page.file .. ".md"] = page_text(page, docs[page]) end
+        if docs[page] then
+            table.sort(docs[page], in_reading_order)
+            list[#list + 1] = { title = page.title, file = page.file, docs = docs[page] }
+        end
     end
+    return list
+end
+
+---All pages: file name (without folder) to text.
+---@return table<string, string>
+function pages.all()
+    local list, result = collect(), {}
+    for _, page in ipairs(list) do result[page.file .. ".md"] = page_text(page, page.docs) end
+    result["README.md"] = contents(list)
     return result
+end
+
+---Writes all pages into a folder.
+---@param folder string
+---@return true|nil
+---@return string? message
+function pages.write(folder)
+    for name, page in pairs(pages.all()) do
+        local ok, message = core.replace_file(folder .. "/" .. name, page)
+        if not ok then return nil, message end
+    end
+    return true
 end
 
 return pages

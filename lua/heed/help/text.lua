@@ -28,9 +28,12 @@ local function wrap(paragraph, width, indent, first)
     return table.concat(lines, "\n")
 end
 
-local function short_type(name)
-    return (name:gsub("heed%.Tensor", "Tensor"):gsub("heed%.(%u)", "%1"))
-end
+---A type without the names of modules: heed.Tensor as Tensor.
+---@param name string
+---@return string
+function text.short_type(name) return (name:gsub("heed%.(%u)", "%1"):gsub("heed%.dtype", "dtype")) end
+
+local short_type = text.short_type
 
 -- A list of `name  type  text`, the texts wrapped in a column of their own.
 local function columns(rows, out, width)
@@ -82,22 +85,48 @@ local function give_clauses(text_, fields)
     return table.concat(rest, "; ")
 end
 
+-- `A|B|{ c?: T }`: what stands besides a table (nil: nothing), and the fields of the table (nil: there is none).
+local function split_union(type_text)
+    local kept, fields, depth, start = {}, nil, 0, 1
+    for at = 1, #type_text + 1 do
+        local c = at > #type_text and "|" or type_text:sub(at, at)
+        if c:find "[{(<]" then depth = depth + 1 elseif c:find "[})>]" then depth = depth - 1 end
+        if c == "|" and depth == 0 then
+            local alternative = type_text:sub(start, at - 1):match "^%s*(.-)%s*$"
+            local found = fields_of(alternative)
+            fields = fields or found
+            if not found then kept[#kept + 1] = alternative end
+            start = at + 1
+        end
+    end
+    return #kept > 0 and table.concat(kept, "|") or nil, fields
+end
+
+-- An option that an earlier argument may take too, or that has the name of an argument, is said once.
+local function add_fields(list, fields, params, i)
+    for _, field in ipairs(fields) do
+        local elsewhere = false
+        for j, p in ipairs(params) do
+            local _, others = split_union(p.type)
+            elsewhere = elsewhere or p.name == field.name or j > i and others and others[field.name] ~= nil
+        end
+        if not elsewhere then
+            field.inner, field.type = true, short_type(field.type)
+            list[#list + 1] = field
+        end
+    end
+end
+
 ---Parameters, with the fields of a table of options as parameters of their own (`inner`) after it.
 ---@param params heed.help.Param[]
 ---@return heed.help.Param[]
 function text.flat(params)
     local list = {}
-    for _, p in ipairs(params) do
-        local fields = fields_of(p.type)
-        if fields then
-            list[#list + 1] = { name = p.name, optional = p.optional, type = "table", text = give_clauses(p.text, fields) }
-            for _, field in ipairs(fields) do
-                field.inner, field.type = true, short_type(field.type)
-                list[#list + 1] = field
-            end
-        else
-            list[#list + 1] = { name = p.name, optional = p.optional, type = short_type(p.type), text = p.text }
-        end
+    for i, p in ipairs(params) do
+        local kind, fields = split_union(p.type)
+        local words = fields and give_clauses(p.text, fields) or p.text
+        list[#list + 1] = { name = p.name, optional = p.optional, type = short_type(kind or "table"), text = words }
+        if fields then add_fields(list, fields, params, i) end
     end
     return list
 end
@@ -130,11 +159,14 @@ end
 ---@param entry heed.help.Entry
 ---@return string
 function text.signature(path, entry)
-    if not entry.arguments then return path end
-    local optional = {}
-    for _, p in ipairs(entry.params) do optional[p.name] = p.optional end
+    local arguments, optional = entry.arguments or {}, {}
+    for i, p in ipairs(entry.params) do
+        optional[p.name] = p.optional
+        if not entry.arguments then arguments[i] = p.name end -- it is made by another function
+    end
+    if not entry.arguments and #arguments == 0 then return path end
     local names = {}
-    for i, name in ipairs(entry.arguments) do names[i] = name .. (optional[name] and "?" or "") end
+    for i, name in ipairs(arguments) do names[i] = name .. (optional[name] and "?" or "") end
     return ("%s(%s)"):format(path, table.concat(names, ", "))
 end
 
@@ -143,6 +175,15 @@ local function add_prose(entry, out, width)
         out[#out + 1] = ""
         out[#out + 1] = wrap(paragraph, width, "  ")
     end
+end
+
+---What the form in place does, if the entry is one.
+---@param entry heed.help.Entry
+---@return string|nil
+function text.in_place(entry)
+    if not entry.in_place then return nil end
+    return ("In place: writes into %s, whose shape and dtype stay, and returns it. As %s:"):format(entry.params[1].name,
+        entry.key:sub(1, -2))
 end
 
 local function add_definition(entry, out, width)
@@ -219,7 +260,7 @@ end
 local function member_rows(doc, wanted)
     local rows = {}
     for _, member in ipairs(doc.members or {}) do
-        local words = member.prose and first_sentence { member.prose } or member.entry and first_sentence(member.entry.prose) or ""
+        local words = member.prose and first_sentence(member.prose) or member.entry and first_sentence(member.entry.prose) or ""
         if (member.kind == "module") == wanted then rows[#rows + 1] = { member.path:match "[^.]+$", words } end
     end
     return rows
@@ -249,10 +290,11 @@ function text.render(doc, options)
     local width, style = math.max(40, math.min(options.width or 80, 110)), options.color and COLORED or PLAIN
     local entry, out = doc.entry, {}
     out[1] = style.bold(entry and doc.kind == "function" and text.signature(doc.path, entry) or doc.path)
-    if doc.prose and doc.prose ~= "" then out[#out + 1] = "\n" .. wrap(doc.prose, width, "  ") end
+    for _, paragraph in ipairs(doc.prose or {}) do out[#out + 1] = "\n" .. wrap(paragraph, width, "  ") end
     if doc.kind == "class" and entry then
         add_class(doc, out, width, style)
     elseif entry then
+        if entry.in_place then out[#out + 1] = "\n" .. wrap(text.in_place(entry), width, "  ") end
         add_prose(entry, out, width)
         add_definition(entry, out, width)
         if doc.made then add_methods(doc.made, out, width, style) end

@@ -1,9 +1,11 @@
 ---@meta _
---- Two operands, element by element: arithmetic, comparisons, logic.
+--- Arithmetic and comparisons.
 ---
---- The shapes broadcast: sizes of 1 are repeated, dimensions that are missing are added on the left. The dtypes meet at a common
---- one; a number of Lua's is weak and leaves an f32 tensor f32 (docs/conventions.md has the tables). Gradients are summed to the
---- shape of each operand. In place the tensor's shape and dtype stay, and the other operand must fit them.
+--- Of two operands, element by element.
+---
+--- The shapes broadcast: sizes of 1 are repeated, dimensions that are missing are added on the left. The dtypes meet at a
+--- common one; a number of Lua's is weak and leaves an f32 tensor f32 (docs/conventions.md has the tables). Gradients are
+--- summed to the shape of each operand. In place the tensor's shape and dtype stay, and the other operand must fit them.
 
 ---@class heed.Methods
 local both = {}

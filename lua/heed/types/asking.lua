@@ -1,5 +1,5 @@
 ---@meta _
---- Asking tensors: what they are, what they hold, whether they are alike.
+--- Asking tensors.
 
 ---@class heed.Functions
 local core = {}

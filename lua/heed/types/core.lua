@@ -1,14 +1,16 @@
 ---@meta heed.core
---- heed.core, the part of heed that is written in C, for language servers, help and the API pages. Nothing here is ever loaded.
+--- Tensors.
 ---
---- The functions stand in the files beside this one: in `core` (the class heed.Functions) what is a function only, `heed.zeros`; in
---- `both` (heed.Methods) what is a method of tensors too, `heed.exp(t)` and `t:exp()`; inside.lua has what is not for users.
---- `both.exp_ = both.exp` is exp in place: it writes into t, whose dtype stays, and returns t.
----
---- Shapes: sizes as numbers or one table. Dimensions and indices count from 1, negative ones from the end. A trailing table
---- with string keys is the options. Letters: B batch, H heads, L queries, S keys, D head_dim, E d_model, F d_ff, V vocabulary.
+--- Sizes are given as numbers or as one table. Dimensions and indices count from 1, dimensions from the end as -1, -2. A table with names
+--- behind the arguments is the options: `x:sum { dim = 2 }` is `x:sum(2)`. Letters in shapes: B batch, H heads, L queries, S keys,
+--- D head_dim, E d_model, F d_ff, V vocabulary; N, M, R, C any size.
 
----@alias heed.dtype "f32"|"f64"|"i64"|"i32"|"u8"|"bool"|"bf16"|"f16"
+-- This folder describes heed.core, the part of heed that is written in C, for language servers, help and the API pages; nothing here is
+-- ever loaded. The functions stand in the files beside this one: in `core` (the class heed.Functions) what is a function only, as
+-- heed.zeros; in `both` (heed.Methods) what is a method of tensors too, as heed.exp(t) and t:exp(); inside.lua has what is not for
+-- users. `both.exp_ = both.exp` says that exp_ is exp in place.
+
+---@alias heed.dtype "f32"|"f64"|"i64"|"i32"|"u8"|"bool"|"bf16"|"f16" f32 where nothing is said
 ---@alias heed.Shape integer[] prints as [2, 4, 8], concatenates, compares with ==
 ---@alias heed.Dims integer|integer[]
 ---@alias heed.Ids heed.Tensor|table integers: tokens, classes, positions, from 1; nested Lua tables are converted

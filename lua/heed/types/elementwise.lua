@@ -1,8 +1,8 @@
 ---@meta _
---- Functions of one number, element by element.
+--- Functions, element by element.
 ---
---- Where not said otherwise: of integers and bool they give f32, of f32 and f64 their own dtype, NaN of NaN; f16 and bf16 are converted
---- first (`t:to "f32"`). g is the gradient of the result.
+--- Where not said otherwise: of integers and bool they give f32, of f32 and f64 their own dtype, NaN of NaN; f16 and bf16 are
+--- converted first (`t:to "f32"`). g is the gradient of the result.
 
 ---@class heed.Methods
 local both = {}

@@ -1,5 +1,5 @@
 ---@meta _
---- Gradients: backward, and what is recorded for it.
+--- Gradients.
 
 ---@class heed.Functions
 local core = {}
@@ -12,7 +12,8 @@ local both = {}
 ---
 ---```lua
 ---local x = heed.tensor({ 1, 2 }, { requires_grad = true })
----(x * x):sum():backward()
+---local squares = (x * x):sum()
+---squares:backward()
 ---print(x.grad)
 ---local y = x * 3
 ---y:backward(heed.tensor { 1, 10 }) -- the gradient of what comes after y
@@ -27,7 +28,8 @@ function both.backward(t, gradient, options) end
 ---
 ---```lua
 ---local x = heed.tensor({ 2 }, { requires_grad = true })
----(x * x:detach()):sum():backward()
+---local y = (x * x:detach()):sum()
+---y:backward()
 ---print(x.grad) -- of 2x, not of x²
 ---```
 ---@param t heed.Tensor

@@ -1,8 +1,10 @@
 ---@meta _
---- Choosing elements by indices and masks, and adding to those. Keys, `t[key]`, do more of it: docs/conventions.md.
+--- Choosing elements.
 ---
---- An index counts from 1; what is outside of the size is an error that says the position in the index, the value and the range. What
---- takes an index takes integers alone: i64, i32, or Lua tables.
+--- By indices and masks. Keys, `t[key]`, do more of it: docs/conventions.md.
+---
+--- An index counts from 1; what is outside of the size is an error that says the position in the index, the value and the
+--- range. What takes an index takes integers alone: i64, i32, or Lua tables.
 
 ---@class heed.Methods
 local both = {}

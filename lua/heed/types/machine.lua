@@ -1,5 +1,7 @@
 ---@meta _
---- Memory, threads, time. Nothing here has to be called: tensors are collected by Lua.
+--- Memory, threads, time.
+---
+--- Nothing here has to be called: tensors are collected by Lua.
 
 ---@class heed.Functions
 local core = {}

@@ -1,5 +1,5 @@
 ---@meta _
---- Making tensors: from values, of one value, at random.
+--- Making tensors.
 
 ---@class heed.Functions
 local core = {}

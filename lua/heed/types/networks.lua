@@ -1,5 +1,7 @@
 ---@meta _
---- What layers are made of: heed.nn calls these with its parameters, and so can a layer of one's own.
+--- Parts of networks.
+---
+--- heed.nn calls these with its parameters, and so can a layer of one's own.
 
 ---@class heed.Functions
 local core = {}

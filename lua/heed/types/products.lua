@@ -1,5 +1,5 @@
 ---@meta _
---- Products of vectors and matrices, and sums of products.
+--- Products.
 
 ---@class heed.Functions
 local core = {}

@@ -1,5 +1,5 @@
 ---@meta _
---- Random numbers: the training stream, streams of one's own, classes drawn by weight.
+--- Random numbers.
 ---
 --- The numbers are counter-based (Philox 4x32-10): element i of draw n under a seed is one number, on any number of threads.
 

@@ -1,8 +1,9 @@
 ---@meta _
---- Along dimensions: sums, extremes, order, softmax.
+--- Reductions, order, softmax.
 ---
---- dim is one dimension, or for those that say so a list of several; left out, all elements count. The dimensions go away unless
---- keepdim leaves them with size 1. Long sums are cut by the data alone, so the bits are the same on any number of threads.
+--- dim is one dimension, or for those that say so a list of several; left out, all elements count. The dimensions go away
+--- unless keepdim leaves them with size 1. Long sums are cut by the data alone, so the bits are the same on any number of
+--- threads.
 
 ---@class heed.Methods
 local both = {}

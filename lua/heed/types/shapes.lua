@@ -1,5 +1,8 @@
 ---@meta _
---- Shapes: the same elements seen otherwise, parts, and parts joined.
+--- Shapes.
+---
+--- The same elements seen otherwise, parts of them, and parts joined. What is a view shares its memory with t: writing into one
+--- writes into the other. Gradients go back to where each element came from.
 
 ---@class heed.Functions
 local core = {}

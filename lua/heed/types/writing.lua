@@ -1,5 +1,8 @@
 ---@meta _
---- Writing into a tensor. Most functions have a form in place besides: `exp_` is exp that writes into its tensor.
+--- Writing into a tensor.
+---
+--- Most functions have a form in place besides, `exp_` of `exp`: it writes into its tensor, whose shape and dtype stay, and
+--- returns it.
 
 ---@class heed.Methods
 local both = {}
