@@ -14,8 +14,8 @@ local both = {}
 ---
 ---```lua
 ---local rows, columns = heed.tensor { { 10 }, { 20 } }, heed.tensor { 1, 2 }
----print(rows + columns)
----print(heed.ones(2):add_(0.5))
+---print(rows + columns) --> [[11., 12.], [21., 22.]] f32 [2, 2]
+---print(heed.ones(2):add_(0.5)) --> [1.5000, 1.5000] f32 [2]
 ---```
 ---@param a heed.Tensor|number
 ---@param b heed.Tensor|number
@@ -38,7 +38,7 @@ both.sub_ = both.sub
 ---y = a b, element by element, as the operator; matmul is the product of matrices. Of bool: and. The gradients are g b and g a.
 ---
 ---```lua
----print(heed.tensor { 1, 2, 3 } * heed.tensor { 1, 0, -1 })
+---print(heed.tensor { 1, 2, 3 } * heed.tensor { 1, 0, -1 }) --> [ 1., 0., -3.] f32 [3]
 ---```
 ---@param a heed.Tensor|number
 ---@param b heed.Tensor|number
@@ -50,8 +50,8 @@ both.mul_ = both.mul
 ---The gradients are g/b and -g a/b².
 ---
 ---```lua
----print(heed.ids { 1, 2, 3 } / 2)
----print(heed.tensor { 1, 0, -1 } / 0)
+---print(heed.ids { 1, 2, 3 } / 2) --> [0.5000, 1.0000, 1.5000] f32 [3]
+---print(heed.tensor { 1, 0, -1 } / 0) --> [ inf, nan, -inf] f32 [3]
 ---```
 ---@param a heed.Tensor|number
 ---@param b heed.Tensor|number
@@ -63,8 +63,8 @@ both.div_ = both.div
 ---a broken exponent NaN. The gradients are g b a^(b-1) and g y log a; the latter is 0 where a = 0 and b >= 0.
 ---
 ---```lua
----print(heed.range(1, 4) ^ 2)
----print(2 ^ heed.ids { 1, 2, 10 })
+---print(heed.range(1, 4) ^ 2) --> [ 1., 4., 9., 16.] f32 [4]
+---print(2 ^ heed.ids { 1, 2, 10 }) --> [ 2, 4, 1024] i64 [3]
 ---```
 ---@param a heed.Tensor|number
 ---@param b heed.Tensor|number
@@ -76,7 +76,7 @@ both.pow_ = both.pow
 ---gradients are g and -g floor(a/b).
 ---
 ---```lua
----print(heed.ids { 7, -7 } % 3)
+---print(heed.ids { 7, -7 } % 3) --> [1, 2] i64 [2]
 ---print((heed.range(1, 7) - 1) % 3 + 1) -- 1 2 3 over and over
 ---```
 ---@param a heed.Tensor|number
@@ -88,7 +88,7 @@ both.mod_ = both.mod
 ---y = floor(a/b), as the operator `//`: rounded down, as in Lua. Integers by 0 are an error. The gradients are 0.
 ---
 ---```lua
----print(heed.ids { 7, -7 } // 2, heed.tensor { 7.5 } // 2)
+---print(heed.ids { 7, -7 } // 2, heed.tensor { 7.5 } // 2) --> [ 3, -4] i64 [2] [3.] f32 [1]
 ---```
 ---@param a heed.Tensor|number
 ---@param b heed.Tensor|number
@@ -100,7 +100,7 @@ both.floordiv_ = both.floordiv
 ---half of the gradient.
 ---
 ---```lua
----print(heed.tensor { 1, 5, 3 }:maximum(heed.tensor { 2, 4, 3 }))
+---print(heed.tensor { 1, 5, 3 }:maximum(heed.tensor { 2, 4, 3 })) --> [2., 5., 3.] f32 [3]
 ---```
 ---@param a heed.Tensor|number
 ---@param b heed.Tensor|number
@@ -125,7 +125,7 @@ both.minimum_ = both.minimum
 ---
 ---```lua
 ---local guess, target = heed.ids { 3, 1, 2 }, heed.ids { 3, 2, 2 }
----print(guess:eq(target), guess:eq(target):to("f32"):mean():item())
+---print(guess:eq(target), guess:eq(target):mean()) --> [ true, false, true] bool [3] 0.6667 f32 []
 ---```
 ---@param a heed.Tensor|number|boolean
 ---@param b heed.Tensor|number|boolean
@@ -146,7 +146,7 @@ function both.ne(a, b) end
 ---y = is a below b? bool. The operator < cannot be used: Lua would make one truth value of it; it raises and says so.
 ---
 ---```lua
----print(heed.range(1, 4):lt(3))
+---print(heed.range(1, 4):lt(3)) --> [ true, true, false, false] bool [4]
 ---```
 ---@param a heed.Tensor|number|boolean
 ---@param b heed.Tensor|number|boolean
@@ -168,7 +168,7 @@ function both.le(a, b) end
 ---
 ---```lua
 ---local x = heed.tensor { 3, -1, 2 }
----print(x[x:gt(0)])
+---print(x[x:gt(0)]) --> [3., 2.] f32 [2]
 ---```
 ---@param a heed.Tensor|number|boolean
 ---@param b heed.Tensor|number|boolean
@@ -178,7 +178,7 @@ function both.gt(a, b) end
 ---y = is a at least b? bool.
 ---
 ---```lua
----print(heed.tensor { 0.2, 0.5, 0.9 }:ge(0.5))
+---print(heed.tensor { 0.2, 0.5, 0.9 }:ge(0.5)) --> [false, true, true] bool [3]
 ---```
 ---@param a heed.Tensor|number|boolean
 ---@param b heed.Tensor|number|boolean
@@ -199,7 +199,7 @@ function both.logical_and(a, b) end
 ---y = a or b; everything but 0 is true. bool. `|` of two bool tensors.
 ---
 ---```lua
----print(heed.tensor { 0, 0, 2 }:logical_or(heed.tensor { 0, 1, 0 }))
+---print(heed.tensor { 0, 0, 2 }:logical_or(heed.tensor { 0, 1, 0 })) --> [false, true, true] bool [3]
 ---```
 ---@param a heed.Tensor|number|boolean
 ---@param b heed.Tensor|number|boolean

@@ -10,7 +10,7 @@ local both = {}
 ---Is this a tensor?
 ---
 ---```lua
----print(heed.is_tensor(heed.zeros(2)), heed.is_tensor { 0, 0 })
+---print(heed.is_tensor(heed.zeros(2)), heed.is_tensor { 0, 0 }) --> true false
 ---```
 ---@param value any
 ---@return boolean
@@ -21,7 +21,7 @@ function core.is_tensor(value) end
 ---```lua
 ---local x = heed.zeros(2, 5, 8)
 ---local B, L, E = x:size()
----print(B, L, E, x:size(-1))
+---print(B, L, E, x:size(-1)) --> 2 5 8 8
 ---```
 ---@param t heed.Tensor
 ---@param dim? integer
@@ -31,7 +31,7 @@ function both.size(t, dim) end
 ---The number of dimensions.
 ---
 ---```lua
----print(heed.zeros(2, 5, 8):dim(), heed.tensor(1):dim())
+---print(heed.zeros(2, 5, 8):dim(), heed.tensor(1):dim()) --> 3 0
 ---```
 ---@param t heed.Tensor
 ---@return integer
@@ -40,7 +40,7 @@ function both.dim(t) end
 ---The number of elements: the product of the sizes. `#t` is the first size only.
 ---
 ---```lua
----print(heed.zeros(2, 5, 8):numel(), #heed.zeros(2, 5, 8))
+---print(heed.zeros(2, 5, 8):numel(), #heed.zeros(2, 5, 8)) --> 80 2
 ---```
 ---@param t heed.Tensor
 ---@return integer
@@ -50,7 +50,7 @@ function both.numel(t) end
 ---
 ---```lua
 ---local t = heed.zeros(2, 3)
----print(t:is_contiguous(), t:t():is_contiguous())
+---print(t:is_contiguous(), t:t():is_contiguous()) --> true false
 ---```
 ---@param t heed.Tensor
 ---@return boolean
@@ -59,7 +59,7 @@ function both.is_contiguous(t) end
 ---How many elements in memory lie between neighbours along each dimension.
 ---
 ---```lua
----print(table.concat(heed.zeros(2, 3):stride(), " "), table.concat(heed.zeros(2, 3):t():stride(), " "))
+---print(table.concat(heed.zeros(2, 3):stride(), " "), table.concat(heed.zeros(2, 3):t():stride(), " ")) --> 3 1 1 3
 ---```
 ---@param t heed.Tensor
 ---@return integer[]
@@ -68,7 +68,7 @@ function both.stride(t) end
 ---The one element of a tensor, as a number of Lua's: for losses and counts. A tensor of more than one element is an error.
 ---
 ---```lua
----print(heed.tensor { 1, 2, 3 }:sum():item(), heed.ids { 7 }:item())
+---print(heed.tensor { 1, 2, 3 }:sum():item(), heed.ids { 7 }:item()) --> 6.0 7
 ---```
 ---@param t heed.Tensor one element, in any number of dimensions
 ---@return number|boolean
@@ -86,7 +86,7 @@ function both.totable(t) end
 ---The elements as raw bytes, in row-major order and the machine's byte order; `heed.frombytes` is the way back.
 ---
 ---```lua
----print(#heed.zeros(2, 3):bytes(), ("<f"):unpack(heed.tensor { 1.5 }:bytes()))
+---print(#heed.zeros(2, 3):bytes(), ("<f"):unpack(heed.tensor { 1.5 }:bytes())) --> 24 1.5 5
 ---```
 ---@param t heed.Tensor
 ---@return string
@@ -97,7 +97,7 @@ function both.bytes(t) end
 ---
 ---```lua
 ---local a, b = heed.tensor { 1, 2 }, heed.ids { 1, 2 }
----print(a:equal(b), a == b, a == a)
+---print(a:equal(b), a == b, a == a) --> true false true
 ---```
 ---@param a heed.Tensor
 ---@param b heed.Tensor

@@ -26,11 +26,11 @@
 ---
 ---```lua
 ---local t = heed.range(1, 12):view(3, 4)
----print(t[2], t[{ 2, 3 }])
+---print(t[2], t[{ 2, 3 }]) --> [5., 6., 7., 8.] f32 [4] 7.0
 ---print(t[{ {}, { 1, 4, 3 } }]) -- columns 1 and 4
----print(t[t:gt(10)], t[{ -1, heed.ids { 4, 1 } }])
+---print(t[t:gt(10)], t[{ -1, heed.ids { 4, 1 } }]) --> [11., 12.] f32 [2] [12., 9.] f32 [2]
 ---t[{ {}, 1 }] = 0
----print(t[3] * 2 + 1)
+---print(t[3] * 2 + 1) --> [ 1., 21., 23., 25.] f32 [4]
 ---```
 ---@class heed.Tensor: userdata, heed.Methods
 ---@field shape heed.Shape
@@ -60,7 +60,7 @@ local Tensor = {}
 ---```lua
 ---local t = heed.zeros(1000, 1000)
 ---t:free()
----print((pcall(t.sum, t)))
+---print((pcall(t.sum, t))) --> false
 ---```
 function Tensor:free() end
 
@@ -68,7 +68,7 @@ function Tensor:free() end
 ---
 ---```lua
 ---local t = heed.zeros(2, 3)
----print(t:view(6):data_id() == t:data_id(), t:clone():data_id() == t:data_id())
+---print(t:view(6):data_id() == t:data_id(), t:clone():data_id() == t:data_id()) --> true false
 ---```
 ---@return lightuserdata
 function Tensor:data_id() end

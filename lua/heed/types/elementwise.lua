@@ -11,7 +11,7 @@ local both = {}
 ---
 ---```lua
 ---local x = heed.tensor { 1, -2, 0 }
----print(heed.neg(x), -x)
+---print(heed.neg(x), -x) --> [-1., 2., -0.] f32 [3] [-1., 2., -0.] f32 [3]
 ---```
 ---@param t heed.Tensor
 ---@return heed.Tensor
@@ -21,7 +21,7 @@ both.neg_ = both.neg
 ---y = |x|. Integers stay integers. The gradient is g sign(x), 0 at 0.
 ---
 ---```lua
----print(heed.tensor { -1.5, 0, 2 }:abs())
+---print(heed.tensor { -1.5, 0, 2 }:abs()) --> [1.5000, 0.0000, 2.0000] f32 [3]
 ---```
 ---@param t heed.Tensor
 ---@return heed.Tensor
@@ -31,7 +31,7 @@ both.abs_ = both.abs
 ---y = 1, 0 or -1, as x is above, at or below 0. Integers stay integers. The gradient is 0.
 ---
 ---```lua
----print(heed.tensor { -1.5, 0, 2 }:sign())
+---print(heed.tensor { -1.5, 0, 2 }:sign()) --> [-1., 0., 1.] f32 [3]
 ---```
 ---@param t heed.Tensor
 ---@return heed.Tensor
@@ -42,7 +42,7 @@ both.sign_ = both.sign
 ---
 ---```lua
 ---local errors = heed.tensor { 0.5, -1, 2 }
----print(errors:square():mean():item())
+---print(errors:square():mean():item()) --> 1.75
 ---```
 ---@param t heed.Tensor
 ---@return heed.Tensor
@@ -52,7 +52,7 @@ both.square_ = both.square
 ---y = √x, NaN below 0. The gradient is g / 2y: infinite at 0.
 ---
 ---```lua
----print(heed.tensor { 0, 2, 9 }:sqrt())
+---print(heed.tensor { 0, 2, 9 }:sqrt()) --> [0.0000, 1.4142, 3.0000] f32 [3]
 ---```
 ---@param t heed.Tensor
 ---@return heed.Tensor
@@ -73,7 +73,7 @@ both.rsqrt_ = both.rsqrt
 ---y = e^x. The gradient is g y.
 ---
 ---```lua
----print(heed.tensor { 0, 1, -math.huge }:exp())
+---print(heed.tensor { 0, 1, -math.huge }:exp()) --> [1.0000, 2.7183, 0.0000] f32 [3]
 ---```
 ---@param t heed.Tensor
 ---@return heed.Tensor
@@ -84,7 +84,7 @@ both.exp_ = both.exp
 ---
 ---```lua
 ---local x = heed.tensor(1e-6)
----print(x:expm1():item(), (x:exp() - 1):item())
+---print(("%.3g, not %.3g"):format(x:expm1():item(), (x:exp() - 1):item())) --> 1e-06, not 9.54e-07
 ---```
 ---@param t heed.Tensor
 ---@return heed.Tensor
@@ -94,7 +94,7 @@ both.expm1_ = both.expm1
 ---y = log x, to base e: -inf at 0, NaN below. The gradient is g / x.
 ---
 ---```lua
----print(heed.tensor { 1, 10, 0 }:log())
+---print(heed.tensor { 1, 10, 0 }:log()) --> [0.0000, 2.3026, -inf] f32 [3]
 ---```
 ---@param t heed.Tensor
 ---@return heed.Tensor
@@ -104,7 +104,7 @@ both.log_ = both.log
 ---y = log(1 + x), exact near 0 too; -inf at -1, NaN below. The gradient is g / (1 + x).
 ---
 ---```lua
----print(heed.tensor { 0, 1e-6, 1, -1 }:log1p())
+---print(heed.tensor { 0, 1e-6, 1, -1 }:log1p()) --> [0.0000, 0.0000, 0.6931, -inf] f32 [4]
 ---```
 ---@param t heed.Tensor
 ---@return heed.Tensor
@@ -114,7 +114,7 @@ both.log1p_ = both.log1p
 ---y = sin x, x in radians. The gradient is g cos x.
 ---
 ---```lua
----print((heed.tensor { 0, 0.5, 1 } * math.pi):sin():round(4))
+---print((heed.tensor { 0, 0.5, 1 } * math.pi):sin():round(4)) --> [ 0., 1., -0.] f32 [3]
 ---```
 ---@param t heed.Tensor
 ---@return heed.Tensor
@@ -124,7 +124,7 @@ both.sin_ = both.sin
 ---y = cos x, x in radians. The gradient is -g sin x.
 ---
 ---```lua
----print((heed.tensor { 0, 0.5, 1 } * math.pi):cos():round(4))
+---print((heed.tensor { 0, 0.5, 1 } * math.pi):cos():round(4)) --> [ 1., -0., -1.] f32 [3]
 ---```
 ---@param t heed.Tensor
 ---@return heed.Tensor
@@ -134,7 +134,7 @@ both.cos_ = both.cos
 ---y = (e^x - e^-x) / (e^x + e^-x), between -1 and 1. The gradient is g (1 - y²).
 ---
 ---```lua
----print(heed.tensor { -1, 0, 1, 100 }:tanh())
+---print(heed.tensor { -1, 0, 1, 100 }:tanh()) --> [-0.7616, 0.0000, 0.7616, 1.0000] f32 [4]
 ---```
 ---@param t heed.Tensor
 ---@return heed.Tensor
@@ -145,7 +145,7 @@ both.tanh_ = both.tanh
 ---where the logarithm of a sigmoid is not.
 ---
 ---```lua
----print(heed.tensor { -1, 0, 100 }:sigmoid())
+---print(heed.tensor { -1, 0, 100 }:sigmoid()) --> [0.2689, 0.5000, 1.0000] f32 [3]
 ---```
 ---@param t heed.Tensor
 ---@return heed.Tensor
@@ -155,7 +155,7 @@ both.sigmoid_ = both.sigmoid
 ---y = 2/√π · the integral of e^(-u²) from 0 to x: the error function. The gradient is g · 2/√π · e^(-x²).
 ---
 ---```lua
----print(heed.tensor { 0, 1, 3 }:erf())
+---print(heed.tensor { 0, 1, 3 }:erf()) --> [0.0000, 0.8427, 1.0000] f32 [3]
 ---print((1 + heed.tensor(1.96 / math.sqrt(2)):erf()) / 2) -- P(z < 1.96) of a normal z
 ---```
 ---@param t heed.Tensor
@@ -166,7 +166,7 @@ both.erf_ = both.erf
 ---y = max(x, 0). Integers stay integers. The gradient is g above 0 and 0 elsewhere, at 0 too; NaN stays NaN.
 ---
 ---```lua
----print(heed.tensor { -1, 0, 2 }:relu())
+---print(heed.tensor { -1, 0, 2 }:relu()) --> [0., 0., 2.] f32 [3]
 ---```
 ---@param t heed.Tensor
 ---@return heed.Tensor
@@ -177,8 +177,8 @@ both.relu_ = both.relu
 ---
 ---```lua
 ---local x = heed.tensor { -2, 0, 2 }
----print(x:leaky_relu())
----print(x:leaky_relu(0.3))
+---print(x:leaky_relu()) --> [-0.0200, 0.0000, 2.0000] f32 [3]
+---print(x:leaky_relu(0.3)) --> [-0.6000, 0.0000, 2.0000] f32 [3]
 ---```
 ---@param t heed.Tensor
 ---@param slope? number|{ slope?: number } 0.01
@@ -190,7 +190,7 @@ both.leaky_relu_ = both.leaky_relu
 ---The gradient at 0 is alpha · g.
 ---
 ---```lua
----print(heed.tensor { -2, 0, 2 }:elu())
+---print(heed.tensor { -2, 0, 2 }:elu()) --> [-0.8647, 0.0000, 2.0000] f32 [3]
 ---```
 ---@param t heed.Tensor
 ---@param alpha? number|{ alpha?: number } 1
@@ -203,8 +203,8 @@ both.elu_ = both.elu
 ---
 ---```lua
 ---local x = heed.tensor { -1, 0, 1 }
----print(x:gelu())
----print(x:gelu { approximate = "tanh" })
+---print(x:gelu()) --> [-0.1587, 0.0000, 0.8413] f32 [3]
+---print(x:gelu { approximate = "tanh" }) --> [-0.1588, 0.0000, 0.8412] f32 [3]
 ---```
 ---@param t heed.Tensor
 ---@param options? { approximate?: "none"|"tanh"|"sigmoid" } approximate: default "none"
@@ -215,7 +215,7 @@ both.gelu_ = both.gelu
 ---y = x sigmoid(x), also called swish (Elfwing et al. 2017).
 ---
 ---```lua
----print(heed.tensor { -1, 0, 1 }:silu())
+---print(heed.tensor { -1, 0, 1 }:silu()) --> [-0.2689, 0.0000, 0.7311] f32 [3]
 ---```
 ---@param t heed.Tensor
 ---@return heed.Tensor
@@ -225,7 +225,7 @@ both.silu_ = both.silu
 ---y = log(1 + e^x), a smooth relu, exact for x of any size. The gradient is g sigmoid(x).
 ---
 ---```lua
----print(heed.tensor { -1, 0, 100 }:softplus())
+---print(heed.tensor { -1, 0, 100 }:softplus()) --> [ 0.3133, 0.6931, 100.0000] f32 [3]
 ---```
 ---@param t heed.Tensor
 ---@return heed.Tensor
@@ -236,7 +236,7 @@ both.softplus_ = both.softplus
 ---The gradient is 0.
 ---
 ---```lua
----print(heed.tensor { 1.7, -1.2, 3 }:floor())
+---print(heed.tensor { 1.7, -1.2, 3 }:floor()) --> [ 1., -2., 3.] f32 [3]
 ---```
 ---@param t heed.Tensor
 ---@return heed.Tensor
@@ -247,9 +247,9 @@ both.floor_ = both.floor
 ---integers too. The gradient is 0.
 ---
 ---```lua
----print(heed.tensor { 0.5, 1.5, -1.7 }:round())
----print(heed.tensor { 3.14159 }:round(2))
----print(heed.ids { 1250, 1350 }:round(-2))
+---print(heed.tensor { 0.5, 1.5, -1.7 }:round()) --> [ 0., 2., -2.] f32 [3]
+---print(heed.tensor { 3.14159 }:round(2)) --> [3.1400] f32 [1]
+---print(heed.ids { 1250, 1350 }:round(-2)) --> [1200, 1400] i64 [2]
 ---```
 ---@param t heed.Tensor
 ---@param decimals? integer|{ decimals?: integer } 0
@@ -262,8 +262,8 @@ both.round_ = both.round
 ---
 ---```lua
 ---local x = heed.tensor { -3, 0.5, 3 }
----print(x:clamp(-1, 1))
----print(x:clamp { max = 1 })
+---print(x:clamp(-1, 1)) --> [-1.0000, 0.5000, 1.0000] f32 [3]
+---print(x:clamp { max = 1 }) --> [-3.0000, 0.5000, 1.0000] f32 [3]
 ---```
 ---@param t heed.Tensor
 ---@param min? number|{ min?: number, max?: number }
@@ -275,7 +275,7 @@ both.clamp_ = both.clamp
 ---y = is x NaN? bool; always false for integers.
 ---
 ---```lua
----print(heed.tensor { 1, 0 / 0, math.huge }:isnan())
+---print(heed.tensor { 1, 0 / 0, math.huge }:isnan()) --> [false, true, false] bool [3]
 ---```
 ---@param t heed.Tensor
 ---@return heed.Tensor bool
@@ -285,7 +285,7 @@ function both.isnan(t) end
 ---
 ---```lua
 ---local g = heed.tensor { 1, 0 / 0, math.huge }
----print(g:isfinite(), g:isfinite():all())
+---print(g:isfinite(), g:isfinite():all()) --> [ true, false, false] bool [3] false
 ---```
 ---@param t heed.Tensor
 ---@return heed.Tensor bool
@@ -294,7 +294,7 @@ function both.isfinite(t) end
 ---y = is x 0, or false? bool; the same as `~t` of a bool tensor.
 ---
 ---```lua
----print(heed.tensor { 0, 2, 0 }:logical_not())
+---print(heed.tensor { 0, 2, 0 }:logical_not()) --> [ true, false, true] bool [3]
 ---```
 ---@param t heed.Tensor
 ---@return heed.Tensor bool

@@ -14,10 +14,10 @@ local both = {}
 ---local x = heed.tensor({ 1, 2 }, { requires_grad = true })
 ---local squares = (x * x):sum()
 ---squares:backward()
----print(x.grad)
+---print(x.grad) --> [2., 4.] f32 [2]
 ---local y = x * 3
 ---y:backward(heed.tensor { 1, 10 }) -- the gradient of what comes after y
----print(x.grad)
+---print(x.grad) --> [ 5., 34.] f32 [2]
 ---```
 ---@param t heed.Tensor
 ---@param gradient? heed.Tensor|{ retain?: boolean } of t's shape; needed unless t has one element
@@ -42,7 +42,7 @@ function both.detach(t) end
 ---```lua
 ---local w = heed.randn(3, 3):requires_grad_()
 ---w:sum():backward()
----print(w.grad.shape)
+---print(w.grad.shape) --> [3, 3]
 ---```
 ---@param t heed.Tensor
 ---@param wanted? boolean true
@@ -54,12 +54,12 @@ function both.requires_grad_(t, wanted) end
 ---
 ---```lua
 ---local w = heed.tensor({ 1 }, { requires_grad = true })
----print(heed.no_grad(function() return (w * 2).requires_grad end))
+---print(heed.no_grad(function() return (w * 2).requires_grad end)) --> false
 ---do
 ---    local _ <close> = heed.no_grad()
 ---    w:add_(1)
 ---end
----print((w * 2).requires_grad)
+---print((w * 2).requires_grad) --> true
 ---```
 ---@param fn? fun(...): ... or a module
 ---@param ... any arguments of fn
@@ -73,7 +73,7 @@ function core.no_grad(fn, ...) end
 ---heed.no_grad(function()
 ---    heed.enable_grad(function() return (w * w):sum() end):backward()
 ---end)
----print(w.grad)
+---print(w.grad) --> [6.] f32 [1]
 ---```
 ---@param fn? fun(...): ... or a module
 ---@param ... any arguments of fn
@@ -83,7 +83,7 @@ function core.enable_grad(fn, ...) end
 ---Is what is computed here recorded?
 ---
 ---```lua
----print(heed.is_grad_enabled(), heed.no_grad(heed.is_grad_enabled))
+---print(heed.is_grad_enabled(), heed.no_grad(heed.is_grad_enabled)) --> true false
 ---```
 ---@return boolean
 function core.is_grad_enabled() end
@@ -114,7 +114,7 @@ function core.detect_anomaly(fn, ...) end
 ---local x = heed.randn(4, 8)
 ---local y = heed.recompute(block, x)
 ---y:sum():backward()
----print(block.linear1.weight.grad.shape)
+---print(block.linear1.weight.grad.shape) --> [32, 8]
 ---```
 ---@param fn fun(...): heed.Tensor ... or a module
 ---@param ... any arguments of fn
@@ -134,7 +134,7 @@ function core.recompute(fn, ...) end
 ---end)
 ---local x = heed.tensor({ 2 }, { requires_grad = true })
 ---cube(x):backward()
----print(x.grad)
+---print(x.grad) --> [12.] f32 [1]
 ---```
 ---@param forward fun(ctx: heed.FuncContext, ...): heed.Tensor ...
 ---@param backward fun(ctx: heed.FuncContext, grad: heed.Tensor, ...): heed.Tensor|nil ...

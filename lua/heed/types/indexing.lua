@@ -14,7 +14,7 @@ local both = {}
 ---
 ---```lua
 ---local scores = heed.tensor { { 0.1, 0.9 }, { 0.7, 0.3 } }
----print(scores:gather(2, { { 2 }, { 1 } }))
+---print(scores:gather(2, { { 2 }, { 1 } })) --> [[0.9000], [0.7000]] f32 [2, 1]
 ---```
 ---@param t heed.Tensor
 ---@param dim integer
@@ -27,7 +27,7 @@ function both.gather(t, dim, index) end
 ---gathered, that of t is passed on.
 ---
 ---```lua
----print(heed.zeros(3):scatter_add(1, { 1, 3, 1 }, heed.tensor { 1, 2, 3 }))
+---print(heed.zeros(3):scatter_add(1, { 1, 3, 1 }, heed.tensor { 1, 2, 3 })) --> [4., 0., 2.] f32 [3]
 ---```
 ---@param t heed.Tensor
 ---@param dim integer
@@ -41,7 +41,7 @@ both.scatter_add_ = both.scatter_add
 ---take the place of dim. Gradients of slices that are taken several times add up, in the order of the index.
 ---
 ---```lua
----print(heed.range(1, 6):view(3, 2):index_select(1, { 3, 1, 3 }))
+---print(heed.range(1, 6):view(3, 2):index_select(1, { 3, 1, 3 })) --> [[5., 6.], [1., 2.], [5., 6.]] f32 [3, 2]
 ---```
 ---@param t heed.Tensor
 ---@param dim integer
@@ -54,7 +54,7 @@ function both.index_select(t, dim, index) end
 ---t is passed on.
 ---
 ---```lua
----print(heed.zeros(3, 2):index_add(1, { 1, 1, 3 }, heed.ones(3, 2)))
+---print(heed.zeros(3, 2):index_add(1, { 1, 1, 3 }, heed.ones(3, 2))) --> [[2., 2.], [0., 0.], [1., 1.]] f32 [3, 2]
 ---```
 ---@param t heed.Tensor
 ---@param dim integer
@@ -68,7 +68,7 @@ both.index_add_ = both.index_add
 ---
 ---```lua
 ---local t = heed.tensor { { 1, -2 }, { -3, 4 } }
----print(t:masked_select(t:gt(0)))
+---print(t:masked_select(t:gt(0))) --> [1., 4.] f32 [2]
 ---```
 ---@param t heed.Tensor
 ---@param mask heed.Tensor bool
@@ -80,7 +80,7 @@ function both.masked_select(t, mask) end
 ---
 ---```lua
 ---local scores = heed.tensor { { 1, 2 }, { 3, 4 } }
----print(scores:masked_fill(heed.ones(2, 2):triu(1):ne(0), -math.huge))
+---print(scores:masked_fill(heed.ones(2, 2):triu(1):ne(0), -math.huge)) --> [[ 1., -inf], [ 3., 4.]] f32 [2, 2]
 ---```
 ---@param t heed.Tensor
 ---@param mask heed.Tensor bool
@@ -94,7 +94,7 @@ both.masked_fill_ = both.masked_fill
 ---
 ---```lua
 ---local x = heed.tensor { 4, 0, -1 }
----print(heed.where(x:gt(0), x:sqrt(), 0))
+---print(heed.where(x:gt(0), x:sqrt(), 0)) --> [2., 0., 0.] f32 [3]
 ---```
 ---@param condition heed.Tensor bool
 ---@param a heed.Tensor|number
@@ -105,7 +105,7 @@ function both.where(condition, a, b) end
 ---1 at the place that the index says, of a new last dimension, 0 elsewhere.
 ---
 ---```lua
----print(heed.one_hot({ 2, 1 }, 3))
+---print(heed.one_hot({ 2, 1 }, 3)) --> [[0, 1, 0], [1, 0, 0]] i64 [2, 3]
 ---print(heed.one_hot({ 1, 1, 3 }, 3):sum(1)) -- how often each occurs
 ---```
 ---@param t heed.Ids [...], in 1..classes
@@ -116,7 +116,7 @@ function both.one_hot(t, classes) end
 ---The rows of indices of what is not zero, in order. Its columns are a key: `t[t:nonzero():unbind(2)]` is `t[t:ne(0)]`.
 ---
 ---```lua
----print(heed.tensor({ { 0, 5 }, { 6, 0 } }):nonzero())
+---print(heed.tensor({ { 0, 5 }, { 6, 0 } }):nonzero()) --> [[1, 2], [2, 1]] i64 [2, 2]
 ---```
 ---@param t heed.Tensor
 ---@return heed.Tensor i64 [count, number of dimensions]
@@ -125,8 +125,8 @@ function both.nonzero(t) end
 ---The lower triangle of the last two dimensions, 0 elsewhere: column <= row + diagonal stays. The gradient is the triangle of g.
 ---
 ---```lua
----print(heed.ones(3, 3):tril())
----print(heed.ones(3, 3):tril(-1))
+---print(heed.ones(3, 3):tril()) --> [[1., 0., 0.], [1., 1., 0.], [1., 1., 1.]] f32 [3, 3]
+---print(heed.ones(3, 3):tril(-1)) --> [[0., 0., 0.], [1., 0., 0.], [1., 1., 0.]] f32 [3, 3]
 ---```
 ---@param t heed.Tensor [..., R, C]
 ---@param diagonal? integer|{ diagonal?: integer } 0, the main one; 1 the next above it, -1 the next below
@@ -137,7 +137,7 @@ both.tril_ = both.tril
 ---The upper triangle of the last two dimensions, 0 elsewhere: column >= row + diagonal stays. The gradient is the triangle of g.
 ---
 ---```lua
----print(heed.ones(3, 3):triu(1))
+---print(heed.ones(3, 3):triu(1)) --> [[0., 1., 1.], [0., 0., 1.], [0., 0., 0.]] f32 [3, 3]
 ---```
 ---@param t heed.Tensor [..., R, C]
 ---@param diagonal? integer|{ diagonal?: integer } 0, the main one; 1 the next above it, -1 the next below

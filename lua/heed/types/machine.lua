@@ -16,7 +16,7 @@ local core = {}
 ---    local scores = heed.randn(1000, 1000)
 ---    best = scope:keep(scores:max(2)) -- scores itself goes
 ---end
----print(best.shape)
+---print(best.shape) --> [1000]
 ---```
 ---@return heed.Scope
 function core.scope() end
@@ -29,7 +29,7 @@ function core.scope() end
 ---    local scope <close> = heed.scope()
 ---    cache = heed.keep { k = heed.zeros(4, 8), v = heed.zeros(4, 8) }
 ---end
----print(cache.k.shape)
+---print(cache.k.shape) --> [4, 8]
 ---```
 ---@param ... any
 ---@return any ... the arguments
@@ -41,7 +41,7 @@ function core.keep(...) end
 ---heed.memory { reset_peak = true }
 ---local t = heed.zeros(1000, 1000)
 ---local m = heed.memory()
----print(m.live >= 4e6, m.peak >= m.live)
+---print(m.live >= 4e6, m.peak >= m.live) --> true true
 ---```
 ---@param options? { reset_peak?: boolean } reset_peak: the peak counts anew after this call
 ---@return { live: integer, pooled: integer, peak: integer, limit: integer }
@@ -51,7 +51,7 @@ function core.memory(options) end
 ---
 ---```lua
 ---local before = heed.memory_limit(64 * 2 ^ 20)
----print((pcall(heed.zeros, 1000, 100000)))
+---print((pcall(heed.zeros, 1000, 100000))) --> false
 ---heed.memory_limit(before)
 ---```
 ---@param bytes? integer 0 or nothing: no limit
@@ -62,7 +62,7 @@ function core.memory_limit(bytes) end
 ---
 ---```lua
 ---heed.zeros(1000, 1000):free()
----print(heed.memory_trim() >= 4e6, heed.memory().pooled)
+---print(heed.memory_trim() >= 4e6, heed.memory().pooled < 1e6) --> true true
 ---```
 ---@return integer bytes given back
 function core.memory_trim() end
@@ -73,7 +73,7 @@ function core.memory_trim() end
 ---```lua
 ---local before = heed.get_num_threads()
 ---heed.set_num_threads(1)
----print(heed.get_num_threads())
+---print(heed.get_num_threads()) --> 1
 ---heed.set_num_threads(before)
 ---```
 ---@param n integer
@@ -82,7 +82,7 @@ function core.set_num_threads(n) end
 ---How many threads compute.
 ---
 ---```lua
----print(heed.get_num_threads() >= 1)
+---print(("%d threads"):format(heed.get_num_threads())) --> 2 threads
 ---```
 ---@return integer
 function core.get_num_threads() end
@@ -91,7 +91,7 @@ function core.get_num_threads() end
 ---
 ---```lua
 ---local a, b = heed.uninterrupted(function(x) return x, x * 2 end, 21)
----print(a, b)
+---print(a, b) --> 21 42
 ---```
 ---@param fn fun(...): ...
 ---@param ... any arguments of fn
@@ -103,7 +103,7 @@ function core.uninterrupted(fn, ...) end
 ---```lua
 ---local start = heed.clock()
 ---local _ = heed.randn(100, 100):matmul(heed.randn(100, 100))
----print(heed.clock() - start >= 0)
+---print(("%.3f s"):format(heed.clock() - start))
 ---```
 ---@return number seconds
 function core.clock() end

@@ -11,9 +11,9 @@ local both = {}
 ---must be even at every depth, and numbers must be ones that the dtype can hold: 2.5 is an error for "i64".
 ---
 ---```lua
----print(heed.tensor { 1, 2.5, 3 })
----print(heed.tensor { { 1, 2 }, { 3, 4 } }.shape)
----print(heed.tensor({ 1, 2 }, { dtype = "f64", requires_grad = true }).dtype)
+---print(heed.tensor { 1, 2.5, 3 }) --> [1.0000, 2.5000, 3.0000] f32 [3]
+---print(heed.tensor { { 1, 2 }, { 3, 4 } }.shape) --> [2, 2]
+---print(heed.tensor({ 1, 2 }, { dtype = "f64", requires_grad = true }).dtype) --> f64
 ---```
 ---@param values table|number|boolean|heed.Tensor
 ---@param options? heed.MakeOptions
@@ -25,7 +25,7 @@ function core.tensor(values, options) end
 ---
 ---```lua
 ---local tokens = heed.ids { { 5, 2, 9 }, { 7, 1, 1 } }
----print(tokens.dtype, tokens.shape)
+---print(tokens.dtype, tokens.shape) --> i64 [2, 3]
 ---```
 ---@param values table|number|heed.Tensor
 ---@return heed.Tensor i64
@@ -36,7 +36,7 @@ function core.ids(values) end
 ---
 ---```lua
 ---local t = heed.tensor { { 1, 2 }, { 3, 4 } }
----print(heed.frombytes(t:bytes(), "f32", 2, 2):equal(t))
+---print(heed.frombytes(t:bytes(), "f32", 2, 2):equal(t)) --> true
 ---```
 ---@param bytes string
 ---@param dtype heed.dtype
@@ -47,8 +47,8 @@ function core.frombytes(bytes, dtype, ...) end
 ---All 0.
 ---
 ---```lua
----print(heed.zeros(2, 3))
----print(heed.zeros({ 2, 3 }, { dtype = "i64" }).dtype)
+---print(heed.zeros(2, 3)) --> [[0., 0., 0.], [0., 0., 0.]] f32 [2, 3]
+---print(heed.zeros({ 2, 3 }, { dtype = "i64" }).dtype) --> i64
 ---```
 ---@param ... integer|integer[]|heed.MakeOptions shape, options
 ---@return heed.Tensor
@@ -57,7 +57,7 @@ function core.zeros(...) end
 ---All 1.
 ---
 ---```lua
----print(heed.ones(2, 3) * 7)
+---print(heed.ones(2, 3) * 7) --> [[7., 7., 7.], [7., 7., 7.]] f32 [2, 3]
 ---```
 ---@param ... integer|integer[]|heed.MakeOptions shape, options
 ---@return heed.Tensor
@@ -68,7 +68,7 @@ function core.ones(...) end
 ---```lua
 ---local t = heed.empty(2, 2)
 ---for i = 1, #t do t[i] = i end
----print(t)
+---print(t) --> [[1., 1.], [2., 2.]] f32 [2, 2]
 ---```
 ---@param ... integer|integer[]|heed.MakeOptions shape, options
 ---@return heed.Tensor
@@ -77,8 +77,8 @@ function core.empty(...) end
 ---One value everywhere; bool for true and false, otherwise f32 unless options say otherwise.
 ---
 ---```lua
----print(heed.full({ 2, 2 }, -math.huge))
----print(heed.full(3, 7, { dtype = "i64" }))
+---print(heed.full({ 2, 2 }, -math.huge)) --> [[-inf, -inf], [-inf, -inf]] f32 [2, 2]
+---print(heed.full(3, 7, { dtype = "i64" })) --> [7, 7, 7] i64 [3]
 ---```
 ---@param shape integer|integer[]
 ---@param value number|boolean
@@ -89,8 +89,8 @@ function core.full(shape, value, options) end
 ---1 where row and column are equal, 0 elsewhere.
 ---
 ---```lua
----print(heed.eye(3))
----print(heed.eye(2, 3).shape)
+---print(heed.eye(3)) --> [[1., 0., 0.], [0., 1., 0.], [0., 0., 1.]] f32 [3, 3]
+---print(heed.eye(2, 3).shape) --> [2, 3]
 ---```
 ---@param n integer rows
 ---@param m? integer columns, n when left out
@@ -102,9 +102,9 @@ function core.eye(n, m, options) end
 ---and one away from last gives an empty vector.
 ---
 ---```lua
----print(heed.range(1, 4))
----print(heed.range(10, 0, -5, { dtype = "i64" }))
----print(heed.range(1, 0).shape)
+---print(heed.range(1, 4)) --> [1., 2., 3., 4.] f32 [4]
+---print(heed.range(10, 0, -5, { dtype = "i64" })) --> [10, 5, 0] i64 [3]
+---print(heed.range(1, 0).shape) --> [0]
 ---```
 ---@param first number
 ---@param last number
@@ -120,7 +120,7 @@ function core.range(first, last, step, options) end
 ---heed.manual_seed(1)
 ---local a = heed.rand(2, 3)
 ---heed.manual_seed(1)
----print(a:equal(heed.rand(2, 3)))
+---print(a:equal(heed.rand(2, 3))) --> true
 ---```
 ---@param ... integer|integer[]|heed.DrawOptions shape, options
 ---@return heed.Tensor
@@ -130,7 +130,7 @@ function core.rand(...) end
 ---
 ---```lua
 ---local noise = heed.randn(100, 100, { generator = heed.generator(7) })
----print(noise:mean():item(), noise:std():item())
+---print(("%.1f %.1f"):format(noise:mean():item(), noise:std():item())) --> -0.0 1.0
 ---```
 ---@param ... integer|integer[]|heed.DrawOptions shape, options
 ---@return heed.Tensor
@@ -140,7 +140,7 @@ function core.randn(...) end
 ---
 ---```lua
 ---local dice = heed.randint(1, 6, 100)
----print(dice:min() .. " to " .. dice:max(), dice.dtype)
+---print(dice:min() .. " to " .. dice:max(), dice.dtype) --> 1 to 6 i64
 ---```
 ---@param low integer
 ---@param high integer at least low
@@ -162,7 +162,7 @@ function core.randperm(n, options) end
 ---All 0, in the shape and dtype of t.
 ---
 ---```lua
----print(heed.ids { { 1, 2 }, { 3, 4 } }:zeros_like())
+---print(heed.ids { { 1, 2 }, { 3, 4 } }:zeros_like()) --> [[0, 0], [0, 0]] i64 [2, 2]
 ---```
 ---@param t heed.Tensor
 ---@param options? heed.MakeOptions
@@ -172,7 +172,7 @@ function both.zeros_like(t, options) end
 ---All 1, in the shape and dtype of t.
 ---
 ---```lua
----print(heed.zeros(2):ones_like { dtype = "i64" })
+---print(heed.zeros(2):ones_like { dtype = "i64" }) --> [1, 1] i64 [2]
 ---```
 ---@param t heed.Tensor
 ---@param options? heed.MakeOptions
@@ -184,7 +184,7 @@ function both.ones_like(t, options) end
 ---```lua
 ---local x = heed.randn(2, 3)
 ---local buffer = x:empty_like():copy_(x)
----print(buffer:equal(x))
+---print(buffer:equal(x)) --> true
 ---```
 ---@param t heed.Tensor
 ---@param options? heed.MakeOptions
@@ -194,7 +194,7 @@ function both.empty_like(t, options) end
 ---One value everywhere, in the shape and dtype of t.
 ---
 ---```lua
----print(heed.zeros(3):full_like(0.5))
+---print(heed.zeros(3):full_like(0.5)) --> [0.5000, 0.5000, 0.5000] f32 [3]
 ---```
 ---@param t heed.Tensor
 ---@param value number|boolean
@@ -206,7 +206,7 @@ function both.full_like(t, value, options) end
 ---
 ---```lua
 ---local t = heed.zeros(2, 3, { dtype = "f64" })
----print(t:rand_like().dtype)
+---print(t:rand_like().dtype) --> f64
 ---```
 ---@param t heed.Tensor
 ---@param options? heed.DrawOptions
@@ -218,7 +218,7 @@ function both.rand_like(t, options) end
 ---```lua
 ---local x = heed.ones(2, 3)
 ---local noisy = x + 0.1 * x:randn_like()
----print(noisy.shape)
+---print(noisy.shape) --> [2, 3]
 ---```
 ---@param t heed.Tensor
 ---@param options? heed.DrawOptions

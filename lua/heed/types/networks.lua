@@ -10,7 +10,7 @@ local core = {}
 ---
 ---```lua
 ---local x, w, b = heed.randn(2, 5, 8), heed.randn(16, 8), heed.zeros(16)
----print(heed.linear(x, w, b, "gelu").shape)
+---print(heed.linear(x, w, b, "gelu").shape) --> [2, 5, 16]
 ---```
 ---@param x heed.Tensor [..., in] f32 or f64
 ---@param weight heed.Tensor [out, in]
@@ -36,7 +36,7 @@ function core.layer_norm(x, weight, bias, eps) end
 ---With eps 0 a row of zeros gives NaN.
 ---
 ---```lua
----print(heed.rms_norm(heed.tensor { { 3, 4 } }))
+---print(heed.rms_norm(heed.tensor { { 3, 4 } })) --> [[0.8485, 1.1314]] f32 [1, 2]
 ---```
 ---@param x heed.Tensor [..., E] f32 or f64
 ---@param weight? heed.Tensor [E]
@@ -49,8 +49,8 @@ function core.rms_norm(x, weight, eps) end
 ---
 ---```lua
 ---local table_of = heed.range(1, 6):view(3, 2)
----print(heed.embedding(table_of, { 3, 1 }))
----print(heed.embedding(table_of, { { 1, 2 }, { 3, 3 } }).shape)
+---print(heed.embedding(table_of, { 3, 1 })) --> [[5., 6.], [1., 2.]] f32 [2, 2]
+---print(heed.embedding(table_of, { { 1, 2 }, { 3, 3 } }).shape) --> [2, 2, 2]
 ---```
 ---@param weight heed.Tensor [V, E]
 ---@param tokens heed.Ids [...] in 1..V
@@ -64,7 +64,7 @@ function core.embedding(weight, tokens, padding_idx, scale) end
 ---
 ---```lua
 ---local y = heed.dropout(heed.ones(1000), 0.25, { generator = heed.generator(1) })
----print(y:max():item(), y:eq(0):sum():item())
+---print(y:max(), y:eq(0):sum():item()) --> 1.3333 f32 [] 246
 ---```
 ---@param x heed.Tensor f32 or f64
 ---@param p number 0 to 1
@@ -76,7 +76,7 @@ function core.dropout(x, p, options) end
 ---
 ---```lua
 ---local x = heed.ones(2, 4)
----print(heed.dropout_add(x, x * 0.5, 0):equal(x * 1.5))
+---print(heed.dropout_add(x, x * 0.5, 0):equal(x * 1.5)) --> true
 ---```
 ---@param residual heed.Tensor
 ---@param x heed.Tensor of the same shape
@@ -89,7 +89,7 @@ function core.dropout_add(residual, x, p) end
 ---
 ---```lua
 ---local x = heed.tensor { { 1, 2, 0 }, { 3, 0, 0 } }
----print(heed.pack_sequences(x, { 2, 1 }))
+---print(heed.pack_sequences(x, { 2, 1 })) --> [1., 2., 3.] f32 [3]
 ---```
 ---@param x heed.Tensor [B, L, ...]
 ---@param lengths heed.Ids [B], 0..L
@@ -99,7 +99,7 @@ function core.pack_sequences(x, lengths) end
 ---The way back from pack_sequences, with 0 behind each sequence.
 ---
 ---```lua
----print(heed.unpack_sequences(heed.tensor { 1, 2, 3 }, { 2, 1 }, 3))
+---print(heed.unpack_sequences(heed.tensor { 1, 2, 3 }, { 2, 1 }, 3)) --> [[1., 2., 0.], [3., 0., 0.]] f32 [2, 3]
 ---```
 ---@param x heed.Tensor [N, ...]
 ---@param lengths heed.Ids [B], whose sum is N
@@ -110,7 +110,7 @@ function core.unpack_sequences(x, lengths, L) end
 ---How many elements stand before each packed sequence, and all of them.
 ---
 ---```lua
----print(heed.sequence_starts { 2, 1, 4 })
+---print(heed.sequence_starts { 2, 1, 4 }) --> [0, 2, 3, 7] i64 [4]
 ---```
 ---@param lengths heed.Ids [B]
 ---@return heed.Tensor i64 [B + 1]

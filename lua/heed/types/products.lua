@@ -13,8 +13,8 @@ local both = {}
 ---
 ---```lua
 ---local a, b = heed.range(1, 6):view(2, 3), heed.range(1, 6):view(3, 2)
----print(a:matmul(b))
----print(heed.ones(5, 2, 3):matmul(b).shape, heed.ones(3):matmul(b))
+---print(a:matmul(b)) --> [[22., 28.], [49., 64.]] f32 [2, 2]
+---print(heed.ones(5, 2, 3):matmul(b).shape, heed.ones(3):matmul(b)) --> [5, 2, 2] [ 9., 12.] f32 [2]
 ---```
 ---@param a heed.Tensor [..., N, K] or [K]
 ---@param b heed.Tensor [..., K, M] or [K]
@@ -24,7 +24,7 @@ function both.matmul(a, b) end
 ---The product of all pairs: out[i][j] = a[i] b[j].
 ---
 ---```lua
----print(heed.outer(heed.tensor { 1, 2 }, heed.tensor { 1, 2, 3 }))
+---print(heed.outer(heed.tensor { 1, 2 }, heed.tensor { 1, 2, 3 })) --> [[1., 2., 3.], [2., 4., 6.]] f32 [2, 3]
 ---```
 ---@param a heed.Tensor [N]
 ---@param b heed.Tensor [M]

@@ -13,7 +13,7 @@ local both = {}
 ---
 ---```lua
 ---local shuffle = heed.generator(1)
----print(heed.randperm(5, { generator = shuffle }))
+---print(heed.randperm(5, { generator = shuffle })) --> [1, 5, 3, 2, 4] i64 [5]
 ---```
 ---@param seed integer
 ---@return heed.Generator
@@ -25,7 +25,7 @@ function core.generator(seed) end
 ---heed.manual_seed(42)
 ---local first = heed.randn(3)
 ---heed.manual_seed(42)
----print(first:equal(heed.randn(3)))
+---print(first:equal(heed.randn(3))) --> true
 ---```
 ---@param n integer the seed
 function core.manual_seed(n) end
@@ -36,7 +36,7 @@ function core.manual_seed(n) end
 ---local saved = heed.rng_state()
 ---local a = heed.rand(3)
 ---heed.rng_state(saved)
----print(a:equal(heed.rand(3)))
+---print(a:equal(heed.rand(3))) --> true
 ---```
 ---@param saved? heed.Tensor i64 [2]
 ---@return heed.Tensor? state i64 [2], when nothing was put back

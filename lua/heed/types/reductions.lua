@@ -24,7 +24,7 @@ function both.sum(t, dim, keepdim) end
 ---factors, right with zeros among them too.
 ---
 ---```lua
----print(heed.range(1, 5):prod():item(), heed.range(1, 4):view(2, 2):prod(2))
+---print(heed.range(1, 5):prod():item(), heed.range(1, 4):view(2, 2):prod(2)) --> 120.0 [ 2., 12.] f32 [2]
 ---```
 ---@param t heed.Tensor
 ---@param dim? heed.Dims|{ dim?: heed.Dims, keepdim?: boolean }
@@ -37,7 +37,7 @@ function both.prod(t, dim, keepdim) end
 ---
 ---```lua
 ---local x = heed.range(1, 6):view(2, 3)
----print(x:mean():item(), x:mean(1), x:gt(2):mean():item())
+---print(x:mean():item(), x:mean(1), x:gt(2):mean()) --> 3.5 [2.5000, 3.5000, 4.5000] f32 [3] 0.6667 f32 []
 ---```
 ---@param t heed.Tensor
 ---@param dim? heed.Dims|{ dim?: heed.Dims, keepdim?: boolean }
@@ -51,7 +51,7 @@ function both.mean(t, dim, keepdim) end
 ---
 ---```lua
 ---local x = heed.tensor { 1, 2, 3, 4 }
----print(x:var(), x:var { correction = 0 })
+---print(x:var(), x:var { correction = 0 }) --> 1.6667 f32 [] 1.2500 f32 []
 ---```
 ---@param t heed.Tensor
 ---@param dim? heed.Dims|{ dim?: heed.Dims, keepdim?: boolean, correction?: integer }
@@ -76,7 +76,7 @@ function both.std(t, dim, keepdim) end
 ---
 ---```lua
 ---local x = heed.tensor { { 3, -4 }, { 0, 5 } }
----print(x:norm { dim = 2 }, x:norm { p = 1, dim = 2 }, x:norm(math.huge))
+---print(x:norm { dim = 2 }, x:norm { p = 1, dim = 2 }, x:norm(math.huge)) --> [5., 5.] f32 [2] [7., 5.] f32 [2] 5. f32 []
 ---```
 ---@param t heed.Tensor
 ---@param p? number|{ p?: number, dim?: heed.Dims, keepdim?: boolean } 2
@@ -89,7 +89,7 @@ function both.norm(t, p, dim, keepdim) end
 ---g softmax(x). Integers give f32.
 ---
 ---```lua
----print(heed.tensor { 1000, 1000 }:logsumexp(1))
+---print(heed.tensor { 1000, 1000 }:logsumexp(1)) --> 1000.6932 f32 []
 ---```
 ---@param t heed.Tensor
 ---@param dim? heed.Dims|{ dim?: heed.Dims, keepdim?: boolean }
@@ -101,7 +101,7 @@ function both.logsumexp(t, dim, keepdim) end
 ---
 ---```lua
 ---local x = heed.tensor { { 1, 0 }, { 2, 3 } }
----print(x:all(), x:all(2))
+---print(x:all(), x:all(2)) --> false [false, true] bool [2]
 ---assert(x:isfinite():all(), "NaN or infinite")
 ---```
 ---@param t heed.Tensor
@@ -113,7 +113,7 @@ function both.all(t, dim, keepdim) end
 ---Is any element true (not 0)? A boolean of Lua's; with dimensions a bool tensor. False of none.
 ---
 ---```lua
----print(heed.tensor { 1, 0 / 0 }:isnan():any())
+---print(heed.tensor { 1, 0 / 0 }:isnan():any()) --> true
 ---```
 ---@param t heed.Tensor
 ---@param dim? heed.Dims|{ dim?: heed.Dims, keepdim?: boolean }
@@ -126,9 +126,9 @@ function both.any(t, dim, keepdim) end
 ---
 ---```lua
 ---local x = heed.tensor { { 1, 7, 2 }, { 9, 0, 9 } }
----print(x:max():item())
+---print(x:max():item()) --> 9.0
 ---local values, indices = x:max(2)
----print(values, indices)
+---print(values, indices) --> [7., 9.] f32 [2] [2, 1] i64 [2]
 ---```
 ---@param t heed.Tensor
 ---@param dim? integer|{ dim?: integer, keepdim?: boolean }
@@ -142,7 +142,7 @@ function both.max(t, dim, keepdim) end
 ---
 ---```lua
 ---local values, indices = heed.tensor { { 1, 7, 2 }, { 9, 0, 9 } }:min(1)
----print(values, indices)
+---print(values, indices) --> [1., 0., 2.] f32 [3] [1, 2, 1] i64 [3]
 ---```
 ---@param t heed.Tensor
 ---@param dim? integer|{ dim?: integer, keepdim?: boolean }
@@ -169,7 +169,7 @@ function both.argmax(t, dim, keepdim) end
 ---
 ---```lua
 ---local losses = heed.tensor { 0.9, 0.4, 0.6 }
----print(losses:argmin():item())
+---print(losses:argmin():item()) --> 2
 ---```
 ---@param t heed.Tensor
 ---@param dim? integer|{ dim?: integer, keepdim?: boolean }
@@ -180,7 +180,7 @@ function both.argmin(t, dim, keepdim) end
 ---y[i] = x[1] + ... + x[i] along a dimension. Integers and bool give i64. The gradient sums from the other end.
 ---
 ---```lua
----print(heed.tensor { 1, 2, 3 }:cumsum(1))
+---print(heed.tensor { 1, 2, 3 }:cumsum(1)) --> [1., 3., 6.] f32 [3]
 ---print(heed.tensor { { true, false, true } }:cumsum(2)) -- counts
 ---```
 ---@param t heed.Tensor
@@ -192,7 +192,7 @@ function both.cumsum(t, dim) end
 ---NaN makes its row NaN. The gradient is y (g - Σ g y). Integers are refused: convert them (`to "f32"`).
 ---
 ---```lua
----print(heed.tensor { 1, 2, 3 }:softmax(1))
+---print(heed.tensor { 1, 2, 3 }:softmax(1)) --> [0.0900, 0.2447, 0.6652] f32 [3]
 ---print(heed.softmax(heed.tensor { { 0, -math.huge }, { 5, 5 } }, -1))
 ---```
 ---@param t heed.Tensor f32 or f64
@@ -216,8 +216,8 @@ function both.log_softmax(t, dim) end
 ---
 ---```lua
 ---local values, indices = heed.tensor { 3, 1, 2, 1 }:sort()
----print(values, indices)
----print((heed.tensor { 3, 1, 2 }:sort { descending = true }))
+---print(values, indices) --> [1., 1., 2., 3.] f32 [4] [2, 4, 3, 1] i64 [4]
+---print((heed.tensor { 3, 1, 2 }:sort { descending = true })) --> [3., 2., 1.] f32 [3]
 ---```
 ---@param t heed.Tensor
 ---@param dim? integer|{ dim?: integer, descending?: boolean } -1
@@ -231,8 +231,8 @@ function both.sort(t, dim, options) end
 ---
 ---```lua
 ---local values, indices = heed.tensor { 3, 1, 4, 1, 5 }:topk(2)
----print(values, indices)
----print((heed.tensor { { 3, 1 }, { 2, 4 } }:topk(1, 1, { largest = false })))
+---print(values, indices) --> [5., 4.] f32 [2] [5, 3] i64 [2]
+---print((heed.tensor { { 3, 1 }, { 2, 4 } }:topk(1, 1, { largest = false }))) --> [[2., 1.]] f32 [1, 2]
 ---```
 ---@param t heed.Tensor
 ---@param k integer at most the size of the dimension

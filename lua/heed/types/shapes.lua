@@ -13,7 +13,7 @@ local both = {}
 ---The same memory in another shape: a view, or an error where the elements do not lie so.
 ---
 ---```lua
----print(heed.range(1, 6):view(2, -1))
+---print(heed.range(1, 6):view(2, -1)) --> [[1., 2., 3.], [4., 5., 6.]] f32 [2, 3]
 ---```
 ---@param t heed.Tensor
 ---@param ... integer|integer[] shape, one size may be -1
@@ -23,7 +23,7 @@ function both.view(t, ...) end
 ---The same elements, in row-major order, in another shape: a view, or a copy where that cannot be.
 ---
 ---```lua
----print(heed.range(1, 6):view(2, 3):t():reshape(6))
+---print(heed.range(1, 6):view(2, 3):t():reshape(6)) --> [1., 4., 2., 5., 3., 6.] f32 [6]
 ---```
 ---@param t heed.Tensor
 ---@param ... integer|integer[] shape, one size may be -1
@@ -34,7 +34,7 @@ function both.reshape(t, ...) end
 ---the repetitions.
 ---
 ---```lua
----print(heed.tensor { { 1 }, { 2 } }:expand(2, 3))
+---print(heed.tensor { { 1 }, { 2 } }:expand(2, 3)) --> [[1., 1., 1.], [2., 2., 2.]] f32 [2, 3]
 ---```
 ---@param t heed.Tensor
 ---@param ... integer|integer[] shape; -1 keeps a size
@@ -44,7 +44,7 @@ function both.expand(t, ...) end
 ---Dimensions first..last become one: a view, or a copy where that cannot be.
 ---
 ---```lua
----print(heed.zeros(2, 3, 4):flatten(2).shape)
+---print(heed.zeros(2, 3, 4):flatten(2).shape) --> [2, 12]
 ---```
 ---@param t heed.Tensor
 ---@param first? integer 1 when left out
@@ -55,7 +55,7 @@ function both.flatten(t, first, last) end
 ---Without dimensions of size 1: those that are named (one that is larger stays), or all. A view.
 ---
 ---```lua
----print(heed.zeros(1, 2, 1, 3):squeeze().shape, heed.zeros(1, 2, 1, 3):squeeze(3).shape)
+---print(heed.zeros(1, 2, 1, 3):squeeze().shape, heed.zeros(1, 2, 1, 3):squeeze(3).shape) --> [2, 3] [1, 2, 3]
 ---```
 ---@param t heed.Tensor
 ---@param dims? heed.Dims
@@ -65,7 +65,7 @@ function both.squeeze(t, dims) end
 ---With a new dimension of size 1 that will be number `dim`. A view.
 ---
 ---```lua
----print(heed.zeros(2, 3):unsqueeze(2).shape)
+---print(heed.zeros(2, 3):unsqueeze(2).shape) --> [2, 1, 3]
 ---```
 ---@param t heed.Tensor
 ---@param dim integer 1 to one more than there are; -1: behind all
@@ -75,7 +75,7 @@ function both.unsqueeze(t, dim) end
 ---Two dimensions exchanged. A view.
 ---
 ---```lua
----print(heed.zeros(2, 3, 4):transpose(1, -1).shape)
+---print(heed.zeros(2, 3, 4):transpose(1, -1).shape) --> [4, 3, 2]
 ---```
 ---@param t heed.Tensor
 ---@param d1 integer
@@ -86,7 +86,7 @@ function both.transpose(t, d1, d2) end
 ---The transpose of a matrix. A view.
 ---
 ---```lua
----print(heed.range(1, 6):view(2, 3):t())
+---print(heed.range(1, 6):view(2, 3):t()) --> [[1., 4.], [2., 5.], [3., 6.]] f32 [3, 2]
 ---```
 ---@param t heed.Tensor [R, C]
 ---@return heed.Tensor [C, R]
@@ -95,7 +95,7 @@ function both.t(t) end
 ---All dimensions in another order: dimension i of the result is dimension order[i] of t. A view.
 ---
 ---```lua
----print(heed.zeros(2, 3, 4):permute(3, 1, 2).shape)
+---print(heed.zeros(2, 3, 4):permute(3, 1, 2).shape) --> [4, 2, 3]
 ---```
 ---@param t heed.Tensor
 ---@param ... integer|integer[] all dimensions in their new order
@@ -105,7 +105,7 @@ function both.permute(t, ...) end
 ---The elements of these dimensions from the last to the first. A copy.
 ---
 ---```lua
----print(heed.range(1, 6):view(2, 3):flip(1, 2))
+---print(heed.range(1, 6):view(2, 3):flip(1, 2)) --> [[6., 5., 4.], [3., 2., 1.]] f32 [2, 3]
 ---```
 ---@param t heed.Tensor
 ---@param ... integer|integer[] dimensions
@@ -116,8 +116,8 @@ function both.flip(t, ...) end
 ---Without dims all elements move as one row, in row-major order. A copy.
 ---
 ---```lua
----print(heed.range(1, 5):roll(2))
----print(heed.range(1, 6):view(2, 3):roll({ 1, -1 }, { 1, 2 }))
+---print(heed.range(1, 5):roll(2)) --> [4., 5., 1., 2., 3.] f32 [5]
+---print(heed.range(1, 6):view(2, 3):roll({ 1, -1 }, { 1, 2 })) --> [[5., 6., 4.], [2., 3., 1.]] f32 [2, 3]
 ---```
 ---@param t heed.Tensor
 ---@param shifts integer|integer[]
@@ -129,8 +129,8 @@ function both.roll(t, shifts, dims) end
 ---ones; with more, dimensions are added on the left. Its gradient is summed over the repetitions. A copy.
 ---
 ---```lua
----print(heed.tensor({ 1, 2 }):tile(2))
----print(heed.tensor({ 1, 2 }):tile(2, 2))
+---print(heed.tensor({ 1, 2 }):tile(2)) --> [1., 2., 1., 2.] f32 [4]
+---print(heed.tensor({ 1, 2 }):tile(2, 2)) --> [[1., 2., 1., 2.], [1., 2., 1., 2.]] f32 [2, 4]
 ---```
 ---@param t heed.Tensor
 ---@param ... integer|integer[] counts, 0 or more
@@ -143,9 +143,9 @@ function both.tile(t, ...) end
 ---The gradient of "constant" is the middle; the others add up what went to several places.
 ---
 ---```lua
----print(heed.range(1, 3):pad(1, 2))
+---print(heed.range(1, 3):pad(1, 2)) --> [0., 1., 2., 3., 0., 0.] f32 [6]
 ---print(heed.range(1, 4):view(2, 2):pad({ 1, 0, 0, 1 }, { value = 9 }))
----print(heed.range(1, 3):pad(2, 2, { mode = "reflect" }))
+---print(heed.range(1, 3):pad(2, 2, { mode = "reflect" })) --> [3., 2., 1., 2., 3., 2., 1.] f32 [7]
 ---```
 ---@param t heed.Tensor
 ---@param ... integer|integer[]|{ mode?: "constant"|"reflect"|"replicate"|"circular", value?: number } amounts, two a dimension; options
@@ -157,7 +157,7 @@ function both.pad(t, ...) end
 ---
 ---```lua
 ---local t = heed.range(1, 9):view(3, 3)
----print(t:diagonal(), t:diagonal(1), t:diagonal(-1))
+---print(t:diagonal(), t:diagonal(1), t:diagonal(-1)) --> [1., 5., 9.] f32 [3] [2., 6.] f32 [2] [4., 8.] f32 [2]
 ---```
 ---@param t heed.Tensor 2 dimensions or more
 ---@param offset? integer 0; above 0 above the diagonal, below 0 below it
@@ -169,7 +169,7 @@ function both.diagonal(t, offset, dim1, dim2) end
 ---Elements start .. start + length - 1 of a dimension. A view.
 ---
 ---```lua
----print(heed.range(1, 5):narrow(1, 2, 3))
+---print(heed.range(1, 5):narrow(1, 2, 3)) --> [2., 3., 4.] f32 [3]
 ---```
 ---@param t heed.Tensor
 ---@param dim integer
@@ -181,7 +181,7 @@ function both.narrow(t, dim, start, length) end
 ---One index of a dimension, which goes away; stays in the graph where t[i] of a vector is a number. A view.
 ---
 ---```lua
----print(heed.range(1, 6):view(2, 3):select(2, -1))
+---print(heed.range(1, 6):view(2, 3):select(2, -1)) --> [3., 6.] f32 [2]
 ---```
 ---@param t heed.Tensor
 ---@param dim integer
@@ -194,7 +194,7 @@ function both.select(t, dim, index) end
 ---
 ---```lua
 ---local q, k, v = table.unpack(heed.zeros(2, 12):split(4, 2))
----print(q.shape, heed.range(1, 6):split({ 1, 5 })[2])
+---print(q.shape, heed.range(1, 6):split({ 1, 5 })[2]) --> [2, 4] [2., 3., 4., 5., 6.] f32 [5]
 ---```
 ---@param t heed.Tensor
 ---@param size integer|integer[]
@@ -217,7 +217,7 @@ function both.chunk(t, count, dim) end
 ---
 ---```lua
 ---local rows = heed.range(1, 6):view(3, 2):unbind()
----print(#rows, rows[2])
+---print(#rows, rows[2]) --> 3 [3., 4.] f32 [2]
 ---```
 ---@param t heed.Tensor
 ---@param dim? integer 1
@@ -227,7 +227,7 @@ function both.unbind(t, dim) end
 ---Joined along a dimension, in the common dtype.
 ---
 ---```lua
----print(heed.cat({ heed.zeros(2, 1), heed.ones(2, 2) }, 2))
+---print(heed.cat({ heed.zeros(2, 1), heed.ones(2, 2) }, 2)) --> [[0., 1., 1.], [0., 1., 1.]] f32 [2, 3]
 ---```
 ---@param tensors heed.Tensor[] of one shape in all other dimensions
 ---@param dim? integer 1
@@ -237,7 +237,7 @@ function core.cat(tensors, dim) end
 ---Joined along a new dimension, in the common dtype.
 ---
 ---```lua
----print(heed.stack { heed.zeros(3), heed.ones(3) })
+---print(heed.stack { heed.zeros(3), heed.ones(3) }) --> [[0., 0., 0.], [1., 1., 1.]] f32 [2, 3]
 ---```
 ---@param tensors heed.Tensor[] of one shape
 ---@param dim? integer 1
@@ -247,7 +247,7 @@ function core.stack(tensors, dim) end
 ---The same elements in row-major order without gaps: t itself when it is so already, otherwise a copy.
 ---
 ---```lua
----print(heed.zeros(2, 3):t():contiguous():is_contiguous())
+---print(heed.zeros(2, 3):t():contiguous():is_contiguous()) --> true
 ---```
 ---@param t heed.Tensor
 ---@return heed.Tensor
@@ -259,7 +259,7 @@ function both.contiguous(t) end
 ---local a = heed.zeros(2)
 ---local b = a:clone()
 ---b[1] = 1
----print(a, b)
+---print(a, b) --> [0., 0.] f32 [2] [1., 0.] f32 [2]
 ---```
 ---@param t heed.Tensor
 ---@return heed.Tensor
@@ -269,7 +269,7 @@ function both.clone(t) end
 ---pass between floats.
 ---
 ---```lua
----print(heed.tensor({ 1.7, -1.7 }):to "i64")
+---print(heed.tensor({ 1.7, -1.7 }):to "i64") --> [ 1, -1] i64 [2]
 ---```
 ---@param t heed.Tensor
 ---@param dtype heed.dtype|{ dtype: heed.dtype }

@@ -13,7 +13,7 @@ local both = {}
 ---```lua
 ---local t = heed.zeros(2, 3)
 ---t[{ {}, 2 }]:fill_(9)
----print(t)
+---print(t) --> [[0., 9., 0.], [0., 9., 0.]] f32 [2, 3]
 ---```
 ---@param t heed.Tensor
 ---@param value number|boolean
@@ -24,7 +24,7 @@ function both.fill_(t, value) end
 ---
 ---```lua
 ---local sums = heed.ones(3)
----print(sums:zero_())
+---print(sums:zero_()) --> [0., 0., 0.] f32 [3]
 ---```
 ---@param t heed.Tensor
 ---@return heed.Tensor t
@@ -35,7 +35,7 @@ function both.zero_(t) end
 ---```lua
 ---local t = heed.zeros(2, 3)
 ---t:copy_(heed.ids { 1, 2, 3 })
----print(t)
+---print(t) --> [[1., 2., 3.], [1., 2., 3.]] f32 [2, 3]
 ---```
 ---@param t heed.Tensor
 ---@param source heed.Tensor
@@ -46,7 +46,7 @@ function both.copy_(t, source) end
 ---
 ---```lua
 ---local w = heed.empty(64, 64):uniform_(-0.1, 0.1)
----print(w:abs():max():item() <= 0.1)
+---print(w:abs():max():item() <= 0.1) --> true
 ---```
 ---@param t heed.Tensor f32 or f64
 ---@param low? number 0
@@ -59,7 +59,7 @@ function both.uniform_(t, low, high, options) end
 ---
 ---```lua
 ---local w = heed.empty(64, 64):normal_(0, 0.02, { generator = heed.generator(1) })
----print(("%.3f"):format(w:std():item()))
+---print(("%.3f"):format(w:std():item())) --> 0.020
 ---```
 ---@param t heed.Tensor f32 or f64
 ---@param mean? number 0
