@@ -544,4 +544,18 @@ HD_INLINE vd vf_high(vf v) {
 #endif
 }
 
+/* The other way. */
+HD_INLINE vf vf_of_halves(vd low, vd high) {
+#if VF_LANES == 16
+    return __builtin_shufflevector(__builtin_convertvector(low, hd_vf8),
+                                   __builtin_convertvector(high, hd_vf8), 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10,
+                                   11, 12, 13, 14, 15);
+#elif VF_LANES == 8
+    return __builtin_shufflevector(__builtin_convertvector(low, hd_vf4),
+                                   __builtin_convertvector(high, hd_vf4), 0, 1, 2, 3, 4, 5, 6, 7);
+#else
+    return (vf){(float)low[0], (float)low[1], (float)high[0], (float)high[1]};
+#endif
+}
+
 #endif

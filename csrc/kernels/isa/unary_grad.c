@@ -18,12 +18,16 @@ FLOATS(exp, a *b, a *b)
 FLOATS(expm1, a *(b + 1.0f), a *(b + 1.0))
 FLOATS(log, a / b, a / b)
 FLOATS(log1p, a / (1.0f + b), a / (1.0 + b))
-FLOATS(sine, a *cosf(b), a *cos(b))
-FLOATS(cosine, -a *sinf(b), -a *sin(b))
 FLOATS(tanh, a *(1.0f - b * b), a *(1.0 - b * b))
 FLOATS(sigmoid, a *b *(1.0f - b), a *b *(1.0 - b))
 FLOATS(relu, b <= 0 ? 0.0f : a, b <= 0 ? 0.0 : a)
 
+HD_INLINE vf vf_sin_grad(vf g, vf x) {
+    return g * vf_cos(x);
+}
+HD_INLINE vf vf_cos_grad(vf g, vf x) {
+    return -g * vf_sin(x);
+}
 HD_INLINE vf vf_erf_grad(vf g, vf x) {
     return g * 1.12837917f * vf_exp(-(x * x));
 }
@@ -42,12 +46,16 @@ HD_INLINE vf vf_silu_grad(vf g, vf x) {
 HD_INLINE vf vf_softplus_grad(vf g, vf x) {
     return g * vf_sigmoid(x);
 }
+VECTOR_MAP2(sine_f32, vf_sin_grad)
+VECTOR_MAP2(cosine_f32, vf_cos_grad)
 VECTOR_MAP2(erf_f32, vf_erf_grad)
 VECTOR_MAP2(gelu_f32, vf_gelu_grad)
 VECTOR_MAP2(gelu_tanh_f32, vf_gelu_tanh_grad)
 VECTOR_MAP2(gelu_sigmoid_f32, vf_gelu_sigmoid_grad)
 VECTOR_MAP2(silu_f32, vf_silu_grad)
 VECTOR_MAP2(softplus_f32, vf_softplus_grad)
+SCALAR_MAP2(sine_f64, double, double, a *cos(b))
+SCALAR_MAP2(cosine_f64, double, double, -a *sin(b))
 SCALAR_MAP2(erf_f64, double, double, a * 1.12837916709551257390 * exp(-b * b))
 SCALAR_MAP2(gelu_f64, double, double, a *hd_gelu_slope(b))
 SCALAR_MAP2(gelu_tanh_f64, double, double, a *hd_gelu_tanh_slope(b))
