@@ -51,6 +51,23 @@ static hd_tensor *layer_norm(hd_tensor *const *in, const void *arg) {
     return hd_layer_norm(cx, in[0], in[1], in[2], *(const double *)arg);
 }
 
+static hd_tensor *rms_norm(hd_tensor *const *in, const void *arg) {
+    return hd_rms_norm(cx, in[0], in[1], *(const double *)arg);
+}
+
+/* cos and sin need not be of one angle for that. */
+static hd_tensor *rotary(hd_tensor *const *in, const void *arg) {
+    hd_tensor *cos = random_tensor(HD_F64, SHAPE(5, 2)), *sin = random_tensor(HD_F64, SHAPE(5, 2));
+    for (int i = 0; i < 10; i++) {
+        set(cos, i, 1.0 / (i + 2));
+        set(sin, i, 0.1 * i);
+    }
+    hd_tensor *y = hd_rotary(cx, in[0], cos, sin, *(const bool *)arg);
+    hd_release(cos);
+    hd_release(sin);
+    return y;
+}
+
 static hd_tensor *dropout(hd_tensor *const *in, const void *arg) {
     return hd_dropout(cx, in[0], *(const double *)arg);
 }
@@ -71,6 +88,10 @@ static void test_row_gradients(void) {
               *bare[] = {packed, NULL, NULL};
     check_gradients("layer_norm", layer_norm, 3, norm, &eps);
     check_gradients("layer_norm", layer_norm, 3, bare, &eps);
+    check_gradients("rms_norm", rms_norm, 2, norm, &eps);
+    check_gradients("rms_norm", rms_norm, 2, bare, &eps);
+    for (int interleaved = 0; interleaved <= 1; interleaved++)
+        check_gradients("rotary", rotary, 1, &x, &(bool){interleaved});
     hd_tensor *pair[] = {packed, x};
     check_gradients("dropout", dropout, 1, &x, &p);
     check_gradients("dropout_add", dropout_add, 2, pair, &p);
@@ -210,13 +231,16 @@ static void test_misuse(void) {
     hd_cross_entropy_options o = {0}, ignoring = {.has_ignore_index = true, .ignore_index = 7};
     REFUSED(hd_linear(cx, x, w, NULL, HD_ACT_NONE, 0), "x: expected 6 features, got [2, 3, 5]");
     REFUSED(hd_embedding(cx, w, tokens, 0, 1), "tokens: expected values in 1..4, got 5 at [2, 2]");
-    REFUSED(hd_embedding(cx, w, x, 0, 1),
-            "tokens: expected an integer tensor (dtype = \"i64\"; heed.ids makes one), got f32");
+    REFUSED(hd_embedding(cx, w, x, 0, 1), "tokens: expected integers, got f32; heed.ids(...) makes them");
     REFUSED(hd_embedding(cx, w, tokens, 9, 1), "padding_idx: expected 1..4, got 9");
     set(tokens, 4, 0);
     REFUSED(hd_cross_entropy(cx, x, tokens, &o), "targets: expected values in 1..5, got 0 at [2, 2]");
     REFUSED(hd_cross_entropy(cx, x, tokens, &ignoring), "in 1..5 or ignore_index 7, got 0 at [2, 2]");
     REFUSED(hd_layer_norm(cx, x, w, NULL, 1e-5), "weight: expected shape [5], got [4, 6]");
+    REFUSED(hd_rms_norm(cx, x, w, 1e-5), "weight: expected shape [5], got [4, 6]");
+    REFUSED(hd_rotary(cx, x, w, w, false),
+            "cos: expected [3, pairs], or that for each batch entry of x, got [4, 6]");
+    REFUSED(hd_rotary(cx, w, w, w, false), "x: expected 12 features or more (two a pair), got [4, 6]");
     REFUSED(hd_softmax(cx, tokens, 0), "x: expected f32 or f64 (t:to \"f32\" converts), got i64");
     REFUSED(hd_dropout(cx, x, 1.5), "p: expected a probability from 0 to 1, got 1.5");
     REFUSED(hd_dropout_add(cx, w, x, 0.5), "residual: expected shape [2, 3, 5], got [4, 6]");
