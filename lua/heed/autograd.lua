@@ -80,10 +80,10 @@ end
 ---
 ---```lua
 ---local f = heed.value_and_grad(function(x, y) return (x * x * y):sum() end)
----print(f(heed.tensor { 1.0, 2.0 }, heed.tensor { 3.0, 4.0 }))
+---print(f(heed.tensor { 1.0, 2.0 }, heed.tensor { 3.0, 4.0 })) --> 19. f32 [] [ 6., 16.] f32 [2] [1., 4.] f32 [2]
 ---local layer = nn.Linear(2, 1)
 ---local g = heed.value_and_grad(function(x) return layer(x):sum() end, { wrt = layer:parameters() })
----print(select("#", g(heed.ones(1, 2))))
+---print(select("#", g(heed.ones(1, 2)))) --> 3
 ---```
 ---@param fn fun(...): heed.Tensor gives one element
 ---@param options? { wrt?: integer|integer[]|heed.Tensor[] } by which arguments (numbers), or by which leaves; default: by every
@@ -111,7 +111,7 @@ end
 ---A function that returns the gradients of fn's value by its arguments.
 ---
 ---```lua
----print(heed.grad(function(x) return (x * x):sum() end)(heed.tensor { 1.0, 2.0 }))
+---print(heed.grad(function(x) return (x * x):sum() end)(heed.tensor { 1.0, 2.0 })) --> [2., 4.] f32 [2]
 ---```
 ---@param fn fun(...): heed.Tensor gives one element
 ---@param options? { wrt?: integer|integer[]|heed.Tensor[] } as of value_and_grad
@@ -151,7 +151,7 @@ end
 ---
 ---```lua
 ---local x = heed.randn({ 2, 3 }, { dtype = "f64" })
----print(heed.gradcheck(function(t) return t:softmax(-1) end, { x }))
+---print(heed.gradcheck(function(t) return t:softmax(-1) end, { x })) --> true
 ---```
 ---@param fn fun(...): heed.Tensor... differentiable; its results may have any shape
 ---@param inputs heed.Tensor[] f64 leaves; they are moved a little and put back

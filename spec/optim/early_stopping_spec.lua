@@ -41,7 +41,8 @@ describe("optim.EarlyStopping", function()
         assert.is_false(second:step(2.5))
         assert.is_true(second:step(2.5))
         assert.equal(2, second.best)
-        for _, state in ipairs { 5, {}, { steps = 1, best_step = 2 }, { steps = 2, best_step = 1, best = "1" } } do
+        for _, state in ipairs { 5, {}, { steps = 1, best_step = 2 }, { steps = 2, best_step = 1, best = "1" },
+            { steps = 2, best_step = 1, best = 1, mode = "max" } } do
             assert.is_nil((second:check_state_dict(state)))
         end
         assert.error_matches(function() second:load_state_dict {} end, "not the state of EarlyStopping")

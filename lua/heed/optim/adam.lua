@@ -26,7 +26,7 @@ end
 
 local function define(name, kind, weight_decay)
     return optimizer.define {
-        name = "optim." .. name, kind = kind, remembers = MOMENTS, check = check_settings, rates = rates,
+        name = "heed.optim." .. name, kind = kind, remembers = MOMENTS, check = check_settings, rates = rates,
         defaults = { lr = 1e-3, betas = { 0.9, 0.999 }, eps = 1e-8, weight_decay = weight_decay },
         moments = function() return MOMENTS end,
     }
@@ -43,7 +43,7 @@ end
 ---local opt = heed.optim.AdamW({ { params = { model.weight } }, { params = { model.bias }, lr = 1e-2, weight_decay = 0 } },
 ---    { lr = 1e-3 })
 ---opt.lr = 5e-4
----print(opt.groups[1].lr, opt.groups[2].lr)
+---print(opt.groups[1].lr, opt.groups[2].lr) --> 0.0005 0.005
 ---```
 ---@param params heed.Tensor[]|table[] model:parameters(), or groups { params = list, lr =, betas =, eps =, weight_decay = }
 ---@param options? { lr?: number, betas?: number[], eps?: number, weight_decay?: number } defaults 1e-3, {0.9, 0.999}, 1e-8, 0.01
@@ -55,9 +55,10 @@ adam.AdamW = define("AdamW", "adamw", 0.01)
 ---```lua
 ---local w = heed.nn.parameter(heed.tensor { 1.0, -1.0 })
 ---local opt = heed.optim.Adam({ w }, { lr = 0.1 })
----(w * w):sum():backward()
+---local loss = (w * w):sum()
+---loss:backward()
 ---opt:step()
----print(w)
+---print(w) --> [ 0.9000, -0.9000] f32 [2], requires_grad
 ---```
 ---@param params heed.Tensor[]|table[] model:parameters(), or groups { params = list, lr =, betas =, eps =, weight_decay = }
 ---@param options? { lr?: number, betas?: number[], eps?: number, weight_decay?: number } defaults 1e-3, {0.9, 0.999}, 1e-8, 0

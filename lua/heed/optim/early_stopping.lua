@@ -1,15 +1,15 @@
 local check = require "heed.check"
 local errors = require "heed.errors"
 
-local WHERE = "optim.EarlyStopping"
+local WHERE = "heed.optim.EarlyStopping"
 
 ---Says when a run has not got better for long enough.
----@class heed.optim.EarlyStopping
+---@class heed.optim.StoppingRule
 ---@field best number? the best value so far
 ---@field best_step integer when it came; steps count from 1
 ---@field steps integer values seen
-local EarlyStopping = {}
-EarlyStopping.__index = EarlyStopping
+local Rule = {}
+Rule.__index = Rule
 
 ---Watches a value, usually the loss of the validation: step(value) is true when `patience` values in a row were not better than
 ---the best before them by more than min_delta. NaN is never better. It has state_dict and load_state_dict.
@@ -19,18 +19,18 @@ EarlyStopping.__index = EarlyStopping
 ---for _, loss in ipairs { 3.0, 2.0, 2.1, 2.2, 1.0 } do
 ---    if stopping:step(loss) then break end
 ---end
----print(stopping.best, stopping.best_step, stopping.steps)
+---print(stopping.best, stopping.best_step, stopping.steps) --> 2.0 2 4
 ---```
 ---@param options { patience: integer, min_delta?: number, mode?: "min"|"max" } min_delta: default 0; mode: default "min", lower is better
----@return heed.optim.EarlyStopping
-local function new(options)
+---@return heed.optim.StoppingRule
+local function EarlyStopping(options)
     options = check.options(WHERE, options, check.set("patience", "min_delta", "mode"))
     return setmetatable({
         patience = check.integer(WHERE, "patience", options.patience),
         min_delta = check.number(WHERE, "min_delta", options.min_delta or 0, 0),
         mode = check.one_of(WHERE, "mode", options.mode or "min", { "min", "max" }),
         best = nil, best_step = 0, steps = 0,
-    }, EarlyStopping)
+    }, Rule)
 end
 
 local function is_better(self, value)
@@ -40,9 +40,15 @@ local function is_better(self, value)
     return value > self.best + self.min_delta
 end
 
+---Takes the next value; true says that the run may stop.
+---
+---```lua
+---local stopping = heed.optim.EarlyStopping { patience = 1, mode = "max" }
+---print(stopping:step(0.5), stopping:step(0.7), stopping:step(0.6)) --> false false true
+---```
 ---@param value number|heed.Tensor of one element
 ---@return boolean stop
-function EarlyStopping:step(value)
+function Rule:step(value)
     if check.is_tensor(value) then value = value:item() end
     if type(value) ~= "number" then errors.raise("%s:step: value: expected a number, got %s", WHERE, check.describe(value)) end
     self.steps = self.steps + 1
@@ -50,24 +56,30 @@ function EarlyStopping:step(value)
     return self.steps - self.best_step >= self.patience
 end
 
+---What it has seen, for load_state_dict.
 ---@return table
-function EarlyStopping:state_dict() return { best = self.best, best_step = self.best_step, steps = self.steps } end
+function Rule:state_dict() return { mode = self.mode, best = self.best, best_step = self.best_step, steps = self.steps } end
 
 ---Would load_state_dict take this?
+---@param state table
 ---@return true|nil
 ---@return string? message
-function EarlyStopping.check_state_dict(_, state)
+function Rule:check_state_dict(state)
     local sound = type(state) == "table" and math.type(state.steps) == "integer" and math.type(state.best_step) == "integer"
         and state.steps >= state.best_step and state.best_step >= 0 and (state.best == nil or type(state.best) == "number")
     if not sound then return nil, "not the state of EarlyStopping" end
+    if state.mode ~= self.mode then
+        return nil, ("the state is of mode %s, here is %q"):format(check.describe(state.mode), self.mode)
+    end
     return true
 end
 
 ---Takes over what state_dict gave.
-function EarlyStopping:load_state_dict(state)
+---@param state table
+function Rule:load_state_dict(state)
     local ok, message = self:check_state_dict(state)
-    if not ok then errors.raise("%s: load_state_dict: %s", WHERE, message) end
+    if not ok then errors.raise("%s:load_state_dict: %s", WHERE, message) end
     self.best, self.best_step, self.steps = state.best, state.best_step, state.steps
 end
 
-return new
+return EarlyStopping

@@ -2,14 +2,14 @@ local check = require "heed.check"
 local core = require "heed.core"
 local errors = require "heed.errors"
 
-local WHERE = "optim.EMA"
+local WHERE = "heed.optim.EMA"
 
 ---Exponentially averaged weights of a model (Polyak and Juditsky 1992): a ← d·a + (1-d)·w at every update.
----@class heed.optim.EMA
+---@class heed.optim.Averages
 ---@field decay number
 ---@field updates integer
-local EMA = {}
-EMA.__index = EMA
+local Averages = {}
+Averages.__index = Averages
 
 local function copies(tensors)
     local list = {}
@@ -23,19 +23,16 @@ end
 ---min(decay, (1 + t) / (n + t)), so that the beginning is soon forgotten. It has state_dict and load_state_dict.
 ---
 ---```lua
----local model = heed.nn.Linear(2, 1)
----local ema = heed.optim.EMA(model, { decay = 0.99 })
----model.bias:detach():add_(1)
+---local w = nn.parameter(heed.tensor { 1.0 })
+---local ema = heed.optim.EMA({ w }, { decay = 0.75 })
+---w:detach():add_(4) -- the step of an optimiser
 ---ema:update()
----do
----    local _ <close> = ema:average()
----    print(model(heed.ones(1, 2)))
----end
+---print(ema.averages[1]) --> [2.] f32 [1]
 ---```
 ---@param model heed.nn.Module|heed.Tensor[] or a list of parameters
 ---@param options? { decay?: number, warmup?: number } defaults 0.999, none
----@return heed.optim.EMA
-local function new(model, options)
+---@return heed.optim.Averages
+local function EMA(model, options)
     check.type(WHERE, "model", model, "table")
     options = check.options(WHERE, options, check.set("decay", "warmup"))
     local params = type(model.parameters) == "function" and model:parameters() or model
@@ -49,7 +46,7 @@ local function new(model, options)
         params = params, averages = copies(params), updates = 0, swapped = false,
         decay = check.number(WHERE, "decay", options.decay or 0.999, 0, 1),
         warmup = options.warmup and check.number(WHERE, "warmup", options.warmup, 1),
-    }, EMA)
+    }, Averages)
 end
 
 local function refuse_inside(self, what)
@@ -57,7 +54,7 @@ local function refuse_inside(self, what)
 end
 
 ---Takes the weights of now into the averages: after each step of the optimiser.
-function EMA:update()
+function Averages:update()
     refuse_inside(self, "update")
     local t, decay = self.updates + 1, self.decay
     if self.warmup then decay = math.min(decay, (1 + t) / (self.warmup + t)) end
@@ -74,8 +71,19 @@ end
 
 ---Puts the averages into the model until the scope closes, which brings its own weights back, with the same bits:
 ---`local _ <close> = ema:average()`.
+---
+---```lua
+---local w = nn.parameter(heed.tensor { 1.0 })
+---local ema = heed.optim.EMA { w }
+---w:detach():add_(4)
+---do
+---    local _ <close> = ema:average()
+---    print(w:item()) --> 1.0
+---end
+---print(w:item()) --> 5.0
+---```
 ---@return table scope
-function EMA:average()
+function Averages:average()
     refuse_inside(self, "average")
     swap(self)
     local open = true
@@ -85,16 +93,18 @@ function EMA:average()
     end })
 end
 
+---The averages and the count of updates, for load_state_dict.
 ---@return table
-function EMA:state_dict()
+function Averages:state_dict()
     refuse_inside(self, "state_dict")
     return { updates = self.updates, averages = self.averages }
 end
 
 ---Would load_state_dict take this?
+---@param state table
 ---@return true|nil
 ---@return string? message
-function EMA:check_state_dict(state)
+function Averages:check_state_dict(state)
     if type(state) ~= "table" or math.type(state.updates) ~= "integer" or state.updates < 0 or type(state.averages) ~= "table" then
         return nil, "not the state of an EMA"
     end
@@ -112,12 +122,13 @@ function EMA:check_state_dict(state)
 end
 
 ---Takes over what state_dict gave. An error when it is of another model; nothing is loaded then.
-function EMA:load_state_dict(state)
+---@param state table
+function Averages:load_state_dict(state)
     refuse_inside(self, "load_state_dict")
     local ok, message = self:check_state_dict(state)
-    if not ok then errors.raise("%s: load_state_dict: %s", WHERE, message) end
+    if not ok then errors.raise("%s:load_state_dict: %s", WHERE, message) end
     local averages = copies(state.averages)
     self.averages, self.updates = averages, state.updates
 end
 
-return new
+return EMA

@@ -17,14 +17,14 @@ end
 ---```lua
 ---local w = heed.nn.parameter(heed.zeros(2))
 ---w.grad = heed.tensor { 3.0, 4.0 }
----print(heed.optim.clip_grad_norm({ w }, 1), w.grad)
+---print(heed.optim.clip_grad_norm({ w }, 1), w.grad) --> 5.0 [0.6000, 0.8000] f32 [2]
 ---```
 ---@param params heed.Tensor[]
 ---@param max number
 ---@return number norm before
 function gradients.clip_grad_norm(params, max)
-    check_params("optim.clip_grad_norm", params)
-    check.number("optim.clip_grad_norm", "max", max, 0)
+    check_params("heed.optim.clip_grad_norm", params)
+    check.number("heed.optim.clip_grad_norm", "max", max, 0)
     local norm = core.grad_norm(params)
     if norm > max and norm < math.huge then core.scale_grads(params, max / (norm + 1e-6)) end
     return norm
@@ -47,8 +47,8 @@ end
 ---@param params heed.Tensor[] those without a gradient are passed over
 ---@param factor number
 function gradients.scale_grads(params, factor)
-    check_params("optim.scale_grads", params)
-    core.scale_grads(params, check.number("optim.scale_grads", "factor", factor))
+    check_params("heed.optim.scale_grads", params)
+    core.scale_grads(params, check.number("heed.optim.scale_grads", "factor", factor))
 end
 
 return gradients

@@ -60,7 +60,7 @@ end
 ---local opt = heed.optim.SGD(body:parameters(), { lr = 0.1 })
 ---opt:add_group { params = head:parameters(), lr = 0.01 }
 ---opt.lr = 0.2
----print(opt.groups[2].lr)
+---print(opt.groups[2].lr) --> 0.02
 ---```
 ---@param given table
 function Optimizer:add_group(given)
@@ -231,6 +231,7 @@ local function misfit(class, group, saved, i)
 end
 
 ---Would load_state_dict take this?
+---@param state table
 ---@return true|nil
 ---@return string? message
 function Optimizer:check_state_dict(state)
@@ -265,9 +266,10 @@ local function remembered_from(class, saved, params)
 end
 
 ---Takes over what state_dict gave. An error when it is of other parameters; nothing is loaded then.
+---@param state table
 function Optimizer:load_state_dict(state)
     local ok, message = self:check_state_dict(state)
-    if not ok then errors.raise("%s: load_state_dict: %s", self.class.name, message) end
+    if not ok then errors.raise("%s:load_state_dict: %s", self.class.name, message) end
     local remembered, names = {}, names_of(self.class)
     for i, group in ipairs(self.groups) do -- before anything changes: memory may run out
         remembered[i] = remembered_from(self.class, state.groups[i], group.params)
@@ -285,7 +287,7 @@ end
 function Optimizer:__tostring()
     local count = 0
     for _, group in ipairs(self.groups) do count = count + #group.params end
-    return ("heed.%s(%d tensors, lr %g, %d steps)"):format(self.class.name, count, self.lr, self.steps)
+    return ("%s(%d tensors, lr %g, %d steps)"):format(self.class.name, count, self.lr, self.steps)
 end
 
 -- ---- kinds ---------------------------------------------------------------------------------------------------------

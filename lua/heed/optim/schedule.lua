@@ -21,7 +21,7 @@ local function warmup_of(where, options) return check.number(where, "warmup", op
 ---
 ---```lua
 ---local rate = heed.optim.schedule.noam { d_model = 512, warmup = 4000 }
----print(rate(1), rate(4000))
+---print(rate(1), rate(4000)) --> 1.7469281074217e-07 0.00069877124296868
 ---```
 ---@param options { d_model: integer, warmup?: number, factor?: number } defaults: warmup 4000, factor 1
 ---@return fun(step: number): number
@@ -42,7 +42,7 @@ end
 ---
 ---```lua
 ---local rate = heed.optim.schedule.inverse_sqrt { lr = 1e-3, warmup = 100 }
----print(rate(100), rate(400))
+---print(rate(100), rate(400)) --> 0.001 0.0005
 ---```
 ---@param options { lr: number, warmup?: number }
 ---@return fun(step: number): number
@@ -77,7 +77,7 @@ end
 ---local opt = heed.optim.AdamW({ nn.parameter(heed.zeros(2)) }, { lr = 0 })
 ---local rate = heed.optim.schedule.cosine { lr = 1e-3, steps = 1000, warmup = 100 }
 ---opt.lr = rate(550)
----print(opt.lr)
+---print(opt.lr) --> 0.0005
 ---```
 ---@param options { lr: number, steps: integer, warmup?: number, min_lr?: number }
 ---@return fun(step: number): number
@@ -87,7 +87,7 @@ schedule.cosine = falling("cosine", function(progress) return 0.5 * (1 + math.co
 ---
 ---```lua
 ---local rate = heed.optim.schedule.linear { lr = 1e-3, steps = 1000, min_lr = 1e-4 }
----print(rate(500), rate(2000))
+---print(rate(500), rate(2000)) --> 0.00055 0.0001
 ---```
 ---@param options { lr: number, steps: integer, warmup?: number, min_lr?: number }
 ---@return fun(step: number): number
@@ -97,7 +97,7 @@ schedule.linear = falling("linear", function(progress) return 1 - progress end)
 ---
 ---```lua
 ---local rate = heed.optim.schedule.constant { lr = 1e-3, warmup = 10 }
----print(rate(5), rate(50))
+---print(rate(5), rate(50)) --> 0.0005 0.001
 ---```
 ---@param options { lr: number, warmup?: number }
 ---@return fun(step: number): number

@@ -14,7 +14,7 @@ local function check_settings(where, settings)
 end
 
 local define = optimizer.define {
-    name = "optim.SGD", kind = "sgd", remembers = BUFFER, may_lack = true, check = check_settings,
+    name = "heed.optim.SGD", kind = "sgd", remembers = BUFFER, may_lack = true, check = check_settings,
     defaults = { lr = 1e-3, momentum = 0, dampening = 0, weight_decay = 0, nesterov = false },
     moments = function(settings) return settings.momentum ~= 0 and BUFFER or NONE end,
     rates = function(settings)
@@ -28,16 +28,17 @@ local define = optimizer.define {
 ---```lua
 ---local w = heed.nn.parameter(heed.tensor { 1.0, -1.0 })
 ---local opt = heed.optim.SGD({ w }, { lr = 0.1, momentum = 0.9, nesterov = true })
----(w * w):sum():backward()
+---local loss = (w * w):sum()
+---loss:backward()
 ---opt:step()
----print(w)
+---print(w) --> [ 0.6200, -0.6200] f32 [2], requires_grad
 ---```
 ---@param params heed.Tensor[]|table[] model:parameters(), or groups { params = list, lr =, momentum =, ... }
 ---@param options? { lr?: number, momentum?: number, dampening?: number, weight_decay?: number, nesterov?: boolean } defaults 1e-3, 0, 0, 0, false
 ---@return heed.optim.Optimizer
 local function SGD(params, options)
     if options ~= nil and options.nesterov and not options.momentum then
-        errors.raise "optim.SGD: nesterov: expected a momentum above 0 with it"
+        errors.raise "heed.optim.SGD: nesterov: expected a momentum above 0 with it"
     end
     return define(params, options)
 end
