@@ -31,6 +31,43 @@ local function steps(run, count)
     end
 end
 
+-- Everything at once: groups under a schedule, accumulation, dropout that is drawn again, averages, a rule to stop by.
+local function long_training(seed, kind)
+    local run = training(seed)
+    local params = run.model:parameters()
+    local rest = table.move(params, 3, #params, 1, {})
+    run.opt = heed.optim[kind]({ { params = { params[1], params[2] }, lr = 0.002 }, { params = rest } },
+        { lr = 0.01, weight_decay = 0.01, momentum = kind == "SGD" and 0.9 or nil })
+    run.ema = heed.optim.EMA(run.model, { decay = 0.9, warmup = 3 })
+    run.stopping = heed.optim.EarlyStopping { patience = 3 }
+    return run
+end
+
+local function long_steps(run, count)
+    local forever = run.batches:forever()
+    local rate = heed.optim.schedule.cosine { lr = 0.02, steps = 10, warmup = 2 }
+    for _ = 1, count do
+        local tokens, total = 0, 0
+        run.opt:zero_grad()
+        for _ = 1, 2 do
+            local batch = forever()
+            local hidden = heed.recompute(function(src, tgt) return run.model:decode(tgt, run.model:encode(src)) end, batch[1], batch[2])
+            local loss = heed.loss.linear_cross_entropy(hidden, run.model.output.weight, batch[2],
+                { bias = run.model.output.bias, reduction = "sum" })
+            loss:backward()
+            tokens, total = tokens + batch[2]:numel(), total + loss:item()
+        end
+        heed.optim.scale_grads(run.model:parameters(), 1 / tokens)
+        heed.optim.clip_grad_norm(run.model:parameters(), 1)
+        run.progress.step = run.progress.step + 1
+        run.opt.lr = rate(run.progress.step)
+        run.opt:step()
+        run.ema:update()
+        local stop = run.stopping:step(total / tokens)
+        table.insert(run.progress.history, { total / tokens, stop })
+    end
+end
+
 describe("checkpoint", function()
     local path
     before_each(function() path = os.tmpname() end)
@@ -50,6 +87,24 @@ describe("checkpoint", function()
         for name, t in pairs(a) do assert.is_true(heed.equal(t, b[name]), name) end
         assert.are.equal(rest.model.output.weight, rest.model.tgt_embedding.weight)
     end)
+
+    for _, kind in ipairs { "SGD", "Adam", "AdamW" } do
+        it("the same with groups, averages, accumulation and recomputed dropout: " .. kind, function()
+            local whole = long_training(3, kind)
+            long_steps(whole, 10)
+            local half = long_training(3, kind)
+            long_steps(half, 5)
+            assert.is_true(heed.checkpoint.save(path, half))
+            local rest = long_training(4, kind)
+            assert(heed.checkpoint.load(path, rest))
+            long_steps(rest, 5)
+            assert.are.same(whole.progress, rest.progress)
+            for i, p in ipairs(whole.model:parameters()) do assert.is_true(heed.equal(p, rest.model:parameters()[i])) end
+            for i, a in ipairs(whole.ema.averages) do assert.is_true(heed.equal(a, rest.ema.averages[i])) end
+            assert.are.same(whole.stopping:state_dict(), rest.stopping:state_dict())
+            assert.is_true(whole.progress.history[10][1] < whole.progress.history[1][1])
+        end)
+    end
 
     it("is one safetensors file that others can read, shared tensors once", function()
         local run = training(1)
@@ -140,7 +195,8 @@ describe("checkpoint", function()
         steps(run, 1)
         for _, state in ipairs { "5", "[]", "{}", '"x"', '{"groups":[],"steps":1}', '{"text":"heed bpe 1"}' } do
             for name, part in pairs { model = run.model, opt = run.opt, batches = run.batches, rng = run.rng,
-                generator = run.generator, vocabulary = heed.text.bpe.new(), characters = heed.text.chars "ab" } do
+                generator = run.generator, vocabulary = heed.text.bpe.new(), characters = heed.text.chars "ab",
+                ema = heed.optim.EMA(run.model), stopping = heed.optim.EarlyStopping { patience = 1 } } do
                 heed.safetensors.save(path, { w = heed.ones(1) },
                     { metadata = { ["heed.checkpoint"] = "1", ["heed.part." .. name] = state } })
                 local ok, message = heed.checkpoint.load(path, { [name] = part })
