@@ -220,6 +220,20 @@ static void check_binary_special(void) {
     CHECK(!out.b[0] && !out.b[1] && !out.b[2] && out.b[3] && out.b[4] && !out.b[5]);
     k->binary[HD_NE][HD_F32](1, f, 1, f, 1, out.b, 1);
     CHECK(out.b[0] == 1);
+    enum { MANY = 300 };
+    static float many[MANY], by[MANY];
+    for (int i = 0; i < MANY; i++) many[i] = (float)(i * 7 % 31) - 15.5f, by[i] = (float)(i % 5) + 0.75f;
+    const float left[] = {-6, 6, -0.0f, 5, -5, 1e30f, 0x1p60f, NAN, 1, INFINITY, 3.3e38f, -2, 0, 0},
+                right[] = {3, -3, 3, INFINITY, INFINITY, 7, 3, 2, 0, 2, 1e-30f, 3, -1, 0};
+    for (int i = 0; i < 14; i++)
+        many[20 * i] = left[i], by[20 * i] = right[i]; /* in two pieces, among others */
+    k->binary[HD_MOD][HD_F32](MANY, many, 1, by, 1, out.f, 1);
+    k->binary[HD_POW][HD_F32](MANY, many, 1, by, 1, out2.f, 1);
+    for (int i = 0; i < MANY; i++) {
+        double r = fmod(many[i], by[i]), wanted = r != 0 && (r < 0) != (by[i] < 0) ? r + by[i] : r;
+        CHECK(same(out.f[i], (float)wanted) && (wanted != wanted || !signbit(out.f[i]) == !signbit(wanted)));
+        CHECK(near(HD_F32, out2.f[i], (float)pow(many[i], by[i]), 1.2e-7));
+    }
     float two = 2, three = 3, bases[] = {-2, 0, INFINITY, 1.5f};
     k->binary[HD_POW][HD_F32](4, bases, 1, &two, 0, out.f, 1);
     CHECK(out.f[0] == 4 && out.f[1] == 0 && out.f[2] == INFINITY && out.f[3] == 2.25f);

@@ -94,6 +94,21 @@ describe("docs/conventions.md", function()
         assert.same({ 1, 1.0078125, 1.015625 }, heed.tensor({ 1.00390625, 1.005, 1.01171875 }):to("bf16"):totable())
     end)
 
+    it("says that integers have no quotient by 0 and no negative powers", function()
+        for _, dtype in ipairs { "i64", "i32", "u8" } do
+            local t, zeros = heed.ones(3, { dtype = dtype }), heed.zeros(3, { dtype = dtype })
+            for _, f in ipairs {
+                function() return t // 0 end, function() return t % zeros end, function() return 1 // zeros end,
+                function() return t:floordiv_(zeros) end, function() return t:mod_(0) end,
+            } do assert.error_matches(f, "heed%.[%w_]+: division by zero") end
+            assert.same({ 1, 1, 1 }, t:totable())
+            if dtype ~= "u8" then
+                assert.error_matches(function() return t ^ -t end, "heed.pow: exponent: expected 0 or more for integers")
+                assert.error_matches(function() return t ^ -1 end, "heed.pow: exponent: expected 0 or more for integers, got %-1")
+            end
+        end
+    end)
+
     it("says that gradients flow through bf16 in f32", function()
         local w = heed.tensor({ 1, 2 }, { requires_grad = true })
         local stored = (w * 1.001):to "bf16"
