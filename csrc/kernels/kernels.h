@@ -12,6 +12,7 @@
 
 #include "base/context.h"
 #include "base/cpu.h"
+#include "kernels/attention.h"
 #include "tensor/dtype.h"
 
 typedef enum hd_unary {
@@ -94,6 +95,7 @@ typedef enum hd_partial {
     HD_PARTIAL_COUNT
 } hd_partial;
 #define HD_PARTIAL_COLUMNS 1024
+#define HD_SOFTMAX_COLUMNS 32
 
 /* What may follow a linear map in one pass (bias_act). */
 typedef enum hd_activation {
@@ -213,6 +215,16 @@ typedef struct hd_kernels {
     void (*log_softmax_row[HD_DTYPE_COUNT])(int64_t n, const void *x, void *y);
     void (*log_softmax_row_grad[HD_DTYPE_COUNT])(int64_t n, const void *y, const void *g, void *dx);
     double (*logsumexp_row[HD_DTYPE_COUNT])(int64_t n, const void *x);
+    /* The same down n <= HD_SOFTMAX_COLUMNS columns of `rows` elements, `stride` apart in x, y, g and dx. room:
+     * rows * HD_SOFTMAX_COLUMNS elements, twice as many for gradients. y == x, dx == g or y are fine. */
+    void (*softmax_cols[HD_DTYPE_COUNT])(int64_t rows, int64_t n, const void *x, int64_t stride, void *y,
+                                         void *room);
+    void (*log_softmax_cols[HD_DTYPE_COUNT])(int64_t rows, int64_t n, const void *x, int64_t stride, void *y,
+                                             void *room);
+    void (*softmax_cols_grad[HD_DTYPE_COUNT])(int64_t rows, int64_t n, const void *y, const void *g,
+                                              int64_t stride, void *dx, void *room);
+    void (*log_softmax_cols_grad[HD_DTYPE_COUNT])(int64_t rows, int64_t n, const void *y, const void *g,
+                                                  int64_t stride, void *dx, void *room);
     /* y = (x - mean) * rstd * w + b; w, b may be NULL; mean and rstd are of the element type, one each a row
      */
     void (*layer_norm_row[HD_DTYPE_COUNT])(int64_t n, const void *x, const void *w, const void *b, double eps,
@@ -269,6 +281,8 @@ typedef struct hd_kernels {
      * and the buffer b (NULL: no momentum) are updated too. */
     void (*adam[HD_DTYPE_COUNT])(int64_t n, void *w, const void *g, void *m, void *v, const hd_adam_rates *o);
     void (*sgd[HD_DTYPE_COUNT])(int64_t n, void *w, const void *g, void *b, const hd_sgd_rates *o);
+
+    const hd_attention_kernels *attention[HD_DTYPE_COUNT]; /* see kernels/attention.h */
 } hd_kernels;
 
 /* Sets cx->kernels to the table of the best (or HEED_ISA's) instruction set. */

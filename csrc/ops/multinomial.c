@@ -113,11 +113,12 @@ static hd_status draw_all(hd_ctx *cx, hd_rng *rng, const hd_tensor *weights, int
                           .y = hd_data(y),
                           .classes = classes,
                           .n = n,
-                          .replacement = replacement};
+                          .replacement =
+                              replacement || n == 1}; /* of a single draw nothing is to be put back */
     for (int64_t r = 0; r < rows; r++)
         if (check_row(cx, l.weights + r * classes, classes, r, n, replacement)) return cx->error.status;
     l.room_size = (size_t)(classes + 2) * sizeof(double);
-    if (!replacement) l.room_size += hd_order_room(&l.order, n);
+    if (!l.replacement) l.room_size += hd_order_room(&l.order, n);
     l.room_size = (l.room_size + 63) & ~(size_t)63;
     l.room = hd_alloc(cx, l.room_size * (size_t)hd_max_workers(cx));
     if (!l.room) return cx->error.status;

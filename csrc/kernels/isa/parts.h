@@ -15,11 +15,13 @@ void HD_ISA(hd_fill_reduce)(hd_kernels *k);
 void HD_ISA(hd_fill_partial)(hd_kernels *k);
 void HD_ISA(hd_fill_order)(hd_kernels *k);
 void HD_ISA(hd_fill_softmax)(hd_kernels *k);
+void HD_ISA(hd_fill_softmax_columns)(hd_kernels *k);
 void HD_ISA(hd_fill_norm)(hd_kernels *k);
 void HD_ISA(hd_fill_rotary)(hd_kernels *k);
 void HD_ISA(hd_fill_loss)(hd_kernels *k);
 void HD_ISA(hd_fill_loss_pairs)(hd_kernels *k);
 void HD_ISA(hd_fill_random)(hd_kernels *k);
 void HD_ISA(hd_fill_optim)(hd_kernels *k);
+void HD_ISA(hd_fill_attention)(hd_kernels *k);
 
 #endif

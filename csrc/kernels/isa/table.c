@@ -14,10 +14,12 @@ void HD_ISA(hd_fill_kernels)(hd_kernels *k) {
     HD_ISA(hd_fill_partial)(k);
     HD_ISA(hd_fill_order)(k);
     HD_ISA(hd_fill_softmax)(k);
+    HD_ISA(hd_fill_softmax_columns)(k);
     HD_ISA(hd_fill_norm)(k);
     HD_ISA(hd_fill_rotary)(k);
     HD_ISA(hd_fill_loss)(k);
     HD_ISA(hd_fill_loss_pairs)(k);
     HD_ISA(hd_fill_random)(k);
     HD_ISA(hd_fill_optim)(k);
+    HD_ISA(hd_fill_attention)(k);
 }

@@ -1,0 +1,17 @@
+/* softmax_columns.c: softmax and its logarithm down some columns at a time, which are packed first: rows that
+ * lie powers of two apart would throw each other out of the caches.
+ */
+#include "kernels/isa/parts.h"
+#include "kernels/vec_math.h"
+
+#define VECTORS (HD_SOFTMAX_COLUMNS / LANES)
+
+#define HD_REAL 32
+#include "kernels/isa/softmax_columns_body.h"
+#define HD_REAL 64
+#include "kernels/isa/softmax_columns_body.h"
+
+void HD_ISA(hd_fill_softmax_columns)(hd_kernels *k) {
+    fill_columns_f32(k, HD_F32);
+    fill_columns_f64(k, HD_F64);
+}

@@ -1,0 +1,119 @@
+/* softmax_columns_body.h: softmax_columns.c for f32 and f64 (see vec_real.h). `room` holds the columns packed. */
+#include "kernels/vec_real.h"
+
+/* x (stride apart) into room (HD_SOFTMAX_COLUMNS apart); the largest of each column, NaNs passed over. */
+HD_INLINE void NAME(pack)(int64_t rows, int64_t n, const real *x, int64_t stride, real *room, vr *most) {
+    for (int64_t v = 0; v < VECTORS; v++) most[v] = V(set)(-INFINITY);
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t j = 0, v = 0; j < n; j += LANES, v++) {
+            vr e = V(load_n)(x + r * stride + j, n - j < LANES ? n - j : LANES);
+            V(store)(room + r * HD_SOFTMAX_COLUMNS + j, e);
+            most[v] = V(max)(e, most[v]);
+        }
+}
+
+/* A column of -inf is not shifted. */
+HD_INLINE vr NAME(shift_of)(vr most) {
+    return V(select)(V(eq)(most, V(set)(-INFINITY)), V(set)(0), most);
+}
+
+static void NAME(softmax_cols)(int64_t rows, int64_t n, const void *x, int64_t stride, void *py,
+                               void *proom) {
+    real *y = py, *room = proom;
+    vr most[VECTORS], scale[VECTORS];
+    NAME(pack)(rows, n, x, stride, room, most);
+    for (int64_t j = 0, v = 0; j < n; j += LANES, v++) {
+        vr shift = NAME(shift_of)(most[v]), sum = {0};
+        for (int64_t r = 0; r < rows; r++) {
+            real *p = room + r * HD_SOFTMAX_COLUMNS + j;
+            vr e = V(exp)(V(load)(p) - shift);
+            V(store)(p, e);
+            sum += e;
+        }
+        scale[v] = V(select)(V(eq)(sum, V(set)(0)), V(set)(0), 1 / sum);
+    }
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t j = 0, v = 0; j < n; j += LANES, v++) V(store_n)
+    (y + r * stride + j, V(load)(room + r * HD_SOFTMAX_COLUMNS + j) * scale[v],
+     n - j < LANES ? n - j : LANES);
+}
+
+static void NAME(log_softmax_cols)(int64_t rows, int64_t n, const void *x, int64_t stride, void *py,
+                                   void *proom) {
+    real *y = py, *room = proom;
+    vr most[VECTORS], shift[VECTORS], log_sum[VECTORS];
+    NAME(pack)(rows, n, x, stride, room, most);
+    for (int64_t j = 0, v = 0; j < n; j += LANES, v++) {
+        vr sum = {0};
+        shift[v] = NAME(shift_of)(most[v]);
+        for (int64_t r = 0; r < rows; r++)
+            sum += V(exp)(V(load)(room + r * HD_SOFTMAX_COLUMNS + j) - shift[v]);
+        log_sum[v] = V(select)(V(eq)(sum, V(set)(0)), V(set)(0), V(log)(sum));
+    }
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t j = 0, v = 0; j < n; j += LANES, v++) V(store_n)
+    (y + r * stride + j, (V(load)(room + r * HD_SOFTMAX_COLUMNS + j) - shift[v]) - log_sum[v],
+     n - j < LANES ? n - j : LANES);
+}
+
+/* forward: y_i = exp(x_i - m) / sum_j exp(x_j - m), so dx = y (g - sum_j g_j y_j); 0 where y is */
+static void NAME(softmax_cols_grad)(int64_t rows, int64_t n, const void *py, const void *pg, int64_t stride,
+                                    void *pdx, void *proom) {
+    const real *y = py, *g = pg;
+    const vr zero = {0};
+    real *dx = pdx, *room = proom, *room_g = room + rows * HD_SOFTMAX_COLUMNS;
+    vr dot[VECTORS];
+    for (int64_t v = 0; v < VECTORS; v++) dot[v] = zero;
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t j = 0, v = 0; j < n; j += LANES, v++) {
+            int64_t count = n - j < LANES ? n - j : LANES, at = r * HD_SOFTMAX_COLUMNS + j;
+            vr p = V(load_n)(y + r * stride + j, count), d = V(load_n)(g + r * stride + j, count);
+            V(store)(room + at, p);
+            V(store)(room_g + at, d);
+            dot[v] += V(select)(V(eq)(p, zero), zero, p * d);
+        }
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t j = 0, v = 0; j < n; j += LANES, v++) {
+            int64_t at = r * HD_SOFTMAX_COLUMNS + j;
+            vr p = V(load)(room + at), d = p * (V(load)(room_g + at) - dot[v]);
+            V(store_n)
+            (dx + r * stride + j, V(select)(V(eq)(p, zero), zero, d), n - j < LANES ? n - j : LANES);
+        }
+}
+
+/* forward: y_i = x_i - log sum_j exp(x_j), so dx = g - exp(y) sum_j g_j; a column of -inf has none */
+static void NAME(log_softmax_cols_grad)(int64_t rows, int64_t n, const void *y, const void *pg,
+                                        int64_t stride, void *pdx, void *proom) {
+    const real *g = pg;
+    real *dx = pdx, *room = proom, *room_g = room + rows * HD_SOFTMAX_COLUMNS;
+    vr most[VECTORS], sum[VECTORS], visible[VECTORS];
+    NAME(pack)(rows, n, y, stride, room, most);
+    for (int64_t v = 0; v < VECTORS; v++) {
+        sum[v] = V(set)(0);
+        visible[v] = V(select)(V(eq)(most[v], V(set)(-INFINITY)), V(set)(0), V(set)(1));
+    }
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t j = 0, v = 0; j < n; j += LANES, v++) {
+            int64_t at = r * HD_SOFTMAX_COLUMNS + j;
+            vr d = V(load_n)(g + r * stride + j, n - j < LANES ? n - j : LANES), p = V(load)(room + at);
+            V(store)(room_g + at, d);
+            sum[v] += d;
+            visible[v] = V(select)(V(nan)(p), p, visible[v]);
+        }
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t j = 0, v = 0; j < n; j += LANES, v++) {
+            int64_t at = r * HD_SOFTMAX_COLUMNS + j;
+            vr d = V(load)(room_g + at) - V(exp)(V(load)(room + at)) * sum[v];
+            d = V(select)(V(eq)(visible[v], V(set)(0)), V(set)(0), d);
+            V(store_n)(dx + r * stride + j, d, n - j < LANES ? n - j : LANES);
+        }
+}
+
+static void NAME(fill_columns)(hd_kernels *k, hd_dtype t) {
+    k->softmax_cols[t] = NAME(softmax_cols);
+    k->log_softmax_cols[t] = NAME(log_softmax_cols);
+    k->softmax_cols_grad[t] = NAME(softmax_cols_grad);
+    k->log_softmax_cols_grad[t] = NAME(log_softmax_cols_grad);
+}
+
+#include "kernels/vec_real_end.h"
