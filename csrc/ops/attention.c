@@ -1,7 +1,8 @@
-/* attention.c: out = softmax(scale q k^T + bias) v, what it accepts and how it is recorded; attention_pairs.c
- * computes.
+/* attention.c: out = softmax(scale q k^T + bias) v, what it accepts and how it is recorded; attention_lanes.c and
+ * attention_pairs.c compute.
  *
- * Saved: q, k, v (views of what came in), lengths, mask and bias. The weights are made again in backward.
+ * Saved: q, k, v (views of what came in), what hides and what is added, out, and of every row the log of its sum of
+ * weights. The weights are made again in backward.
  * Recorded in one of three forms, which differ in what the gradients of q, k and v are written into: three
  * tensors, one packed [B, L, 3E], or one [B, L, E] and one [B, S, 2E].
  */
@@ -24,6 +25,9 @@ enum {
     SAVED_BIAS,
     SAVED_Q_STARTS,
     SAVED_K_STARTS,
+    SAVED_ALIBI,
+    SAVED_OUT,
+    SAVED_LSE,
     SAVED
 };
 enum { IN_Q, IN_K, IN_V, IN_BIAS, INPUTS }; /* PACKED_QKV: all in IN_Q; PACKED_KV: k and v in IN_K */
@@ -31,6 +35,7 @@ enum { IN_Q, IN_K, IN_V, IN_BIAS, INPUTS }; /* PACKED_QKV: all in IN_Q; PACKED_K
 typedef struct attention_params {
     double scale, softcap, dropout;
     hd_draw draw;
+    uint64_t sight_version;
     bool causal;
     packing packing;
 } attention_params;
@@ -38,7 +43,9 @@ typedef struct attention_params {
 /* What a call is about, forward and backward: borrowed tensors. */
 typedef struct attention_call {
     hd_tensor *q, *k, *v; /* [B,H,L,D], [B,Hk,S,D], [B,Hk,S,Dv]; features contiguous */
-    hd_tensor *lengths, *mask, *bias, *q_starts, *k_starts;
+    hd_tensor *lengths, *mask, *bias, *q_starts, *k_starts, *alibi;
+    hd_mask *sight;
+    hd_tensor *lse; /* saved, or to be; NULL: not needed */
     attention_params params;
 } attention_call;
 
@@ -73,15 +80,15 @@ static hd_status check_starts(hd_ctx *cx, const char *argument, const hd_tensor 
     char text[HD_SHAPE_TEXT];
     if (hd_require_dtype(cx, argument, starts, HD_I64)) return cx->error.status;
     if (starts->ndim != 1 || starts->shape[0] < 1 || !hd_is_contiguous(starts))
-        return hd_fail(cx, HD_EARG, "%s: expected [sequences + 1], contiguous, got %s", argument,
+        return hd_fail(cx, HD_EARG, "mask: packed: expected the starts of %s as [sequences + 1], contiguous, got %s", argument,
                        hd_tensor_shape_text(starts, text));
     const int64_t *at = hd_data(starts);
     int64_t count = starts->shape[0] - 1;
     bool rises = at[0] == 0 && at[count] == x->shape[2];
     for (int64_t s = 0; s < count; s++) rises = rises && at[s] <= at[s + 1];
     if (rises) return HD_OK;
-    return hd_fail(cx, HD_EARG, "%s: expected numbers that rise from 0 to %lld, got others", argument,
-                   (long long)x->shape[2]);
+    return hd_fail(cx, HD_EARG, "mask: packed: expected lengths that add up to %lld, the %s", (long long)x->shape[2],
+                   argument);
 }
 
 static hd_status check_packing(hd_ctx *cx, const hd_tensor *q, const hd_tensor *k,
@@ -90,23 +97,25 @@ static hd_status check_packing(hd_ctx *cx, const hd_tensor *q, const hd_tensor *
     if (!o->query_starts || !o->key_starts || o->key_lengths)
         return hd_fail(cx, HD_EARG, "query_starts: expected key_starts as well, and no key_lengths");
     if (q->shape[0] != 1)
-        return hd_fail(cx, HD_EARG, "query_starts: expected a batch of 1, got %lld", (long long)q->shape[0]);
-    if (check_starts(cx, "query_starts", o->query_starts, q) ||
-        check_starts(cx, "key_starts", o->key_starts, k))
+        return hd_fail(cx, HD_EARG, "mask: packed: expected a batch of 1, got %lld", (long long)q->shape[0]);
+    if (check_starts(cx, "queries", o->query_starts, q) ||
+        check_starts(cx, "keys", o->key_starts, k))
         return cx->error.status;
-    return hd_require_shape(cx, "key_starts", o->key_starts, 1, o->query_starts->shape);
+    return hd_require_shape(cx, "mask: packed", o->key_starts, 1, o->query_starts->shape);
 }
 
 /* Lengths of keys, one a row of the batch: 0 .. S. */
 static hd_status check_lengths(hd_ctx *cx, const hd_tensor *lengths, const hd_tensor *q, const hd_tensor *k) {
-    if (hd_require_dtype(cx, "key_lengths", lengths, HD_I64) ||
-        hd_require_shape(cx, "key_lengths", lengths, 1, q->shape))
-        return cx->error.status;
+    char got[HD_SHAPE_TEXT];
+    if (hd_require_dtype(cx, "key_lengths", lengths, HD_I64)) return cx->error.status;
+    if (lengths->ndim != 1 || lengths->shape[0] != q->shape[0])
+        return hd_fail(cx, HD_EARG, "mask: padding: expected %lld lengths, one a row of the batch, got %s",
+                       (long long)q->shape[0], hd_tensor_shape_text(lengths, got));
     const int64_t *length = hd_data(lengths);
     for (int64_t b = 0; b < lengths->shape[0]; b++) {
         int64_t given = length[b * lengths->stride[0]];
         if (given < 0 || given > k->shape[2])
-            return hd_fail(cx, HD_EARG, "key_lengths: expected 0 to %lld keys, got %lld at row %lld",
+            return hd_fail(cx, HD_EARG, "mask: padding: expected lengths from 0 to the %lld keys, got %lld at row %lld",
                            (long long)k->shape[2], (long long)given, (long long)b + 1);
     }
     return HD_OK;
@@ -119,16 +128,42 @@ static hd_status check_options(hd_ctx *cx, const hd_tensor *q, const hd_tensor *
     if (!(o->softcap >= 0) || isinf(o->softcap))
         return hd_fail(cx, HD_EARG, "softcap: expected a positive number, or 0 for none, got %g", o->softcap);
     if (o->key_lengths && check_lengths(cx, o->key_lengths, q, k)) return cx->error.status;
+    if (o->alibi && (hd_require_dtype(cx, "alibi", o->alibi, HD_F64) ||
+                     hd_require_shape(cx, "alibi", o->alibi, 1, &q->shape[1])))
+        return cx->error.status;
     if (o->mask && hd_dtype_is_float((hd_dtype)o->mask->dtype))
         return hd_fail(cx, HD_EARG,
-                       "mask: expected bool or integers (nonzero may attend), got %s; floats are a bias",
+                       "mask: expected bool or integers (nonzero may be seen), got %s; floats are a bias",
                        hd_dtype_name((hd_dtype)o->mask->dtype));
     return o->bias ? hd_require_dtype(cx, "bias", o->bias, (hd_dtype)q->dtype) : HD_OK;
 }
 
 /* ---- the task -------------------------------------------------------------------------------------- */
 
-static hd_status task_of(hd_ctx *cx, const attention_call *c, hd_attention_task *a) {
+/* Everything that hides, as one program: the steps that only blocks by pairs know without it come last. */
+static hd_status sight_of(hd_ctx *cx, const attention_call *c, hd_attention_task *a, hd_sight *sight) {
+    const int64_t scores[4] = {a->B, a->H, a->L, a->S};
+    hd_mask_step own[3];
+    int count = 0;
+    sight->count = 0, sight->L = a->L, sight->S = a->S;
+    if (c->sight && hd_sight_add(cx, sight, c->sight, scores)) return cx->error.status;
+    if (c->mask) own[count++] = (hd_mask_step){.code = HD_MASK_DENSE, .tensor = c->mask};
+    const int dense = count;
+    if (c->params.causal) own[count++] = (hd_mask_step){.code = HD_MASK_CAUSAL, .within = true};
+    if (c->lengths) own[count++] = (hd_mask_step){.code = HD_MASK_LENGTHS, .tensor = c->lengths};
+    if (dense == 0) a->rest = sight->count;
+    for (int i = 0; i < count; i++) {
+        const bool joins = sight->count > 0;
+        if (hd_sight_add_step(cx, sight, &own[i], scores)) return cx->error.status;
+        if (joins && hd_sight_add_step(cx, sight, &(hd_mask_step){.code = HD_MASK_AND}, scores))
+            return cx->error.status;
+        if (i + 1 == dense) a->rest = sight->count;
+    }
+    a->sight = sight;
+    return HD_OK;
+}
+
+static hd_status task_of(hd_ctx *cx, const attention_call *c, hd_attention_task *a, hd_sight *sight) {
     *a = (hd_attention_task){.dtype = (hd_dtype)c->q->dtype};
     a->B = c->q->shape[0], a->H = c->q->shape[1], a->L = c->q->shape[2], a->D = c->q->shape[3];
     a->Hk = c->k->shape[1], a->S = c->k->shape[2], a->Dv = c->v->shape[3];
@@ -139,10 +174,11 @@ static hd_status task_of(hd_ctx *cx, const attention_call *c, hd_attention_task 
     if (c->lengths) a->lengths = hd_data(c->lengths), a->lengths_stride = c->lengths->stride[0];
     a->sequences = c->q_starts ? c->q_starts->shape[0] - 1 : a->B;
     if (c->q_starts) a->q_starts = hd_data(c->q_starts), a->k_starts = hd_data(c->k_starts);
+    if (c->alibi) a->slopes = hd_data(c->alibi);
+    if (c->lse) a->lse = hd_data(c->lse);
     const int64_t scores[4] = {a->B, a->H, a->L, a->S};
-    if (c->mask && hd_score_map_of(cx, "mask", c->mask, scores, &a->mask)) return cx->error.status;
     if (c->bias && hd_score_map_of(cx, "bias", c->bias, scores, &a->bias)) return cx->error.status;
-    return HD_OK;
+    return sight_of(cx, c, a, sight);
 }
 
 /* ---- backward -------------------------------------------------------------------------------------- */
@@ -157,8 +193,10 @@ static hd_status saved_call(hd_ctx *cx, hd_node *node, attention_call *c) {
     *c = (attention_call){.q = saved[SAVED_Q], .k = saved[SAVED_K], .v = saved[SAVED_V]};
     c->lengths = saved[SAVED_LENGTHS], c->mask = saved[SAVED_MASK], c->bias = saved[SAVED_BIAS];
     c->q_starts = saved[SAVED_Q_STARTS], c->k_starts = saved[SAVED_K_STARTS];
+    c->alibi = saved[SAVED_ALIBI], c->lse = saved[SAVED_LSE], c->sight = node->payload;
     memcpy(&c->params, node->params, sizeof c->params);
-    return HD_OK;
+    if (hd_mask_version(c->sight) == c->params.sight_version) return HD_OK;
+    return hd_fail(cx, HD_EARG, "attention: a tensor of its mask was overwritten in place; clone it before writing");
 }
 
 /* [B, heads, rows, features] as a view of memory laid out [B, rows, heads, features]. */
@@ -209,13 +247,16 @@ static hd_status gradients_new(hd_ctx *cx, const hd_node *node, const attention_
     return ok ? HD_OK : cx->error.status;
 }
 
+/* out and its gradient as heads: [B,H,L,Dv] or, packed, [B,L,E]. */
+static hd_heads result_heads(const hd_tensor *t, packing packing, int64_t features) {
+    return packing == SEPARATE ? heads_of(t) : (hd_heads){hd_data(t), t->stride[0], features, t->stride[1]};
+}
+
 /* The gradient of out as heads, whether it came as [B,H,L,Dv] or, packed, as [B,L,E]. A new reference. */
 static hd_tensor *upstream(hd_ctx *cx, hd_tensor *g, const attention_call *c, hd_attention_task *a) {
-    bool is_packed = c->params.packing != SEPARATE;
     hd_tensor *own = g->stride[g->ndim - 1] == 1 ? hd_tensor_alias(cx, g) : hd_packed(cx, g);
     if (!own) return NULL;
-    a->g = (hd_heads){hd_data(own), own->stride[0], is_packed ? a->Dv : own->stride[1],
-                      is_packed ? own->stride[1] : own->stride[2]};
+    a->g = result_heads(own, c->params.packing, a->Dv);
     return own;
 }
 
@@ -224,8 +265,10 @@ static hd_status attention_backward(hd_ctx *cx, hd_node *node, hd_tensor *const 
     if (!grads[0]) return HD_OK;
     attention_call c;
     hd_attention_task a;
-    if (saved_call(cx, node, &c) || task_of(cx, &c, &a)) return cx->error.status;
-    hd_tensor *dscores = NULL;
+    hd_sight sight;
+    hd_tensor *dscores = NULL, *out = hd_node_saved(cx, node, SAVED_OUT);
+    if (!out || saved_call(cx, node, &c) || task_of(cx, &c, &a, &sight)) return cx->error.status;
+    a.out = result_heads(out, c.params.packing, a.Dv);
     const int64_t scores[4] = {a.B, a.H, a.L, a.S};
     hd_tensor *g = upstream(cx, grads[0], &c, &a);
     hd_status status = g ? gradients_new(cx, node, &c, &a, grad_inputs) : cx->error.status;
@@ -236,7 +279,7 @@ static hd_status attention_backward(hd_ctx *cx, hd_node *node, hd_tensor *const 
         else
             status = cx->error.status;
     }
-    if (!status) status = hd_attention_backward(cx, &a);
+    if (!status) status = a.lse ? hd_attention_lanes_backward(cx, &a) : hd_attention_pairs_backward(cx, &a);
     if (!status && dscores) {
         grad_inputs[IN_BIAS] = hd_sum_to_shape(cx, dscores, c.bias->ndim, c.bias->shape);
         if (!grad_inputs[IN_BIAS]) status = cx->error.status;
@@ -246,7 +289,11 @@ static hd_status attention_backward(hd_ctx *cx, hd_node *node, hd_tensor *const 
     return status;
 }
 
-static const hd_node_class attention_class = {"attention", attention_backward, NULL};
+static void release_sight(hd_node *node) {
+    hd_mask_release(node->payload);
+}
+
+static const hd_node_class attention_class = {"attention", attention_backward, release_sight};
 
 /* ---- forward --------------------------------------------------------------------------------------- */
 
@@ -260,6 +307,7 @@ static attention_params params_of(const hd_tensor *q, const hd_attention_options
                               .softcap = o->softcap,
                               .dropout = o->dropout,
                               .causal = o->causal,
+                              .sight_version = hd_mask_version(o->sight),
                               .packing = packing};
 }
 
@@ -267,14 +315,19 @@ static attention_call call_of(const hd_attention_options *o) {
     return (attention_call){.lengths = o->key_lengths,
                             .mask = o->mask,
                             .bias = o->bias,
+                            .sight = o->sight,
+                            .alibi = o->alibi,
                             .q_starts = o->query_starts,
                             .k_starts = o->key_starts};
 }
 
 static hd_tensor *record(hd_ctx *cx, hd_tensor *out, hd_tensor *const inputs[INPUTS],
                          const attention_call *c) {
-    hd_tensor *saved[SAVED] = {c->q, c->k, c->v, c->lengths, c->mask, c->bias, c->q_starts, c->k_starts};
-    return hd_record(cx, &attention_class, out, INPUTS, inputs, SAVED, saved, &c->params, sizeof c->params);
+    hd_tensor *saved[SAVED] = {c->q,        c->k,        c->v,     c->lengths, c->mask, c->bias,
+                               c->q_starts, c->k_starts, c->alibi, out,        c->lse};
+    out = hd_record(cx, &attention_class, out, INPUTS, inputs, SAVED, saved, &c->params, sizeof c->params);
+    if (out && out->node && c->sight) out->node->payload = hd_mask_retain(c->sight);
+    return out;
 }
 
 /* out as memory laid out [B, L, H, Dv]: [B, L, E] or, when q, k and v are separate, a view [B, H, L, Dv] of
@@ -288,15 +341,20 @@ static hd_tensor *out_new(hd_ctx *cx, hd_attention_task *a, packing packing) {
 }
 
 /* *weights stays NULL when none are wanted. */
-static hd_status compute(hd_ctx *cx, hd_attention_task *a, const attention_call *c, bool want_weights,
+static hd_status compute(hd_ctx *cx, hd_attention_task *a, attention_call *c, bool recorded, bool want_weights,
                          hd_tensor **out, hd_tensor **weights) {
     const int64_t scores[4] = {a->B, a->H, a->L, a->S};
+    const bool by_lanes = hd_attention_by_lanes(a);
     if (!(*out = out_new(cx, a, c->params.packing))) return cx->error.status;
+    if (by_lanes && recorded) {
+        if (!(c->lse = hd_tensor_new(cx, a->dtype, 3, scores))) return cx->error.status;
+        a->lse = hd_data(c->lse);
+    }
     if (want_weights) {
         if (!(*weights = hd_tensor_new(cx, a->dtype, 4, scores))) return cx->error.status;
         a->weights = hd_data(*weights);
     }
-    return hd_attention_forward(cx, a);
+    return by_lanes ? hd_attention_lanes_forward(cx, a) : hd_attention_pairs_forward(cx, a);
 }
 
 static hd_status check_call(hd_ctx *cx, const attention_call *c, const hd_attention_options *o) {
@@ -309,14 +367,16 @@ static hd_status check_call(hd_ctx *cx, const attention_call *c, const hd_attent
 static hd_status attend(hd_ctx *cx, attention_call *c, packing packing, hd_tensor *const inputs[INPUTS],
                         const hd_attention_options *o, hd_tensor **out, hd_tensor **weights) {
     hd_attention_task a;
+    hd_sight sight;
     hd_tensor *y = NULL, *made = NULL;
     hd_status status = check_call(cx, c, o);
     if (!status) {
         c->params = params_of(c->q, o, packing);
-        status = task_of(cx, c, &a);
+        status = task_of(cx, c, &a, &sight);
     }
     if (!status && c->params.dropout > 0) a.draw = c->params.draw = hd_rng_take(&cx->rng);
-    if (!status) status = compute(cx, &a, c, o->want_weights, &y, &made);
+    if (!status)
+        status = compute(cx, &a, c, hd_wants_grad(cx, INPUTS, inputs), o->want_weights, &y, &made);
     if (!status) {
         *out = record(cx, y, inputs, c);
         y = NULL;
@@ -325,6 +385,7 @@ static hd_status attend(hd_ctx *cx, attention_call *c, packing packing, hd_tenso
     if (!status && o->want_weights) *weights = hd_retain(made);
     hd_release(y);
     hd_release(made);
+    hd_release(c->lse);
     hd_release(c->q);
     hd_release(c->k);
     hd_release(c->v);

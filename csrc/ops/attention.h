@@ -1,6 +1,5 @@
-/* attention.h: what attention's rules (attention.c) and its computation (attention_pairs.c) say to each
- * other. The computation may be exchanged for another: it is given everything resolved, and allocates only
- * scratch.
+/* attention.h: what attention's rules (attention.c) and its computation (attention_lanes*.c, and attention_pairs.c for
+ * short sequences) say to each other. The computation is given everything resolved, and allocates only scratch.
  */
 #ifndef HD_ATTENTION_H
 #define HD_ATTENTION_H
@@ -20,12 +19,16 @@ typedef struct hd_attention_task {
     int64_t B, H, Hk, L, S, D, Dv;  /* query head h reads key head h / (H / Hk) */
     double scale, softcap, dropout; /* softcap, dropout 0: none */
     hd_draw draw;                   /* of the weights: see hd_attention_row */
+    const hd_sight *sight; /* who is seen: the whole of it; without its steps from `rest` on, without: */
+    int rest;
     bool causal;
     const int64_t *lengths; /* of keys, [B]; NULL: all S */
     int64_t lengths_stride;
-    hd_score_map mask, bias;
+    hd_score_map bias;
+    const double *slopes; /* of ALiBi, [H]: slope · |p - j| is taken off; NULL: none */
     hd_heads q, k, v;
-    hd_heads out;        /* forward: written */
+    hd_heads out; /* forward: written; backward by lanes: read */
+    char *lse; /* [B, H, L] log2 of the sums of weights: forward: written; backward: read; by lanes alone */
     char *weights;       /* forward: [B, H, L, S], written; NULL: not wanted */
     hd_heads g;          /* backward: gradient of out */
     hd_heads dq, dk, dv; /* backward: written */
@@ -65,13 +68,16 @@ static inline int64_t hd_attention_row(int64_t S) {
     return (S + 15) / 16 * 16;
 }
 
-hd_status hd_attention_forward(hd_ctx *cx, const hd_attention_task *a);
-hd_status hd_attention_backward(hd_ctx *cx, const hd_attention_task *a);
+/* Does attention go by lanes, blocks of queries, and need out and lse in backward? Else by pairs. */
+bool hd_attention_by_lanes(const hd_attention_task *a);
+hd_status hd_attention_lanes_forward(hd_ctx *cx, const hd_attention_task *a);
+hd_status hd_attention_lanes_backward(hd_ctx *cx, const hd_attention_task *a);
+hd_status hd_attention_pairs_forward(hd_ctx *cx, const hd_attention_task *a);
+hd_status hd_attention_pairs_backward(hd_ctx *cx, const hd_attention_task *a);
 
-/* Entries [first, first + n) of row (b, h, i): where they lie when they are contiguous, else copied into
- * room. NULL: no map. A mask comes as bytes. (attention_mask.c) */
-const uint8_t *hd_mask_row(const hd_score_map *mask, int64_t b, int64_t h, int64_t i, int64_t first,
-                           int64_t n, uint8_t *room);
+/* Entries [first, first + n) of row (b, h, i) of a bias: where they lie when they are contiguous, else copied into
+ * room. NULL: none. (attention_mask.c) */
 const void *hd_bias_row(const hd_score_map *bias, int64_t b, int64_t h, int64_t i, int64_t first, int64_t n,
                         void *room);
+
 #endif

@@ -44,6 +44,8 @@ typedef struct hd_mask hd_mask;
 hd_mask *hd_mask_new(hd_ctx *cx, int count, const hd_mask_step *steps);
 hd_mask *hd_mask_retain(hd_mask *mask);
 void hd_mask_release(hd_mask *mask); /* NULL is fine */
+/* A number that is another after a write to one of its tensors. mask may be NULL. */
+uint64_t hd_mask_version(const hd_mask *mask);
 
 /* ---- asking (csrc/ops) ------------------------------------------------------------------------------ */
 
@@ -90,8 +92,10 @@ typedef enum hd_seen { HD_SEEN_NONE, HD_SEEN_SOME, HD_SEEN_ALL } hd_seen;
 hd_seen hd_sight_of(const hd_sight *sight, const hd_sight_block *block, uint32_t *bits);
 /* Narrows [j, j + keys) of the block to what holds every key that one of its queries may see. */
 void hd_sight_narrow(const hd_sight *sight, hd_sight_block *block);
-/* Adds "and what the mask lets see" to a sight. HD_EARG when its tensors do not fit B, H, L, S, or were written to
- * since the mask was made a part of a graph (saved). */
+/* The keys [j, j + keys) of one query as bytes, any number of them; NULL: all are seen. */
+const uint8_t *hd_sight_row(const hd_sight *sight, const hd_sight_block *row, uint8_t *room);
+
+/* Adds "and what the mask lets see", or one step, to a sight; HD_EARG when tensors do not fit scores = B, H, L, S. */
 hd_status hd_sight_add(hd_ctx *cx, hd_sight *sight, const hd_mask *mask, const int64_t scores[4]);
 hd_status hd_sight_add_step(hd_ctx *cx, hd_sight *sight, const hd_mask_step *step, const int64_t scores[4]);
 

@@ -1,5 +1,5 @@
-/* attention_pairs.c: attention by pairs of sequence and head, a block of queries at a time, all of it in
- * cache.
+/* attention_pairs.c: attention of short sequences, by pairs of sequence and head, a block of queries at a time, all of
+ * it in cache.
  *
  * Forward, a task for each pair and block of queries:
  *   s = q k^T                by register tiles, k transposed into panels
@@ -41,6 +41,7 @@ typedef struct pairs {
     int64_t ld;     /* elements of a row of p, w, ds */
     int64_t rows;   /* queries of a block */
     int64_t blocks; /* of one pair, at most */
+    hd_sight rest;  /* what hides beside causality and lengths */
     bool may_hide;  /* more than whole columns for all queries */
     char *scratch;  /* workers * scratch_size */
     size_t scratch_size, at_w, at_ds, at_cap, at_kt, at_vt, at_bias, at_see;
@@ -223,20 +224,36 @@ static void cap_row(const block *k, int64_t n, char *s, char *cap, double scale)
     kernels->affine[dtype](n, c, 0, s, 1, s, 1);
 }
 
+/* The bias of a row with that of ALiBi. */
+static const void *alibi_row(const block *k, const hd_sight_block *row) {
+    const hd_attention_task *a = k->all->a;
+    const void *bias = hd_bias_row(&a->bias, row->b, k->h, row->i, row->j, row->keys, k->bias);
+    for (int64_t n = 0; n < row->keys; n++) {
+        double off = a->slopes[k->h] * fabs((double)(row->i + row->shift - row->j - n));
+        if (a->dtype == HD_F32)
+            ((float *)k->bias)[n] = (float)((bias ? (double)((const float *)bias)[n] : 0) - off);
+        else
+            ((double *)k->bias)[n] = (bias ? ((const double *)bias)[n] : 0) - off;
+    }
+    return k->bias;
+}
+
 static void weights_row(const block *k, int64_t i) {
     const pairs *all = k->all;
     const hd_attention_task *a = all->a;
     int64_t n = keys_of(k, i), b = k->span.batch, query = k->span.q_first + k->first + i,
             key = k->span.k_first;
+    const int64_t shift = key + k->span.S - k->span.L - k->span.q_first;
     char *p = score(k, k->p, i, 0);
     double scale = a->scale;
     if (a->softcap > 0) {
         cap_row(k, n, p, score(k, k->cap, i, 0), scale);
         scale = 1;
     }
-    all->kernels->masked_softmax_row[a->dtype](n, p, scale,
-                                               hd_mask_row(&a->mask, b, k->h, query, key, n, k->see),
-                                               hd_bias_row(&a->bias, b, k->h, query, key, n, k->bias), p);
+    const hd_sight_block row = {.b = b, .h = k->h, .i = query, .j = key, .keys = n, .shift = shift};
+    const uint8_t *see = all->rest.count ? hd_sight_row(&all->rest, &row, k->see) : NULL;
+    const void *bias = a->slopes ? alibi_row(k, &row) : hd_bias_row(&a->bias, b, k->h, query, key, n, k->bias);
+    all->kernels->masked_softmax_row[a->dtype](n, p, scale, see, bias, p);
     memset(score(k, k->p, i, n), 0, (size_t)(k->keys - n) * all->size);
 }
 
@@ -413,7 +430,9 @@ static hd_status begin(hd_ctx *cx, pairs *all, const hd_attention_task *a, bool 
     all->tile = a->dtype == HD_F32 ? &cx->gemm->direct.f32 : &cx->gemm->direct.f64;
     all->rows = least(BLOCK_QUERIES / all->tile->mr * all->tile->mr, longest > 0 ? longest : 1);
     all->blocks = (longest + all->rows - 1) / all->rows;
-    all->may_hide = a->mask.data || a->bias.data || (a->causal && longest > 1);
+    all->rest = *a->sight;
+    all->rest.count = a->rest;
+    all->may_hide = a->rest || a->bias.data || (a->causal && longest > 1);
     int64_t panels = (most_keys + all->tile->nr - 1) / all->tile->nr * all->tile->nr;
     size_t total = 0;
     room(&total, all->rows * all->ld, all->size);
@@ -442,14 +461,14 @@ static hd_status each(hd_ctx *cx, pairs *all, int64_t count, hd_task task) {
     return status;
 }
 
-hd_status hd_attention_forward(hd_ctx *cx, const hd_attention_task *a) {
+hd_status hd_attention_pairs_forward(hd_ctx *cx, const hd_attention_task *a) {
     pairs all;
     if (a->sequences * a->H == 0) return HD_OK;
     hd_status status = begin(cx, &all, a, false);
     return status ? status : each(cx, &all, a->sequences * a->H * all.blocks, forward_task);
 }
 
-hd_status hd_attention_backward(hd_ctx *cx, const hd_attention_task *a) {
+hd_status hd_attention_pairs_backward(hd_ctx *cx, const hd_attention_task *a) {
     pairs all;
     if (a->sequences * a->Hk == 0) return HD_OK;
     hd_status status = begin(cx, &all, a, true);

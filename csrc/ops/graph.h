@@ -23,7 +23,7 @@
 
 typedef struct hd_node hd_node;
 
-#define HD_MAX_SAVED 8
+#define HD_MAX_SAVED 12
 #define HD_ORIGIN_TEXT 160 /* with the end; longer places are cut */
 
 typedef struct hd_node_class {
@@ -105,7 +105,7 @@ hd_tensor *hd_record(hd_ctx *cx, const hd_node_class *class, hd_tensor *y, int n
 /* ---- writing in place -------------------------------------------------------------------------------- */
 /* Before a write into t: refuses leaves that want a gradient and views of recorded tensors (while recording is on),
  * and tensors that overlap themselves. `operation` is named in the message. */
-hd_status hd_check_inplace(hd_ctx *cx, const char *operation, const hd_tensor *t);
+hd_status hd_check_inplace(hd_ctx *cx, const hd_tensor *t);
 /* After it: the version counts one up. */
 static inline void hd_wrote(hd_tensor *t) {
     t->storage->version++;

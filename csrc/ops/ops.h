@@ -146,6 +146,9 @@ hd_status hd_sort(hd_ctx *cx, hd_tensor *x, int dim, bool descending, hd_tensor 
 hd_status hd_topk(hd_ctx *cx, hd_tensor *x, int64_t k, int dim, bool largest, hd_tensor **values,
                   hd_tensor **indices);
 
+/* ---- nonzero.c: no gradient ------------------------------------------------------------------------------------- */
+hd_tensor *hd_nonzero(hd_ctx *cx, hd_tensor *x); /* i64 [count, ndim], indices from 1; any dtype */
+
 /* ---- multinomial.c -------------------------------------------------------------------------------------------- */
 /* n indices (i64, from 1) for each row of weights x [C] or [rows, C]; draws from *rng (NULL: cx->rng) once. */
 hd_tensor *hd_multinomial(hd_ctx *cx, hd_rng *rng, hd_tensor *x, int64_t n, bool replacement);
@@ -216,6 +219,8 @@ typedef struct hd_attention_options {
     bool causal;            /* query i sees keys j <= S - L + i */
     hd_tensor *key_lengths; /* i64 [B] or NULL: keys j <= lengths[b] */
     hd_tensor *mask;        /* bool (or integer: nonzero may attend), broadcastable to [B,H,L,S]; or NULL */
+    struct hd_mask *sight;  /* any other rule (attention_mask.h); or NULL */
+    hd_tensor *alibi;       /* f64 [H], contiguous: alibi[h] · |S - L + i - j| is taken off; or NULL */
     hd_tensor *bias;        /* float, added, broadcastable to [B,H,L,S]; or NULL; differentiable */
     /* Sequences packed one behind the other (sequences.c): q [1,H,N,D], k, v [1,Hk,M,D]. i64 [count + 1] each, both or
      * neither: the queries, and the keys, before each sequence, and all of them. A sequence sees its own keys alone, and

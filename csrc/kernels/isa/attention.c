@@ -1,0 +1,103 @@
+/* attention.c: the steps of attention (kernels/attention.h) for one instruction set. */
+#include "kernels/isa/parts.h"
+#include "kernels/vec_math.h"
+#include "kernels/vec_random.h"
+
+/* Rows of a register tile, two vectors each: as many as leave room for two vectors and a broadcast. */
+#if HD_VEC_AVX512
+#define ROWS 8
+#define EACH_ROWS(F) F(8) F(7) F(6) F(5) F(4) F(3) F(2) F(1)
+#else
+#define ROWS 6
+#define EACH_ROWS(F) F(6) F(5) F(4) F(3) F(2) F(1)
+#endif
+#define LOG2_E 1.44269504088896340736
+
+/* 2^x for x <= 64, to two units of the last place; 0 below -126, NaN stays. n + 127 is made an integer in the last bits
+ * of a large number, and from there an exponent. */
+HD_INLINE vf vf_weight(vf x) {
+    const vf magic = vf_set(0x1.8p23f + 127);
+    x = vf_max(vf_set(-126.0f), x);
+    vf n = x + magic, f = x - (n - magic);
+    vf p = 9.671512688e-03f + f * 1.326472725e-03f;
+    p = 5.550733744e-02f + f * p;
+    p = 2.402224208e-01f + f * p;
+    p = 6.931469776e-01f + f * p;
+    p = 1.0f + f * p;
+    return p * (vf)((vu)n << 23) - 0x1p-126f;
+}
+HD_INLINE vd vd_weight(vd x) {
+    vd y = {0};
+    for (int i = 0; i < VD_LANES; i++) y[i] = exp2(x[i]);
+    return y;
+}
+
+/* Lanes from the lowest bits of a word, and back. */
+HD_INLINE vfm vf_of_bits(uint32_t bits) {
+#if HD_VEC_AVX512
+    return (vfm)bits;
+#elif HD_VEC_AVX2
+    const vi each = {1, 2, 4, 8, 16, 32, 64, 128};
+    return (vi_set((int32_t)bits) & each) == each;
+#else
+    const vi each = {1, 2, 4, 8};
+    return (vi_set((int32_t)bits) & each) == each;
+#endif
+}
+HD_INLINE vdm vd_of_bits(uint32_t bits) {
+#if HD_VEC_AVX512
+    return (vdm)bits;
+#elif HD_VEC_AVX2
+    const vl each = {1, 2, 4, 8};
+    return (((vl){0} + (int64_t)bits) & each) == each;
+#else
+    const vl each = {1, 2};
+    return (((vl){0} + (int64_t)bits) & each) == each;
+#endif
+}
+
+#if VD_LANES == 8
+#define ZIP_LOW_64 0, 8, 1, 9, 2, 10, 3, 11
+#define ZIP_HIGH_64 4, 12, 5, 13, 6, 14, 7, 15
+#elif VD_LANES == 4
+#define ZIP_LOW_64 0, 4, 1, 5
+#define ZIP_HIGH_64 2, 6, 3, 7
+#else
+#define ZIP_LOW_64 0, 2
+#define ZIP_HIGH_64 1, 3
+#endif
+HD_INLINE vd vd_zip_low(vd a, vd b) {
+    return __builtin_shufflevector(a, b, ZIP_LOW_64);
+}
+HD_INLINE vd vd_zip_high(vd a, vd b) {
+    return __builtin_shufflevector(a, b, ZIP_HIGH_64);
+}
+
+/* Bit l of words[n] from bit n of rows[l]. */
+static void transpose_bits(int64_t lanes, int64_t keys, const uint64_t *rows, uint32_t *words) {
+    for (int64_t n = 0; n < keys; n++) words[n] = 0;
+    for (int64_t l = 0; l < lanes; l++)
+        for (int64_t n = 0; n < keys; n++) words[n] |= (uint32_t)(rows[l] >> n & 1) << l;
+}
+
+static void draw(hd_draw draw, int64_t first, int64_t row, int64_t count, int64_t keys, double p,
+                 uint32_t *kept) {
+    uint32_t room[HD_RANDOM_ROOM(HD_BLOCK_KEYS)];
+    uint64_t below = hd_drop_below(p), rows[HD_LANES];
+    for (int64_t l = 0; l < count; l++) {
+        const uint32_t *words = hd_draw_words(draw, first + l * row, keys, room);
+        rows[l] = 0;
+        for (int64_t n = 0; n < keys; n++) rows[l] |= (uint64_t)(words[n] >= below) << n;
+    }
+    transpose_bits(count, keys, rows, kept);
+}
+
+#define HD_REAL 32
+#include "kernels/isa/attention_body.h"
+#define HD_REAL 64
+#include "kernels/isa/attention_body.h"
+
+void HD_ISA(hd_fill_attention)(hd_kernels *k) {
+    k->attention[HD_F32] = &steps_f32;
+    k->attention[HD_F64] = &steps_f64;
+}

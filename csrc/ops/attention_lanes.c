@@ -1,0 +1,259 @@
+/* attention_lanes.c: attention by blocks of queries that are the lanes of vectors, forward, and what backward shares.
+ *
+ * For a block of queries, block by block of the keys that they may see, with a running maximum for every query:
+ *   s = k q^T                    [keys][lanes]; q lies across, k as it is
+ *   p = 2^(s - largest)
+ *   o = o · 2^(before - largest) + v^T p    [features][lanes]; v as it is
+ * and at the end out = o / sum p, turned back into rows. Beside inputs and results there are only one block of q, o and
+ * s for every worker. Blocks of keys of which nothing is seen are left out; where all is seen, no mask is asked.
+ */
+#include "ops/attention_lanes.h"
+
+#include "base/memory.h"
+#include "base/parallel.h"
+#include "ops/rows.h"
+
+#include <math.h>
+#include <string.h>
+
+static const double log2_e = 1.44269504088896340736;
+
+static int64_t least(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+/* ---- scratch ----------------------------------------------------------------------------------------- */
+
+static size_t room(hd_lanes *all, int64_t rows) {
+    size_t at = all->at.size;
+    all->at.size += (size_t)(rows * all->k->lanes * all->size + 63) / 64 * 64;
+    return at;
+}
+
+static void lay_out(hd_lanes *all, bool backward) {
+    const hd_attention_task *a = all->a;
+    hd_lane_rooms *at = &all->at;
+    at->q = room(all, a->D);
+    at->o = room(all, a->Dv);
+    at->g = backward ? room(all, a->Dv) : 0;
+    at->dq = backward ? room(all, a->D) : 0;
+    at->s = room(all, all->k->keys);
+    at->ds = backward ? room(all, all->k->keys) : 0;
+    at->cap = backward && a->softcap > 0 ? room(all, all->k->keys) : 0;
+    at->bias = a->bias.data ? room(all, all->k->keys) : 0;
+    size_t *const lanes[] = {&at->best, &at->largest, &at->sum,  &at->factor,
+                             &at->lse,  &at->inverse, &at->delta};
+    for (int i = 0; i < 7; i++) *lanes[i] = room(all, 1);
+}
+
+hd_status hd_lanes_begin(hd_ctx *cx, const hd_attention_task *a, bool backward, hd_lanes *all) {
+    *all = (hd_lanes){.a = a, .kernels = cx->kernels, .size = (int64_t)hd_dtype_size(a->dtype)};
+    all->k = cx->kernels->attention[a->dtype];
+    for (int64_t s = 0; s < a->sequences; s++) {
+        hd_span span = hd_span_of(a, s);
+        if (span.L > all->longest) all->longest = span.L;
+        if (span.S > all->most_keys) all->most_keys = span.S;
+    }
+    all->row = hd_attention_row(all->most_keys);
+    all->blocks = (all->longest + all->k->lanes - 1) / all->k->lanes;
+    all->q_scale = a->softcap > 0 ? a->scale / a->softcap : a->scale * log2_e;
+    lay_out(all, backward);
+    all->scratch = hd_alloc(cx, all->at.size * (size_t)hd_max_workers(cx));
+    return all->scratch ? HD_OK : cx->error.status;
+}
+
+/* ---- a block of queries ------------------------------------------------------------------------------ */
+
+void hd_lanes_take(hd_lane_block *b, int64_t first) {
+    const hd_lanes *all = b->all;
+    b->i = b->span.q_first + first;
+    b->count = least(all->k->lanes, b->span.L - first);
+    b->shift = b->span.k_first + b->span.S - b->span.L - b->span.q_first;
+    all->k->spread(b->count, all->a->D, hd_lane_queries(b, &all->a->q), all->a->q.row, all->q_scale,
+                   hd_lane_room(b, all->at.q));
+}
+
+static hd_sight_block sight_block(const hd_lane_block *b, int64_t from, int64_t to) {
+    return (hd_sight_block){b->span.batch, b->h, b->i, b->count, from, to - from, b->shift};
+}
+
+void hd_lanes_narrow(const hd_lane_block *b, int64_t *from, int64_t *to) {
+    hd_sight_block block = sight_block(b, b->span.k_first + *from, b->span.k_first + *to);
+    hd_sight_narrow(b->all->a->sight, &block);
+    *from = block.j - b->span.k_first;
+    *to = *from + block.keys;
+}
+
+/* ---- against a block of keys ------------------------------------------------------------------------- */
+
+static void bias_by_entries(const hd_lane_block *b, const char *from, char *to) {
+    const hd_lanes *all = b->all;
+    const hd_score_map *m = &all->a->bias;
+    for (int64_t n = 0; n < b->keys; n++)
+        for (int64_t l = 0; l < all->k->lanes; l++) {
+            const int64_t at = l * m->stride[2] + n * m->stride[3], put = n * all->k->lanes + l;
+            if (m->dtype == HD_F32)
+                ((float *)to)[put] = l < b->count ? ((const float *)from)[at] * (float)log2_e : 0;
+            else
+                ((double *)to)[put] = l < b->count ? ((const double *)from)[at] * log2_e : 0;
+        }
+}
+
+/* The bias of the block, across. Where it is -inf nothing is seen. */
+static void take_bias(hd_lane_block *b) {
+    const hd_lanes *all = b->all;
+    const hd_score_map *m = &all->a->bias;
+    char *to = hd_lane_room(b, all->at.bias);
+    const char *from = m->data + (b->span.batch * m->stride[0] + b->h * m->stride[1] + b->i * m->stride[2] +
+                                  b->j * m->stride[3]) *
+                                     all->size;
+    if (m->stride[3] == 1)
+        all->k->spread(b->count, b->keys, from, m->stride[2], log2_e, to);
+    else
+        bias_by_entries(b, from, to);
+    if (b->all_seen) memset(b->bits, 0xff, (size_t)b->keys * sizeof *b->bits);
+    if (all->k->unhide(b->keys, to, b->bits)) b->all_seen = false;
+}
+
+bool hd_lanes_look(hd_lane_block *b, int64_t from, int64_t to) {
+    b->j = b->span.k_first + from;
+    b->keys = least(b->all->k->keys, to - from);
+    hd_sight_block block = sight_block(b, b->j, b->j + b->keys);
+    hd_seen seen = hd_sight_of(b->all->a->sight, &block, b->bits);
+    b->all_seen = seen == HD_SEEN_ALL;
+    if (seen == HD_SEEN_NONE) return false;
+    if (b->all->a->bias.data) take_bias(b);
+    return true;
+}
+
+void hd_lanes_score(hd_lane_block *b, void *best, bool cap) {
+    const hd_lanes *all = b->all;
+    const hd_attention_task *a = all->a;
+    const bool judged = !b->all_seen || a->bias.data || a->slopes || a->softcap > 0;
+    void *s = hd_lane_room(b, all->at.s);
+    all->k->products(b->keys, a->D, hd_lane_keys(b, &a->k), a->k.row, hd_lane_room(b, all->at.q), s,
+                     judged ? NULL : best);
+    if (!judged) return;
+    hd_score_rules rules = {.softcap = a->softcap, .bits = hd_lane_bits(b)};
+    if (a->bias.data) rules.bias = hd_lane_room(b, all->at.bias);
+    if (a->slopes) rules.slope = a->slopes[b->h] * log2_e, rules.first = b->i + b->shift - b->j;
+    if (cap) rules.cap = hd_lane_room(b, all->at.cap);
+    all->k->judge(b->keys, &rules, s, best);
+}
+
+void hd_lanes_draw(hd_lane_block *b) {
+    const hd_lanes *all = b->all;
+    const int64_t first = hd_lane_row(b) * all->row + b->j - b->span.k_first;
+    all->k->draw(all->a->draw, first, all->row, b->count, b->keys, all->a->dropout, b->kept);
+}
+
+/* Key by key: those that are not finite go only into lanes that see them. */
+static void mix_carefully(const hd_lane_block *b, int64_t features, const char *x, int64_t row, const char *p,
+                          char *o) {
+    const hd_attention_kernels *k = b->all->k;
+    const int64_t size = b->all->size;
+    for (int64_t n = 0; n < b->keys; n++, x += row * size, p += k->lanes * size) {
+        if (k->finite(1, features, x, row))
+            k->mix(1, features, x, row, p, NULL, o);
+        else
+            k->mix_seen(features, x, p, b->bits[n], o);
+    }
+}
+
+void hd_lanes_mix(const hd_lane_block *b, int64_t features, const hd_heads *x, const void *p,
+                  const void *factor, void *o) {
+    const hd_attention_kernels *k = b->all->k;
+    const char *rows = hd_lane_keys(b, x);
+    if (b->all_seen || k->finite(b->keys, features, rows, x->row)) {
+        k->mix(b->keys, features, rows, x->row, p, factor, o);
+        return;
+    }
+    if (factor) k->mix(0, features, rows, x->row, p, factor, o);
+    mix_carefully(b, features, rows, x->row, p, o);
+}
+
+/* ---- forward ----------------------------------------------------------------------------------------- */
+
+static double keep_scale(const hd_attention_task *a) {
+    return a->dropout < 1 ? 1 / (1 - a->dropout) : 0;
+}
+
+static void forward_keys(hd_lane_block *b) {
+    const hd_lanes *all = b->all;
+    const hd_attention_task *a = all->a;
+    void *s = hd_lane_room(b, all->at.s), *best = hd_lane_room(b, all->at.best);
+    void *factor = hd_lane_room(b, all->at.factor);
+    hd_lanes_score(b, best, false);
+    all->k->weigh(b->keys, s, best, hd_lane_room(b, all->at.largest), hd_lane_room(b, all->at.sum), factor);
+    if (a->dropout > 0) {
+        hd_lanes_draw(b);
+        all->k->drop(b->keys, b->kept, keep_scale(a), s);
+    }
+    hd_lanes_mix(b, a->Dv, &a->v, s, factor, hd_lane_room(b, all->at.o));
+}
+
+static void nothing_seen_yet(hd_lane_block *b) {
+    const hd_lanes *all = b->all;
+    char *largest = hd_lane_room(b, all->at.largest), *best = hd_lane_room(b, all->at.best);
+    for (int64_t l = 0; l < all->k->lanes; l++) {
+        if (all->a->dtype == HD_F32)
+            ((float *)largest)[l] = ((float *)best)[l] = -INFINITY;
+        else
+            ((double *)largest)[l] = ((double *)best)[l] = -INFINITY;
+    }
+    memset(hd_lane_room(b, all->at.sum), 0, (size_t)(all->k->lanes * all->size));
+    memset(hd_lane_room(b, all->at.o), 0, (size_t)(all->a->Dv * all->k->lanes * all->size));
+}
+
+/* A second time over the keys, now that the sums are known: rows of a whole [B, H, L, S]. */
+static void write_weights(hd_lane_block *b, int64_t from, int64_t to) {
+    const hd_lanes *all = b->all;
+    const hd_attention_task *a = all->a;
+    char *rows = a->weights + hd_lane_row(b) * a->S * all->size, *s = hd_lane_room(b, all->at.s);
+    memset(rows, 0, (size_t)(b->count * a->S * all->size));
+    for (int64_t j = from; j < to; j += all->k->keys) {
+        if (!hd_lanes_look(b, j, to)) continue;
+        hd_lanes_score(b, NULL, false);
+        all->k->weights(b->keys, hd_lane_room(b, all->at.lse), hd_lane_bits(b), s);
+        all->k->collect(b->count, b->keys, s, NULL, rows + b->j * all->size, a->S, false);
+    }
+}
+
+static void forward_task(void *arg, int64_t task, int worker) {
+    const hd_lanes *all = arg;
+    const hd_attention_task *a = all->a;
+    const int64_t pair = task / all->blocks, first = task % all->blocks * all->k->lanes;
+    hd_lane_block b = {.all = all, .room = all->scratch + (size_t)worker * all->at.size};
+    b.span = hd_span_of(a, pair / a->H), b.h = pair % a->H, b.hk = b.h / (a->H / a->Hk);
+    if (first >= b.span.L) return;
+    int64_t from = 0, to = b.span.S;
+    hd_lanes_take(&b, first);
+    nothing_seen_yet(&b);
+    hd_lanes_narrow(&b, &from, &to);
+    for (int64_t j = from; j < to; j += all->k->keys)
+        if (hd_lanes_look(&b, j, to)) forward_keys(&b);
+    void *lse = hd_lane_room(&b, all->at.lse), *inverse = hd_lane_room(&b, all->at.inverse);
+    all->k->finish(hd_lane_room(&b, all->at.largest), hd_lane_room(&b, all->at.sum), lse, inverse);
+    all->k->collect(b.count, a->Dv, hd_lane_room(&b, all->at.o), inverse, hd_lane_queries(&b, &a->out),
+                    a->out.row, false);
+    if (a->lse) memcpy(a->lse + hd_lane_row(&b) * all->size, lse, (size_t)(b.count * all->size));
+    if (a->weights) write_weights(&b, from, to);
+}
+
+bool hd_attention_by_lanes(const hd_attention_task *a) {
+    int64_t longest = 0, most_keys = 0;
+    for (int64_t s = 0; s < a->sequences; s++) {
+        hd_span span = hd_span_of(a, s);
+        if (span.L > longest) longest = span.L;
+        if (span.S > most_keys) most_keys = span.S;
+    }
+    return longest > 16 && most_keys > 64;
+}
+
+hd_status hd_attention_lanes_forward(hd_ctx *cx, const hd_attention_task *a) {
+    hd_lanes all;
+    if (hd_lanes_begin(cx, a, false, &all)) return cx->error.status;
+    hd_status status = hd_parallel(cx, a->sequences * a->H * all.blocks, forward_task, &all);
+    hd_free(cx->account, all.scratch);
+    return status;
+}

@@ -1,0 +1,86 @@
+/* attention_lanes.h: what forward (attention_lanes.c) and backward (attention_lanes_backward.c) of attention by lanes
+ * share: the scratch of a worker, and the scores of a block of queries against a block of keys.
+ */
+#ifndef HD_ATTENTION_LANES_H
+#define HD_ATTENTION_LANES_H
+
+#include "ops/attention.h"
+
+#include "kernels/kernels.h"
+
+/* Offsets into a worker's scratch. All lies across: a column for every query of the block. */
+typedef struct hd_lane_rooms {
+    size_t q, g, o, dq;                /* [features][lanes] */
+    size_t s, ds, cap, bias;           /* [keys of a block][lanes] */
+    size_t best, largest, sum, factor; /* [lanes] */
+    size_t lse, inverse, delta;
+    size_t size;
+} hd_lane_rooms;
+
+typedef struct hd_lanes {
+    const hd_attention_task *a;
+    const hd_kernels *kernels;
+    const hd_attention_kernels *k; /* of them */
+    int64_t size;                  /* bytes of an element */
+    int64_t row;                   /* elements of a row of random numbers */
+    int64_t longest, most_keys;    /* of a sequence */
+    int64_t blocks;                /* of queries, in the longest sequence */
+    double q_scale;                /* of q on its way to products */
+    hd_lane_rooms at;
+    char *scratch;
+} hd_lanes;
+
+/* A block of queries of one head, against one block of keys at a time. */
+typedef struct hd_lane_block {
+    const hd_lanes *all;
+    char *room;
+    hd_span span;
+    int64_t h, hk;
+    int64_t i, count; /* queries, of the whole tensor */
+    int64_t shift;    /* key j is at the position of query i when j = i + shift */
+    bool finite;      /* every row of queries (and of gradients) of the block */
+    /* of the block of keys: */
+    int64_t j, keys;
+    bool all_seen;
+    uint32_t bits[HD_BLOCK_KEYS], kept[HD_BLOCK_KEYS];
+} hd_lane_block;
+
+/* Scratch for every worker; hd_free it. */
+hd_status hd_lanes_begin(hd_ctx *cx, const hd_attention_task *a, bool backward, hd_lanes *all);
+
+static inline void *hd_lane_room(const hd_lane_block *b, size_t at) {
+    return b->room + at;
+}
+static inline char *hd_heads_row(const hd_lanes *all, const hd_heads *t, int64_t batch, int64_t head,
+                                 int64_t row) {
+    return t->data + (batch * t->batch + head * t->head + row * t->row) * all->size;
+}
+static inline char *hd_lane_queries(const hd_lane_block *b, const hd_heads *t) {
+    return hd_heads_row(b->all, t, b->span.batch, b->h, b->i);
+}
+static inline char *hd_lane_keys(const hd_lane_block *b, const hd_heads *t) {
+    return hd_heads_row(b->all, t, b->span.batch, b->hk, b->j);
+}
+static inline const uint32_t *hd_lane_bits(const hd_lane_block *b) {
+    return b->all_seen ? NULL : b->bits;
+}
+/* Of all rows [B, H, L] of weights. */
+static inline int64_t hd_lane_row(const hd_lane_block *b) {
+    return (b->span.batch * b->all->a->H + b->h) * b->all->a->L + b->i;
+}
+
+/* Queries [first, first + lanes) of the sequence, as many as there are, become the block: q lies across. */
+void hd_lanes_take(hd_lane_block *b, int64_t first);
+/* The keys [*from, *to) of the sequence that the block has to do with, within what they were. */
+void hd_lanes_narrow(const hd_lane_block *b, int64_t *from, int64_t *to);
+/* Moves to the block of keys that starts at `from` and ends before `to`; false: nothing of it is seen. */
+bool hd_lanes_look(hd_lane_block *b, int64_t from, int64_t to);
+/* The scores of the block, in room s; `best` (NULL: not wanted) keeps the largest. cap: the slope of the softcap too. */
+void hd_lanes_score(hd_lane_block *b, void *best, bool cap);
+/* Which weights of the block stay. */
+void hd_lanes_draw(hd_lane_block *b);
+/* o[features][lanes] = o · factor + sum over the keys of the block of p x: what a lane does not see does not touch it. */
+void hd_lanes_mix(const hd_lane_block *b, int64_t features, const hd_heads *x, const void *p,
+                  const void *factor, void *o);
+
+#endif

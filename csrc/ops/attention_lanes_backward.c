@@ -1,0 +1,217 @@
+/* attention_lanes_backward.c: the gradients of attention by lanes.
+ *
+ * For a block of queries and a block of keys, with the sums of weights and out known from forward:
+ *   s = k q^T, p = 2^(s - lse)       [keys][lanes]
+ *   dp = v g^T                       [keys][lanes]
+ *   ds = p (dp - delta)              delta = g · out, one number a query
+ *   dv += p g, dk += ds q            rows of keys, from rows of g and q as they lie
+ *   dq += k^T ds                     [features][lanes]
+ *
+ * A task goes through one stretch of the keys of one key head, in sections that stay in the cache with their
+ * gradients, and for each section through all queries that see them: what it adds to dk and dv is its own. Only when
+ * there are few heads are keys cut into several stretches; what those add to dq is kept apart, and summed at the end in
+ * their order. How they are cut depends on the sizes alone.
+ */
+#include "ops/attention_lanes.h"
+
+#include "base/memory.h"
+#include "base/parallel.h"
+#include "ops/rows.h"
+
+#include <string.h>
+
+enum { SECTION_BYTES = 512 << 10, MOST_STRETCHES = 4, WANTED_TASKS = 32 };
+
+typedef struct backward {
+    hd_lanes lanes;
+    int64_t section, stretch; /* keys: of a section, of a task */
+    int64_t stretches;
+    hd_heads dq[MOST_STRETCHES]; /* where each stretch adds to */
+    char *partial;               /* of all stretches but the first */
+} backward;
+
+static int64_t least(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+/* ---- a block of queries against a section of keys ------------------------------------------------------ */
+
+/* The rows of x whose lanes are not finite go only to keys that those lanes see. */
+static void spill_carefully(const hd_lane_block *b, int64_t features, const char *x, int64_t row,
+                            const char *p, char *to, int64_t to_row) {
+    const hd_attention_kernels *k = b->all->k;
+    const int64_t size = b->all->size;
+    for (int64_t l = 0; l < b->count; l++, x += row * size, p += size) {
+        if (k->finite(1, features, x, row)) {
+            k->spill(b->keys, 1, features, p, x, row, to, to_row);
+            continue;
+        }
+        for (int64_t n = 0; n < b->keys; n++)
+            if (b->bits[n] >> l & 1)
+                k->spill(1, 1, features, p + n * k->lanes * size, x, row, to + n * to_row * size, to_row);
+    }
+}
+
+static void spill(const hd_lane_block *b, int64_t features, const hd_heads *x, const void *p,
+                  const hd_heads *to) {
+    const hd_attention_kernels *k = b->all->k;
+    const char *rows = hd_lane_queries(b, x);
+    char *keys = hd_lane_keys(b, to);
+    if (b->all_seen || b->finite)
+        k->spill(b->keys, b->count, features, p, rows, x->row, keys, to->row);
+    else
+        spill_carefully(b, features, rows, x->row, p, keys, to->row);
+}
+
+/* g was taken times scale, so that ds is the gradient of q k^T; of the bias it is without. */
+static void write_bias_gradient(const hd_lane_block *b, const void *ds) {
+    const hd_lanes *all = b->all;
+    const hd_attention_task *a = all->a;
+    char *factor = hd_lane_room(b, all->at.factor);
+    char *rows = a->dbias + (hd_lane_row(b) * a->S + b->j) * all->size;
+    for (int64_t l = 0; l < all->k->lanes; l++) {
+        if (a->dtype == HD_F32)
+            ((float *)factor)[l] = (float)(1 / a->scale);
+        else
+            ((double *)factor)[l] = 1 / a->scale;
+    }
+    all->k->collect(b->count, b->keys, ds, factor, rows, a->S, false);
+}
+
+static void backward_keys(hd_lane_block *b) {
+    const hd_lanes *all = b->all;
+    const hd_attention_task *a = all->a;
+    const hd_attention_kernels *k = all->k;
+    void *s = hd_lane_room(b, all->at.s), *ds = hd_lane_room(b, all->at.ds);
+    const uint32_t *kept = NULL;
+    hd_lanes_score(b, NULL, a->softcap > 0);
+    k->products(b->keys, a->Dv, hd_lane_keys(b, &a->v), a->v.row, hd_lane_room(b, all->at.g), ds, NULL);
+    if (a->dropout > 0) {
+        hd_lanes_draw(b);
+        kept = b->kept;
+    }
+    k->slopes(b->keys, hd_lane_room(b, all->at.lse), hd_lane_room(b, all->at.delta), hd_lane_bits(b), kept,
+              a->dropout < 1 ? 1 / (1 - a->dropout) : 0, s, ds);
+    if (a->dv.data) spill(b, a->Dv, &a->g, s, &a->dv);
+    if (a->dbias) write_bias_gradient(b, ds);
+    if (a->softcap > 0) k->uncap(b->keys, hd_lane_room(b, all->at.cap), hd_lane_bits(b), ds);
+    if (a->dk.data) spill(b, a->D, &a->q, ds, &a->dk);
+    if (a->dq.data) hd_lanes_mix(b, a->D, &a->k, ds, NULL, hd_lane_room(b, all->at.dq));
+}
+
+/* q, g, lse and delta of the block, across. */
+static void take_queries(hd_lane_block *b, int64_t first) {
+    const hd_lanes *all = b->all;
+    const hd_attention_task *a = all->a;
+    const hd_attention_kernels *k = all->k;
+    void *g = hd_lane_room(b, all->at.g), *o = hd_lane_room(b, all->at.o);
+    char *lse = hd_lane_room(b, all->at.lse);
+    const char *g_rows = NULL;
+    hd_lanes_take(b, first);
+    g_rows = hd_lane_queries(b, &a->g);
+    k->spread(b->count, a->Dv, g_rows, a->g.row, a->scale, g);
+    k->spread(b->count, a->Dv, hd_lane_queries(b, &a->out), a->out.row, 1, o);
+    k->dot(a->Dv, g, o, hd_lane_room(b, all->at.delta));
+    memset(lse, 0, (size_t)(k->lanes * all->size));
+    memcpy(lse, a->lse + hd_lane_row(b) * all->size, (size_t)(b->count * all->size));
+    b->finite = k->finite(b->count, a->Dv, g_rows, a->g.row) &&
+                k->finite(b->count, a->D, hd_lane_queries(b, &a->q), a->q.row);
+    memset(hd_lane_room(b, all->at.dq), 0, (size_t)(a->D * k->lanes * all->size));
+}
+
+static void backward_queries(hd_lane_block *b, const hd_heads *dq, int64_t first, int64_t from, int64_t to) {
+    const hd_lanes *all = b->all;
+    bool taken = false;
+    b->i = b->span.q_first + first;
+    b->count = least(all->k->lanes, b->span.L - first);
+    b->shift = b->span.k_first + b->span.S - b->span.L - b->span.q_first;
+    hd_lanes_narrow(b, &from, &to);
+    for (int64_t j = from; j < to; j += all->k->keys) {
+        if (!hd_lanes_look(b, j, to)) continue;
+        if (!taken) take_queries(b, first);
+        taken = true;
+        backward_keys(b);
+    }
+    if (taken && dq->data)
+        all->k->collect(b->count, all->a->D, hd_lane_room(b, all->at.dq), NULL, hd_lane_queries(b, dq),
+                        dq->row, true);
+}
+
+/* ---- tasks ------------------------------------------------------------------------------------------- */
+
+static void clear_rows(const hd_lanes *all, const hd_heads *t, int64_t batch, int64_t head, int64_t first,
+                       int64_t count, int64_t features) {
+    for (int64_t i = 0; t->data && i < count; i++)
+        memset(hd_heads_row(all, t, batch, head, first + i), 0, (size_t)(features * all->size));
+}
+
+static void backward_task(void *arg, int64_t task, int worker) {
+    const backward *all = arg;
+    const hd_lanes *lanes = &all->lanes;
+    const hd_attention_task *a = lanes->a;
+    const int64_t part = task % all->stretches, pair = task / all->stretches, group = a->H / a->Hk;
+    hd_lane_block b = {.all = lanes, .room = lanes->scratch + (size_t)worker * lanes->at.size};
+    b.span = hd_span_of(a, pair / a->Hk), b.hk = pair % a->Hk;
+    const int64_t begin = least(part * all->stretch, b.span.S), end = least(begin + all->stretch, b.span.S);
+    const hd_heads *dq = &all->dq[part];
+    clear_rows(lanes, &a->dk, b.span.batch, b.hk, b.span.k_first + begin, end - begin, a->D);
+    clear_rows(lanes, &a->dv, b.span.batch, b.hk, b.span.k_first + begin, end - begin, a->Dv);
+    for (b.h = b.hk * group; b.h < (b.hk + 1) * group; b.h++)
+        clear_rows(lanes, dq, b.span.batch, b.h, b.span.q_first, b.span.L, a->D);
+    for (int64_t from = begin; from < end; from += all->section)
+        for (b.h = b.hk * group; b.h < (b.hk + 1) * group; b.h++)
+            for (int64_t first = 0; first < b.span.L; first += lanes->k->lanes)
+                backward_queries(&b, dq, first, from, least(from + all->section, end));
+}
+
+static void cut(backward *all) {
+    const hd_attention_task *a = all->lanes.a;
+    const int64_t block = all->lanes.k->keys, keys = all->lanes.most_keys, pairs = a->sequences * a->Hk;
+    const int64_t blocks = SECTION_BYTES / (2 * (a->D + a->Dv) * all->lanes.size * block);
+    all->section = block * (blocks > 2 ? blocks : 2);
+    const int64_t sections = (keys + all->section - 1) / all->section;
+    all->stretches = least(least(sections, MOST_STRETCHES), (WANTED_TASKS + pairs - 1) / pairs);
+    if (all->stretches < 1) all->stretches = 1;
+    all->stretch = (sections + all->stretches - 1) / all->stretches * all->section;
+}
+
+static hd_status make_partials(hd_ctx *cx, backward *all) {
+    const hd_attention_task *a = all->lanes.a;
+    const int64_t elements = a->B * a->H * a->L * a->D;
+    all->dq[0] = a->dq;
+    if (all->stretches == 1 || !a->dq.data) return HD_OK;
+    all->partial = hd_alloc(cx, (size_t)((all->stretches - 1) * elements * all->lanes.size));
+    if (!all->partial) return cx->error.status;
+    for (int64_t i = 1; i < all->stretches; i++)
+        all->dq[i] = (hd_heads){all->partial + (i - 1) * elements * all->lanes.size, a->H * a->L * a->D,
+                                a->L * a->D, a->D};
+    return HD_OK;
+}
+
+/* dq of one row of [B, H, L]. */
+static void sum_partials(void *arg, int64_t first, int64_t last, int worker) {
+    (void)worker;
+    const backward *all = arg;
+    const hd_attention_task *a = all->lanes.a;
+    const hd_kernels *kernels = all->lanes.kernels;
+    for (int64_t r = first; r < last; r++)
+        for (int64_t i = 1; i < all->stretches; i++) {
+            const int64_t batch = r / (a->H * a->L), head = r / a->L % a->H, row = r % a->L;
+            kernels->accumulate[a->dtype](a->D, hd_heads_row(&all->lanes, &all->dq[i], batch, head, row),
+                                          hd_heads_row(&all->lanes, &a->dq, batch, head, row));
+        }
+}
+
+hd_status hd_attention_lanes_backward(hd_ctx *cx, const hd_attention_task *a) {
+    backward all = {0};
+    if (hd_lanes_begin(cx, a, true, &all.lanes)) return cx->error.status;
+    cut(&all);
+    hd_status status = make_partials(cx, &all);
+    if (!status && a->dbias) memset(a->dbias, 0, (size_t)(a->B * a->H * a->L * a->S * all.lanes.size));
+    if (!status) status = hd_parallel(cx, a->sequences * a->Hk * all.stretches, backward_task, &all);
+    if (!status && all.partial)
+        status = hd_parallel_ranges(cx, a->B * a->H * a->L, hd_rows_grain(a->D), sum_partials, &all);
+    hd_free(cx->account, all.partial);
+    hd_free(cx->account, all.lanes.scratch);
+    return status;
+}
