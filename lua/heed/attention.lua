@@ -1,21 +1,29 @@
 local check = require "heed.check"
 local core = require "heed.core"
-local masks = require "heed.mask"
+local masks = require "heed.masks"
 
 local KNOWN = check.set("mask", "scale", "softcap", "dropout", "weights")
 
 -- weights = { rows =, heads = } asks for some of them only.
 local function picked(weights, wish)
     if type(wish) ~= "table" then return weights end
-    check.options("attention: weights", wish, check.set("rows", "heads"))
+    check.options("heed.attention: weights", wish, check.set("rows", "heads"))
     if wish.heads then weights = weights:index_select(-3, core.tensor(wish.heads, { dtype = "i64" })) end
     if wish.rows then weights = weights:index_select(-2, core.tensor(wish.rows, { dtype = "i64" })) end
     return weights
 end
 
----softmax(scale · Q K^T + bias) V (Vaswani et al. 2017, section 3.2.1).
+---softmax(scale · Q K^T + bias) V (Vaswani et al. 2017, "Attention is all you need", section 3.2.1). docs/attention.md has the rules.
 ---
----A query that may see nothing gives zeros. Shapes of three or two dimensions are one head.
+---A query that may see nothing gives zeros, with gradient 0, and what is hidden never leaks, be it NaN. Shapes of three or two
+---dimensions are one head. Nothing of size L·S is kept for backward.
+---
+---```lua
+---local q, k, v = heed.randn(1, 2, 3, 8), heed.randn(1, 2, 5, 8), heed.randn(1, 2, 5, 8)
+---local out, weights = heed.attention(q, k, v, { mask = heed.mask.causal(), weights = true })
+---print(out.shape, weights.shape) --> [1, 2, 3, 8] [1, 2, 3, 5]
+---print(weights[{ 1, 1 }]:gt(0)) -- the last query sees all five keys
+---```
 ---@param q heed.Tensor [B, H, L, D], [B, L, D] or [L, D]
 ---@param k heed.Tensor [B, Hk, S, D], H a multiple of Hk: query head h uses key head ceil(h · Hk / H)
 ---@param v heed.Tensor [B, Hk, S, Dv]
@@ -27,8 +35,8 @@ end
 ---@return heed.Tensor|nil weights [B, H, L, S], before dropout
 local function attention(q, k, v, options)
     if options == nil then return (core.attention(q, k, v)) end
-    check.options("attention", options, KNOWN)
-    local causal, lengths, mask, bias = masks.split("attention", options.mask, q, k)
+    check.options("heed.attention", options, KNOWN)
+    local causal, lengths, mask, bias = masks.split("heed.attention", options.mask, q, k)
     local wish = options.weights
     local out, weights = core.attention(q, k, v, options.scale, options.softcap, options.dropout, causal, lengths, mask, bias,
         wish and true or false)

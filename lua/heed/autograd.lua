@@ -60,7 +60,7 @@ local depth = 0
 local leave = setmetatable({}, { __close = function() depth = depth - 1 end })
 
 local once = core.func(function(_, result) return result end, function()
-    errors.raise "gradients of gradients are not supported: this one was taken inside a function that is itself differentiated"
+    errors.raise "heed.grad: gradients of gradients are not there: this one was taken inside a function that is itself differentiated"
 end)
 
 -- What was taken inside another function whose gradients are wanted: going back through it is an error, not a silent zero.
@@ -155,7 +155,7 @@ end
 ---```
 ---@param fn fun(...): heed.Tensor... differentiable; its results may have any shape
 ---@param inputs heed.Tensor[] f64 leaves; they are moved a little and put back
----@param options? { step?: number, tolerance?: number } defaults 1e-6 and 1e-5 (absolute and relative)
+---@param options? { step?: number, tolerance?: number } step: default 1e-6; tolerance: absolute and relative, default 1e-5
 ---@return true or raises with the worst element
 function autograd.gradcheck(fn, inputs, options)
     local where = "heed.gradcheck"

@@ -108,13 +108,25 @@ local function encode(name, state, tensors, names_by_tensor)
 end
 
 ---Writes the state of every part into one file, whole or not at all.
+---
+---```lua
+---local model = nn.Linear(3, 1)
+---local opt, progress = heed.optim.AdamW(model:parameters()), { step = 100 }
+---local path = os.tmpname()
+---local parts = { model = model, opt = opt, progress = progress, random = heed.rng_state }
+---assert(heed.checkpoint.save(path, parts))
+---progress.step = 0
+---assert(heed.checkpoint.load(path, parts))
+---print(progress.step) --> 100
+---os.remove(path)
+---```
 ---@param path string
 ---@param parts table<string, any> names of letters, digits and _; each part has state_dict and load_state_dict, or is a
 ---generator, a plain table (of numbers, strings, booleans, tensors and tables of these), or a function like heed.rng_state
 ---@return true|nil ok
 ---@return string? message
 function checkpoint.save(path, parts)
-    local where = "checkpoint.save"
+    local where = "heed.checkpoint.save"
     check.type(where, "path", path, "string")
     local tensors, names_by_tensor, metadata = {}, {}, { [MARK] = VERSION }
     for _, name in ipairs(names_of(where, parts)) do
@@ -156,12 +168,22 @@ end
 
 ---Loads what save wrote into the same parts (or some of them). Either all of them are loaded, or none: a file that is
 ---truncated, foreign or of another model gives nil and a message.
+---
+---```lua
+---local first, again = nn.Linear(3, 1), nn.Linear(3, 1)
+---local path = os.tmpname()
+---assert(heed.checkpoint.save(path, { model = first }))
+---assert(heed.checkpoint.load(path, { model = again }))
+---print(again.weight:equal(first.weight)) --> true
+---print(heed.checkpoint.load(path, { model = nn.Linear(4, 1) }) == nil) -- of another model
+---os.remove(path)
+---```
 ---@param path string
 ---@param parts table<string, any>
 ---@return true|nil ok
 ---@return string? message
 function checkpoint.load(path, parts)
-    local where = "checkpoint.load"
+    local where = "heed.checkpoint.load"
     check.type(where, "path", path, "string")
     local names = names_of(where, parts)
     local states, message = read(path, names)

@@ -11,6 +11,11 @@ local Info = {
 }
 
 ---What is at work: the version, Lua, BLIS and the kernel in use for products, the instruction set, threads. It prints.
+---
+---```lua
+---print(heed.info())
+---print(heed.info().threads)
+---```
 ---@return { version: string, lua: string, blis: string, gemm: string, isa: string, cpu: string, threads: integer }
 local function info() return setmetatable(core.info(), Info) end
 

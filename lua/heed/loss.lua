@@ -51,7 +51,8 @@ end
 ---@param logits heed.Tensor float [..., V]
 ---@param targets heed.Tensor|table integers [...], or probabilities [..., V]
 ---@param options? { ignore_index?: integer, label_smoothing?: number, weight?: heed.Tensor, reduction?: "mean"|"sum"|"none", smoothing_exclude?: integer[] }
----weight: [V], of each class; the mean is then weighted
+---ignore_index: targets of this number do not count; label_smoothing: eps, default 0; weight: [V], of each class, the mean is then
+---weighted; reduction: default "mean"; smoothing_exclude: classes that get none of eps
 ---@return heed.Tensor 0-d, or [...] with reduction "none"
 function loss.cross_entropy(logits, targets, options)
     options = check.options("heed.loss.cross_entropy", options, CLASSES)
@@ -76,7 +77,8 @@ end
 ---@param weight heed.Tensor float [V, E] of the output layer
 ---@param targets heed.Tensor|table integers [...] in 1..V, or ignore_index
 ---@param options? { bias?: heed.Tensor, ignore_index?: integer, label_smoothing?: number, weight?: heed.Tensor, reduction?: "mean"|"sum"|"none", smoothing_exclude?: integer[] }
----bias: [V] of the output layer; the others as for cross_entropy
+---bias: [V] of the output layer; ignore_index: targets of this number do not count; label_smoothing: eps, default 0; weight: [V], of
+---each class, the mean is then weighted; reduction: default "mean"; smoothing_exclude: classes that get none of eps
 ---@return heed.Tensor 0-d, or [...] with reduction "none"
 function loss.linear_cross_entropy(hidden, weight, targets, options)
     options = check.options("heed.loss.linear_cross_entropy", options, LINEAR)
@@ -92,7 +94,8 @@ end
 ---```
 ---@param log_probs heed.Tensor float [..., V]
 ---@param targets heed.Tensor|table integers [...] in 1..V, or ignore_index
----@param options? { ignore_index?: integer, weight?: heed.Tensor, reduction?: "mean"|"sum"|"none" } weight: [V], of each class
+---@param options? { ignore_index?: integer, weight?: heed.Tensor, reduction?: "mean"|"sum"|"none" }
+---ignore_index: targets of this number do not count; weight: [V], of each class, the mean is then weighted; reduction: default "mean"
 ---@return heed.Tensor 0-d, or [...] with reduction "none"
 function loss.nll_loss(log_probs, targets, options)
     options = check.options("heed.loss.nll_loss", options, NLL)
@@ -110,7 +113,7 @@ local PAIR = check.set "reduction"
 ---```
 ---@param input heed.Tensor float
 ---@param target heed.Tensor of the same shape: nothing is broadcast
----@param options? { reduction?: "mean"|"sum"|"none" }
+---@param options? { reduction?: "mean"|"sum"|"none" } reduction: default "mean"
 ---@return heed.Tensor 0-d, or the input's shape with reduction "none"
 function loss.mse_loss(input, target, options)
     return core.mse_loss(input, target, check.options("heed.loss.mse_loss", options, PAIR).reduction)
@@ -123,7 +126,7 @@ end
 ---```
 ---@param input heed.Tensor float
 ---@param target heed.Tensor of the same shape
----@param options? { reduction?: "mean"|"sum"|"none" }
+---@param options? { reduction?: "mean"|"sum"|"none" } reduction: default "mean"
 ---@return heed.Tensor 0-d, or the input's shape with reduction "none"
 function loss.l1_loss(input, target, options)
     return core.l1_loss(input, target, check.options("heed.loss.l1_loss", options, PAIR).reduction)
@@ -136,7 +139,7 @@ end
 ---```
 ---@param input heed.Tensor float
 ---@param target heed.Tensor of the same shape
----@param options? { delta?: number, reduction?: "mean"|"sum"|"none" } delta: default 1
+---@param options? { delta?: number, reduction?: "mean"|"sum"|"none" } delta: default 1; reduction: default "mean"
 ---@return heed.Tensor 0-d, or the input's shape with reduction "none"
 function loss.huber_loss(input, target, options)
     local where = "heed.loss.huber_loss"
@@ -153,7 +156,7 @@ end
 ---```
 ---@param input heed.Tensor float
 ---@param target heed.Tensor of the same shape
----@param options? { beta?: number, reduction?: "mean"|"sum"|"none" } beta: default 1
+---@param options? { beta?: number, reduction?: "mean"|"sum"|"none" } beta: default 1; reduction: default "mean"
 ---@return heed.Tensor 0-d, or the input's shape with reduction "none"
 function loss.smooth_l1_loss(input, target, options)
     local where = "heed.loss.smooth_l1_loss"
@@ -173,8 +176,9 @@ end
 ---```
 ---@param input heed.Tensor float: logits
 ---@param target heed.Tensor of the same shape: probabilities 0..1
----@param options? { weight?: heed.Tensor, pos_weight?: heed.Tensor, reduction?: "mean"|"sum"|"none" } weight multiplies the
----losses, pos_weight what positives lose; both are broadcast to the input's shape and get no gradient
+---@param options? { weight?: heed.Tensor, pos_weight?: heed.Tensor, reduction?: "mean"|"sum"|"none" }
+---weight: multiplies the losses, broadcast, no gradient; pos_weight: multiplies what positives lose, broadcast, no gradient; reduction:
+---default "mean"
 ---@return heed.Tensor 0-d, or the input's shape with reduction "none"
 function loss.bce_with_logits(input, target, options)
     options = check.options("heed.loss.bce_with_logits", options, check.set("weight", "pos_weight", "reduction"))
@@ -190,7 +194,8 @@ end
 ---```
 ---@param input heed.Tensor float: log probabilities
 ---@param target heed.Tensor of the same shape: probabilities, or their logarithms with log_target
----@param options? { log_target?: boolean, reduction?: "mean"|"sum"|"none"|"batchmean" } default: the mean over all elements
+---@param options? { log_target?: boolean, reduction?: "mean"|"sum"|"none"|"batchmean" } log_target: default
+---false; reduction: default "mean", over all elements
 ---@return heed.Tensor 0-d, or the input's shape with reduction "none"
 function loss.kl_div(input, target, options)
     local where = "heed.loss.kl_div"

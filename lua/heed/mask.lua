@@ -11,6 +11,8 @@ local FLOATS = check.set("f32", "f64", "bf16", "f16")
 
 -- What C has fast paths for stays structural: causal, and the lengths of padding. The rest is `seen`, a list of
 -- { name, dense(L, S, B, H) -> bool tensor of 2 to 4 dimensions }, and `biases`, a list of the same with float tensors.
+---Which key each query may see. `a & b`: what both let it see; `a | b`: what either does; `~a`: what a hides. Wherever a mask is
+---taken a tensor is taken too: booleans and integers hide, floats are added.
 ---@class heed.Mask
 ---@field is_causal boolean
 ---@field lengths heed.Tensor|nil i64 [B]
@@ -20,6 +22,7 @@ local FLOATS = check.set("f32", "f64", "bf16", "f16")
 ---@operator bnot: heed.Mask
 local Mask = {}
 Mask.__index = Mask
+Mask.__name = "mask"
 
 local mask = {}
 
@@ -57,7 +60,7 @@ local function places(lengths, total)
         end
     end
     if #sequence ~= total then
-        errors.raise("mask.packed: expected lengths that add up to %d, got %d", total, #sequence)
+        errors.raise("heed.mask.packed: expected lengths that add up to %d, got %d", total, #sequence)
     end
     return core.tensor(sequence, { dtype = "i64" }), core.tensor(from_end, { dtype = "i64" })
 end
@@ -121,31 +124,51 @@ local function ids_of(where, name, value)
     return value.dtype == "i64" and value or value:to("i64")
 end
 
----A query sees the keys up to its own position: j <= p.
+---A query sees the keys up to its own position: j <= p. C has a fast way for it: what is not seen is not computed.
+---
+---```lua
+---print(heed.mask.causal():grid(3))
+---print(heed.mask.causal():grid(2, 4)) -- two new queries behind two keys of a cache
+---```
 ---@return heed.Mask
 function mask.causal() return new { is_causal = true } end
 
 ---Row b sees the keys j <= lengths[b]: what stands after them is padding.
+---
+---```lua
+---local x = heed.randn(2, 3, 8) -- sentences of 3 and 1 words
+---local mha = nn.MultiHeadAttention(8, 2)
+---print(mha(x, x, x, { mask = heed.mask.padding { 3, 1 } }).shape) --> [2, 3, 8]
+---print(heed.mask.padding({ 3, 1 }):dense(1, 3):squeeze()) --> [[ true, true, true], [ true, false, false]] bool [2, 3]
+---```
 ---@param lengths integer[]|heed.Tensor [B]
 ---@return heed.Mask
 function mask.padding(lengths)
-    lengths = ids_of("mask.padding", "lengths", lengths)
+    lengths = ids_of("heed.mask.padding", "lengths", lengths)
     if lengths:dim() ~= 1 then
-        errors.raise("mask.padding: lengths: expected one number a row, [B], got %s", tostring(lengths.shape))
+        errors.raise("heed.mask.padding: lengths: expected one number a row, [B], got %s", tostring(lengths.shape))
     end
     return new { lengths = lengths }
 end
 
 ---For batches packed by heed.pack_sequences into one row: a query sees the keys of its own sequence only, and causal() counts
 ---within it. Other masks see the row as one sequence.
+---
+---```lua
+---local lengths = { 2, 3 }
+---local packed = heed.pack_sequences(heed.randn(2, 3, 8), lengths) -- [5, 8]
+---local mask = heed.mask.packed(lengths) & heed.mask.causal()
+---print(mask:grid(5))
+---print(nn.MultiHeadAttention(8, 2)(packed, packed, packed, { mask = mask }).shape) --> [5, 8]
+---```
 ---@param query_lengths integer[]|heed.Tensor [B]
 ---@param key_lengths? integer[]|heed.Tensor [B]; default: the queries'
 ---@return heed.Mask
 function mask.packed(query_lengths, key_lengths)
-    local queries = ids_of("mask.packed", "query_lengths", query_lengths)
-    local keys = key_lengths and ids_of("mask.packed", "key_lengths", key_lengths) or queries
+    local queries = ids_of("heed.mask.packed", "query_lengths", query_lengths)
+    local keys = key_lengths and ids_of("heed.mask.packed", "key_lengths", key_lengths) or queries
     if queries:dim() ~= 1 or keys:dim() ~= 1 or queries:size(1) ~= keys:size(1) then
-        errors.raise("mask.packed: expected one number a sequence for queries and keys, got %s and %s", tostring(queries.shape),
+        errors.raise("heed.mask.packed: expected one number a sequence for queries and keys, got %s and %s", tostring(queries.shape),
             tostring(keys.shape))
     end
     local starts = core.stack({ core.sequence_starts(queries), core.sequence_starts(keys) }, 1)
@@ -153,12 +176,17 @@ function mask.packed(query_lengths, key_lengths)
 end
 
 ---A query sees the keys from p - left to p + right.
+---
+---```lua
+---print(heed.mask.window(1, 1):grid(4))
+---print((heed.mask.causal() & heed.mask.window(1)):grid(4)) -- the same without what is ahead
+---```
 ---@param left integer
 ---@param right? integer default 0
 ---@return heed.Mask
 function mask.window(left, right)
-    left = check.integer("mask.window", "left", left, 0)
-    right = check.integer("mask.window", "right", right or 0, 0)
+    left = check.integer("heed.mask.window", "left", left, 0)
+    right = check.integer("heed.mask.window", "right", right or 0, 0)
     return predicate(("window(%d, %d)"):format(left, right), function(L, S)
         local j, p = key_positions(S), query_positions(L, S)
         local reach = L + S -- beyond it nothing changes, and integers would wrap
@@ -166,28 +194,36 @@ function mask.window(left, right)
     end)
 end
 
----Every query sees the keys j <= n. causal() | prefix(n) is the mask of a prefix language model.
+---Every query sees the keys j <= n.
+---
+---```lua
+---print((heed.mask.causal() | heed.mask.prefix(2)):grid(4)) -- a prefix language model
+---```
 ---@param n integer|integer[]|heed.Tensor one for all rows, or [B]
 ---@return heed.Mask
 function mask.prefix(n)
     if type(n) == "number" then
-        n = check.integer("mask.prefix", "n", n, 0)
+        n = check.integer("heed.mask.prefix", "n", n, 0)
         return predicate(("prefix(%d)"):format(n), function(L, S) return key_positions(S):le(n):expand(L, S) end)
     end
-    return predicate("prefix", up_to(ids_of("mask.prefix", "n", n)))
+    return predicate("prefix", up_to(ids_of("heed.mask.prefix", "n", n)))
 end
 
 ---A query sees the keys of its own segment (packed documents).
+---
+---```lua
+---print((heed.mask.segments { 1, 1, 2, 2 } & heed.mask.causal()):grid(4))
+---```
 ---@param ids heed.Tensor|table [S] or [B, S]: the segment of each key; the queries are the last L of them
 ---@return heed.Mask
 function mask.segments(ids)
-    ids = ids_of("mask.segments", "ids", ids)
+    ids = ids_of("heed.mask.segments", "ids", ids)
     if ids:dim() ~= 1 and ids:dim() ~= 2 then
-        errors.raise("mask.segments: ids: expected [S] or [B, S], got %s", tostring(ids.shape))
+        errors.raise("heed.mask.segments: ids: expected [S] or [B, S], got %s", tostring(ids.shape))
     end
     return predicate("segments", function(L, S)
         if ids:size(-1) ~= S or L > S then
-            errors.raise("mask.segments: ids: expected %d keys and at most as many queries, got %s and %d", S,
+            errors.raise("heed.mask.segments: ids: expected %d keys and at most as many queries, got %s and %d", S,
                 tostring(ids.shape), L)
         end
         local queries = ids:narrow(-1, S - L + 1, L)
@@ -202,25 +238,37 @@ local function check_dimensions(where, t)
 end
 
 ---A tensor of booleans, or of integers: nonzero may be seen.
+---
+---```lua
+---local seen = heed.tensor { { true, false, true }, { true, true, true } }
+---print(heed.mask.bool(seen):grid(2, 3))
+---print((~heed.mask.bool(seen)):empty_rows(2, 3)[1]) -- the second query would see nothing
+---```
 ---@param t heed.Tensor|table [L, S], [B, L, S] (for all heads) or [B, H, L, S]
 ---@return heed.Mask
 function mask.bool(t)
     if type(t) == "table" then t = core.tensor(t) end
-    if not check.is_tensor(t) then errors.raise("mask.bool: t: expected a tensor, got %s", check.describe(t)) end
+    if not check.is_tensor(t) then errors.raise("heed.mask.bool: t: expected a tensor, got %s", check.describe(t)) end
     if t.dtype ~= "bool" then t = t:ne(0) end
-    check_dimensions("mask.bool: t", t)
+    check_dimensions("heed.mask.bool: t", t)
     return predicate("bool" .. tostring(t.shape), function() return t end)
 end
 
 ---Numbers added to the scores. A bias of -inf hides; 0 and 1 only add 0 and 1 (mask.bool hides by them).
+---
+---```lua
+---local distance = (heed.range(1, 3):view(3, 1) - heed.range(1, 3)):abs()
+---local mask = heed.mask.bias(-0.5 * distance) & heed.mask.causal()
+---print(mask:dense(3))
+---```
 ---@param t heed.Tensor|table float [L, S], [B, L, S] (for all heads) or [B, H, L, S]
 ---@return heed.Mask
 function mask.bias(t)
     if type(t) == "table" then t = core.tensor(t, { dtype = "f32" }) end
     if not check.is_tensor(t) or not FLOATS[t.dtype] then
-        errors.raise("mask.bias: t: expected a tensor of floats, got %s", check.describe(t))
+        errors.raise("heed.mask.bias: t: expected a tensor of floats, got %s", check.describe(t))
     end
-    check_dimensions("mask.bias: t", t)
+    check_dimensions("heed.mask.bias: t", t)
     return new { biases = { { name = "bias" .. tostring(t.shape), dense = function() return t end } } }
 end
 
@@ -235,10 +283,16 @@ local function alibi_slopes(heads)
 end
 
 ---Attention with linear biases (Press et al. 2021, "Train short, test long"): -slope_h · |p - j| is added.
+---
+---```lua
+---local mask = heed.mask.alibi(8) & heed.mask.causal()
+---local x = heed.randn(1, 8, 5, 4)
+---print(heed.attention(x, x, x, { mask = mask }).shape, mask:dense(3)[1])
+---```
 ---@param heads integer
 ---@return heed.Mask
 function mask.alibi(heads)
-    check.integer("mask.alibi", "heads", heads)
+    check.integer("heed.mask.alibi", "heads", heads)
     local slopes = core.tensor(alibi_slopes(heads)):view(1, heads, 1, 1)
     return new { biases = { { name = ("alibi(%d)"):format(heads), dense = function(L, S)
         local distance = (query_positions(L, S) - key_positions(S)):abs():to("f32")
@@ -247,13 +301,18 @@ function mask.alibi(heads)
 end
 
 ---Whatever a function says: f(p, j), or f(b, h, p, j) with over = "bhij", is asked once for every cell.
+---
+---```lua
+---local even = heed.mask.fn(function(p, j) return (p - j) % 2 == 0 end)
+---print(even:grid(4))
+---```
 ---@param f function
----@param options? { over?: "ij"|"bhij" }
+---@param options? { over?: "ij"|"bhij" } default "ij"
 ---@return heed.Mask
 function mask.fn(f, options)
-    check.type("mask.fn", "f", f, "function")
-    options = check.options("mask.fn", options, { over = true })
-    local over = check.one_of("mask.fn", "over", options.over or "ij", { "ij", "bhij" })
+    check.type("heed.mask.fn", "f", f, "function")
+    options = check.options("heed.mask.fn", options, { over = true })
+    local over = check.one_of("heed.mask.fn", "over", options.over or "ij", { "ij", "bhij" })
     return predicate("fn", function(L, S, B, H)
         if L == 0 or S == 0 then return core.zeros({ L, S }, { dtype = "bool" }) end
         local function grid(ask)
@@ -277,11 +336,8 @@ function mask.fn(f, options)
     end)
 end
 
----A mask of whatever a `mask` option may hold: a mask itself, or a tensor (booleans and integers hide, floats are added).
----@param where string for messages
----@param value any
----@return heed.Mask|nil
-function mask.of(where, value)
+-- A mask of whatever a `mask` option may hold: a mask itself, or a tensor (booleans and integers hide, floats are added).
+function Mask.of(where, value)
     if value == nil or getmetatable(value) == Mask then return value end
     if not check.is_tensor(value) then
         errors.raise("%s: mask: expected a mask (heed.mask) or a tensor, got %s", where, check.describe(value))
@@ -298,7 +354,7 @@ end
 
 local function operand(value)
     if value == nil then errors.raise "mask: expected two masks (heed.mask) or tensors, got nil" end
-    return mask.of("mask", value)
+    return Mask.of("mask", value)
 end
 
 function Mask.__band(a, b)
@@ -345,23 +401,28 @@ local function of_size(t, L, S)
     local rows, columns = t:size(-2), t:size(-1)
     if rows == L and columns == S then return t end
     if (rows ~= L and rows ~= 1) or (columns ~= S and columns ~= 1) then
-        errors.raise("mask:dense: L, S: expected %d queries and %d keys as its tensor has, got %d and %d", rows, columns, L, S)
+        errors.raise("heed.Mask:dense: L, S: expected %d queries and %d keys as its tensor has, got %d and %d", rows, columns, L, S)
     end
     return t:expand(t:size(1), t:size(2), L, S)
 end
 
 ---As a tensor: of booleans, true where a query (row) may see a key (column); with a bias among its parts, of floats, the bias
 ---and -inf where nothing may be seen.
+---
+---```lua
+---print(heed.mask.causal():dense(2)) --> [[ true, false], [ true, true]] bool [2, 2]
+---print(heed.mask.bias(heed.zeros(2, 2)):dense(2).dtype) --> f32
+---```
 ---@param L integer queries
 ---@param S? integer keys; default L
----@param options? { batch?: integer, heads?: integer } for masks that differ by row or head (mask.fn over "bhij")
+---@param options? { batch?: integer, heads?: integer } batch, heads: for masks that differ by row or head (mask.fn over "bhij")
 ---@return heed.Tensor [L, S], [B, L, S] or [B, H, L, S], as few as say it
 function Mask:dense(L, S, options)
-    check.integer("mask:dense", "L", L, 0)
-    S = check.integer("mask:dense", "S", S or L, 0)
-    options = check.options("mask:dense", options, check.set("batch", "heads"))
-    local B = check.integer("mask:dense", "batch", options.batch or 1)
-    local H = check.integer("mask:dense", "heads", options.heads or 1)
+    check.integer("heed.Mask:dense", "L", L, 0)
+    S = check.integer("heed.Mask:dense", "S", S or L, 0)
+    options = check.options("heed.Mask:dense", options, check.set("batch", "heads"))
+    local B = check.integer("heed.Mask:dense", "batch", options.batch or 1)
+    local H = check.integer("heed.Mask:dense", "heads", options.heads or 1)
     local seen = booleans(self, L, S, B, H)
     local bias = all_of(self.biases, core.add, L, S, B, H)
     if not bias then return fewest_dimensions(of_size(seen or core.ones({ 1, 1, L, S }, { dtype = "bool" }), L, S)) end
@@ -370,6 +431,10 @@ function Mask:dense(L, S, options)
 end
 
 ---The queries that may see nothing (their outputs are zeros).
+---
+---```lua
+---print(#heed.mask.causal():empty_rows(4, 2), heed.mask.causal():empty_rows(4, 2)[2]) -- more queries than keys
+---```
 ---@param L integer
 ---@param S? integer default L
 ---@return table list of i; of {b, i} or {b, h, i} when rows or heads differ
@@ -393,6 +458,10 @@ function Mask:empty_rows(L, S)
 end
 
 ---A picture: a line a query, ■ for a key that it may see.
+---
+---```lua
+---print(heed.mask.causal():grid(3))
+---```
 ---@param L integer
 ---@param S? integer default L
 ---@return string
@@ -419,12 +488,11 @@ function Mask:__tostring()
     return table.concat(names, " & ")
 end
 
--- ---- for a call into C -------------------------------------------------------------------------------------------
+-- ---- for a call into C (heed.masks) ------------------------------------------------------------------------------
 
--- A mask made ready for one size: what its layers share, so that the dense part is built once.
-local Settled = {}
-
-local function parts_for(self, query, key, heads)
+-- The four arguments that the C layers take for a mask: is it causal, lengths of keys (of a packed batch the starts), what may
+-- be seen, what is added.
+function Mask:parts(query, key, heads)
     local causal, lengths = self.is_causal, self.sequences and self.sequences.starts or self.lengths
     if #self.seen == 0 and #self.biases == 0 then return causal, lengths, nil, nil end
     local B, L, S = query:dim() > 2 and query:size(1) or 1, query:size(-2), key:size(-2)
@@ -433,36 +501,6 @@ local function parts_for(self, query, key, heads)
     local bias = all_of(self.biases, core.add, L, S, B, H)
     if bias and bias.dtype ~= query.dtype then bias = bias:to(query.dtype) end
     return causal, lengths, dense, bias
-end
-
----The four arguments that the C layers take for a mask.
----@param where string for messages
----@param value any nil, a mask, a tensor, or what settle gave
----@param query heed.Tensor [..., L, E or D]
----@param key heed.Tensor [..., S, E or D]
----@param heads? integer for masks that differ by head; default: the query's own, when it has 4 dimensions
----@return boolean causal
----@return heed.Tensor|nil key_lengths i64 [B]; of a packed batch the starts, [2, B + 1]
----@return heed.Tensor|nil mask bool
----@return heed.Tensor|nil bias
-function mask.split(where, value, query, key, heads)
-    if value == nil then return false end
-    if getmetatable(value) == Settled then return value.causal, value.lengths, value.mask, value.bias end
-    return parts_for(mask.of(where, value), query, key, heads)
-end
-
----The same once for all layers of a stack.
----@param where string
----@param value any
----@param query heed.Tensor
----@param key heed.Tensor
----@param heads integer for masks that differ by head
----@return table|nil
-function mask.settle(where, value, query, key, heads)
-    if value == nil or getmetatable(value) == Settled then return value end
-    local self = mask.of(where, value)
-    local causal, lengths, dense, bias = parts_for(self, query, key, heads)
-    return setmetatable({ causal = causal, lengths = lengths, mask = dense, bias = bias }, Settled)
 end
 
 return mask

@@ -5,6 +5,7 @@ local check = require "heed.check"
 local core = require "heed.core"
 local errors = require "heed.errors"
 
+---A progress line: an iterator, and what it is told. `local bar <close> = heed.progress(...)` ends it after a break too.
 ---@class heed.Progress
 local Progress = {}
 Progress.__index = Progress
@@ -90,20 +91,27 @@ local function is_callable(value)
     return type(meta) == "table" and meta.__call ~= nil
 end
 
----A loop with a progress line on standard error. `for step in heed.progress(1000) do`, or kept in a variable to tell it more:
+---A loop with a line that tells how far it is, on standard error: `for step in heed.progress(1000) do`, or kept in a variable to tell
+---it more.
 ---
----    local bar = heed.progress(1000, { label = "train" })
----    for step in bar do bar:update { loss = loss:item(), tokens = count } end
----
+---```lua
+---local bar = heed.progress(1000, { label = "train", stream = io.tmpfile() }) -- io.stderr when left out
+---for step in bar do
+---    bar:update { loss = 3 / step, tokens = 512 }
+---    if step == 500 then bar:print("half of it: step %d", step) end
+---end
+---print((tostring(bar):gsub("%s+[%d:]+$", "")))
+---```
 ---@param over integer|function|table a count, or an iterator (a function, or anything called like one) whose values pass through
 ---@param options? { label?: string, total?: integer, done?: integer, unit?: string, stream?: file*, terminal?: boolean, every?: number }
----total: of an iterator, default its #; done: how much of it an earlier run did (default 0); unit: the name in update that is a count to be shown as a rate, default "tokens";
----stream: default io.stderr; every: seconds between plain lines (default 10)
+---label: before all; total: of an iterator, default its #; done: how much of it an earlier run did, default 0; unit: the name in update
+---that is a count to be shown as a rate, default "tokens"; stream: default io.stderr; terminal: is the stream one, default found out;
+---every: seconds between plain lines, default 10
 ---@return heed.Progress
 local function progress(over, options)
-    options = check.options("progress", options, KNOWN)
+    options = check.options("heed.progress", options, KNOWN)
     if type(over) ~= "number" and not is_callable(over) then
-        errors.raise("progress: over: expected a count or an iterator, got %s", check.describe(over))
+        errors.raise("heed.progress: over: expected a count or an iterator, got %s", check.describe(over))
     end
     local self = setmetatable({
         label = options.label, unit = options.unit or "tokens", stream = options.stream or io.stderr,
@@ -111,7 +119,7 @@ local function progress(over, options)
         values = {}, started = core.clock(),
     }, Progress)
     if type(over) == "number" then
-        self.total = check.integer("progress", "n", over, 0)
+        self.total = check.integer("heed.progress", "n", over, 0)
     else
         self.iterator = over
         self.total = options.total
@@ -145,10 +153,10 @@ end
 ---@param values table<string, number>
 function Progress:update(values)
     local fresh = {}
-    for name, value in pairs(check.type("progress:update", "values", values, "table")) do
+    for name, value in pairs(check.type("heed.Progress:update", "values", values, "table")) do
         if check.is_tensor(value) then value = value:item() end
         if type(value) ~= "number" then
-            errors.raise("progress:update: %s: expected a number, got %s", tostring(name), check.describe(value))
+            errors.raise("heed.Progress:update: %s: expected a number, got %s", tostring(name), check.describe(value))
         end
         if name == self.unit then
             self.units = self.units + value
@@ -168,6 +176,7 @@ end
 
 ---Writes a line of text above the progress line.
 ---@param format string
+---@param ... any for the format
 function Progress:print(format, ...)
     local text = select("#", ...) > 0 and format:format(...) or format
     self.stream:write(self.terminal and "\r\27[K" or "", text, "\n")

@@ -95,7 +95,7 @@ describe("help", function()
     it("knows the session's variables and expressions", function()
         local s = session.type { "local f = heed.attention", "?f", "?heed.attention" }
         assert.are.equal("", s.errors)
-        assert.are.equal(2, select(2, s.output:gsub("heed%.attention%(", "")))
+        assert.are.equal(2, select(2, s.output:gsub("heed%.attention%(q, k, v, options", "")))
     end)
 
     it("of a model of one's own is that of what it extends, and leads to Lua's manual", function()

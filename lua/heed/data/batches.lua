@@ -8,6 +8,7 @@ local index = require "heed.data.index"
 local order = require "heed.data.order"
 local pooled = require "heed.data.pooled"
 
+---An iterator of batches; `#batches` is their number in the present pass.
 ---@class heed.data.Batches
 ---@field epoch integer the present pass over the data, from 1
 ---@field position integer batches already given in it
@@ -53,17 +54,17 @@ end
 
 local function settings_of(options)
     if (options.size == nil) == (options.tokens == nil) then
-        errors.raise "batches: options: expected either size (examples in a batch) or tokens (cells in a batch)"
+        errors.raise "heed.data.batches: options: expected either size (examples in a batch) or tokens (cells in a batch)"
     end
-    check.integer("batches", options.size and "size" or "tokens", options.size or options.tokens)
-    if options.encode ~= nil then check.type("batches", "encode", options.encode, "function") end
+    check.integer("heed.data.batches", options.size and "size" or "tokens", options.size or options.tokens)
+    if options.encode ~= nil then check.type("heed.data.batches", "encode", options.encode, "function") end
     return {
         size = options.size and math.tointeger(options.size), tokens = options.tokens and math.tointeger(options.tokens),
-        shuffle = check.flag("batches", "shuffle", options.shuffle, false), value = options.value, encode = options.encode,
-        bucket = check.flag("batches", "bucket", options.bucket, options.tokens ~= nil),
-        seed = check.integer("batches", "seed", options.seed or 1, math.mininteger),
-        drop_last = check.flag("batches", "drop_last", options.drop_last, false),
-        pool = options.pool and check.integer("batches", "pool", options.pool),
+        shuffle = check.flag("heed.data.batches", "shuffle", options.shuffle, false), value = options.value, encode = options.encode,
+        bucket = check.flag("heed.data.batches", "bucket", options.bucket, options.tokens ~= nil),
+        seed = check.integer("heed.data.batches", "seed", options.seed or 1, math.mininteger),
+        drop_last = check.flag("heed.data.batches", "drop_last", options.drop_last, false),
+        pool = options.pool and check.integer("heed.data.batches", "pool", options.pool),
     }
 end
 
@@ -86,15 +87,15 @@ end
 ---```
 ---@param examples table[]|heed.data.Index|heed.data.Stream|heed.data.Passes
 ---@param options { size?: integer, tokens?: integer, shuffle?: boolean, bucket?: boolean, seed?: integer, value?: integer, drop_last?: boolean, encode?: fun(example: any): table|nil, pool?: integer }
----size: examples in a batch; or tokens: at most so many cells of its longest field, padding counted (an example that alone is
----longer makes a batch of its own); bucket (default with tokens): examples of like length together; seed (default 1): of the
----shuffle; value: the padding (default 1); drop_last: leave out a last batch of less than size; encode: an example's lists of
----integers, or nil to leave it out; pool: examples held at a time, when they are not a list (default: 100 batches of size, or
----10000)
+---size: examples in a batch; tokens: instead of size, at most so many cells of its longest field, padding counted (an example that
+---alone is longer makes a batch of its own); shuffle: default false; bucket: examples of like length together, default with
+---tokens; seed: of the shuffle, default 1; value: the padding, default 1; drop_last: leave out a last batch of less than size;
+---encode: an example's lists of integers, or nil to leave it out; pool: examples held at a time, when they are not a list, default
+---100 batches of size, or 10000
 ---@return heed.data.Batches|heed.data.PooledBatches
 local function batches(examples, options)
-    check.type("batches", "examples", examples, "table")
-    local settings = settings_of(check.options("batches", options, KNOWN))
+    check.type("heed.data.batches", "examples", examples, "table")
+    local settings = settings_of(check.options("heed.data.batches", options, KNOWN))
     if index.is_index(examples) then
         return pooled(examples:passes { shuffle = settings.shuffle, seed = settings.seed }, settings)
     end
@@ -102,12 +103,12 @@ local function batches(examples, options)
     local self = setmetatable(settings, Batches)
     self.examples = settings.encode and encoded(examples, settings.encode) or examples
     self.epoch, self.position, self.lengths = 1, 0, {}
-    if #self.examples == 0 then errors.raise "batches: examples: the split has 0 batches: it has no examples" end
+    if #self.examples == 0 then errors.raise "heed.data.batches: examples: the split has 0 batches: it has no examples" end
     self.fields = examples_of.fields(self.examples[1])
     for i, example in ipairs(self.examples) do self.lengths[i] = examples_of.longest(example, self.fields, i) end
     self.plan = plan(self)
     if #self.plan == 0 then
-        errors.raise("batches: examples: the split has 0 batches: its %d examples are fewer than one batch of %d",
+        errors.raise("heed.data.batches: examples: the split has 0 batches: its %d examples are fewer than one batch of %d",
             #self.examples, self.size)
     end
     return self
@@ -151,6 +152,7 @@ function Batches:state_dict()
 end
 
 ---nil and a message when the state is not of these examples.
+---@param state table
 ---@return true|nil
 ---@return string? message
 function Batches:check_state_dict(state)
@@ -166,9 +168,10 @@ function Batches:check_state_dict(state)
 end
 
 ---Goes on where the state was taken, in the middle of a pass too.
+---@param state table as state_dict gave it
 function Batches:load_state_dict(state)
     local ok, message = self:check_state_dict(state)
-    if not ok then errors.raise("batches:load_state_dict: %s", message) end
+    if not ok then errors.raise("heed.data.Batches:load_state_dict: %s", message) end
     self.seed, self.epoch = state.seed, state.epoch
     self.plan = plan(self)
     self.position = math.min(state.position, #self.plan)

@@ -10,7 +10,7 @@ local examples = {}
 ---@return (string|integer)[]|nil
 function examples.fields(example)
     if type(example) ~= "table" then
-        errors.raise("batches: examples: expected tables, got %s%s", check.describe(example),
+        errors.raise("heed.data.batches: examples: expected tables, got %s%s", check.describe(example),
             type(example) == "string" and " (encode = a function of it to lists of integers)" or "")
     end
     if math.type(example[1]) == "integer" then return nil end
@@ -19,7 +19,7 @@ function examples.fields(example)
         if type(value) == "table" then fields[#fields + 1] = name end
     end
     table.sort(fields, function(a, b) return tostring(a) < tostring(b) end)
-    if #fields == 0 then errors.raise("batches: examples: expected lists of integers, got a table without any") end
+    if #fields == 0 then errors.raise("heed.data.batches: examples: expected lists of integers, got a table without any") end
     return fields
 end
 
@@ -27,14 +27,14 @@ end
 ---@return integer
 function examples.longest(example, fields, number)
     if type(example) ~= "table" then
-        errors.raise("batches: examples[%d]: expected a table, got %s", number, check.describe(example))
+        errors.raise("heed.data.batches: examples[%d]: expected a table, got %s", number, check.describe(example))
     end
     if not fields then return #example end
     local longest = 0
     for _, name in ipairs(fields) do
         local list = example[name]
         if type(list) ~= "table" then
-            errors.raise("batches: examples[%d]: expected a list of integers as %s, got %s", number, name, check.describe(list))
+            errors.raise("heed.data.batches: examples[%d]: expected a list of integers as %s, got %s", number, name, check.describe(list))
         end
         if #list > longest then longest = #list end
     end

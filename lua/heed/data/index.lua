@@ -37,7 +37,7 @@ Index.__close = Index.close
 
 ---An iterator over the examples, one pass after another, all of them shuffled or in the file's order, that has state_dict and
 ---load_state_dict. Of the shuffled order it holds eight bytes an example.
----@param options? { shuffle?: boolean, seed?: integer } default false, 1
+---@param options? { shuffle?: boolean, seed?: integer } shuffle: default false; seed: default 1
 ---@return heed.data.Passes
 function Index:passes(options) return passes(self, options) end
 
@@ -63,7 +63,7 @@ local index = {}
 ---file:write "one\ntwo\nthree\n"
 ---file:flush()
 ---local lines <close> = assert(heed.data.line_index(path))
----print(#lines, lines[3], lines[4])
+---print(#lines, lines[3], lines[4]) --> 3 three nil
 ---for line in lines:passes { shuffle = true, seed = 7 } do print(line) end
 ---os.remove(path)
 ---```
@@ -72,9 +72,9 @@ local index = {}
 ---@return heed.data.Index|nil
 ---@return string? message
 function index.lines(path, options)
-    check.type("line_index", "path", path, "string")
-    options = check.options("line_index", options, KNOWN)
-    local file, message = offsets(path, reader.max_line("line_index", options.max_line), every_line)
+    check.type("heed.data.line_index", "path", path, "string")
+    options = check.options("heed.data.line_index", options, KNOWN)
+    local file, message = offsets(path, reader.max_line("heed.data.line_index", options.max_line), every_line)
     if not file then return nil, message end
     return new("lines", { file }, function(i) return file:line(i) end)
 end
@@ -99,7 +99,7 @@ end
 ---file:write "eins\tone\nzwei\ttwo\n"
 ---file:flush()
 ---local pairs_of_file <close> = assert(heed.data.pair_index(path))
----print(#pairs_of_file, pairs_of_file[2][1], pairs_of_file[2][2])
+---print(#pairs_of_file, pairs_of_file[2][1], pairs_of_file[2][2]) --> 2 zwei two
 ---os.remove(path)
 ---```
 ---@param path string
@@ -108,8 +108,8 @@ end
 ---@return heed.data.Index|nil
 ---@return string? message names the first line that is not two columns, or how many lines each file has
 function index.pairs(path, target, options)
-    target, options = columns.arguments("pair_index", path, target, options, KNOWN)
-    local max_line = reader.max_line("pair_index", options.max_line)
+    target, options = columns.arguments("heed.data.pair_index", path, target, options, KNOWN)
+    local max_line = reader.max_line("heed.data.pair_index", options.max_line)
     if not target then return of_one_file(path, max_line) end
     local sources, message = offsets(path, max_line, every_line)
     if not sources then return nil, message end

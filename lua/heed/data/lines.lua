@@ -10,8 +10,8 @@ local reader = require "heed.data.reader"
 ---local file <close> = assert(io.open(path, "w"))
 ---file:write "one\ntwo\n"
 ---file:flush()
----print(#heed.data.lines(path), heed.data.lines(path)[2])
----print(heed.data.lines "nowhere.txt")
+---print(#heed.data.lines(path), heed.data.lines(path)[2]) --> 2 two
+---print(heed.data.lines "nowhere.txt") --> nil nowhere.txt: No such file or directory
 ---os.remove(path)
 ---```
 ---@param path string
@@ -19,9 +19,9 @@ local reader = require "heed.data.reader"
 ---@return string[]|nil
 ---@return string? message
 local function lines(path, options)
-    check.type("lines", "path", path, "string")
-    options = check.options("lines", options, { max_line = true })
-    local source, message = reader.open(path, reader.max_line("lines", options.max_line))
+    check.type("heed.data.lines", "path", path, "string")
+    options = check.options("heed.data.lines", options, { max_line = true })
+    local source, message = reader.open(path, reader.max_line("heed.data.lines", options.max_line))
     if not source then return nil, message end
     local list = {}
     for line in source.read, source do list[#list + 1] = line end

@@ -14,7 +14,7 @@ end })
 local function bytes_of(row, number)
     for j = 1, #row do
         if mathtype(row[j]) ~= "integer" then
-            errors.raise("pad: list[%d][%d]: expected an integer, got %s", number, j, check.describe(row[j]))
+            errors.raise("heed.data.pad: list[%d][%d]: expected an integer, got %s", number, j, check.describe(row[j]))
         end
     end
     if #row <= AT_ONCE then return pack(formats[#row], unpack(row)) end
@@ -29,22 +29,22 @@ end
 ---Lists of different lengths as one tensor.
 ---
 ---```lua
----print(heed.data.pad({ { 5, 6, 7 }, { 8 } }, { value = 0 }))
+---print(heed.data.pad({ { 5, 6, 7 }, { 8 } }, { value = 0 })) --> [[5, 6, 7], [8, 0, 0]] i64 [2, 3] [3, 1] i64 [2]
 ---```
 ---@param list integer[][] n lists of integers
 ---@param options? { value?: integer } what stands after a list's end; default 1
 ---@return heed.Tensor padded i64 [n, longest]
 ---@return heed.Tensor lengths i64 [n]
 local function pad(list, options)
-    options = check.options("pad", options, { value = true })
-    check.type("pad", "list", list, "table")
-    local value = check.integer("pad", "value", options.value or 1, math.mininteger)
+    options = check.options("heed.data.pad", options, { value = true })
+    check.type("heed.data.pad", "list", list, "table")
+    local value = check.integer("heed.data.pad", "value", options.value or 1, math.mininteger)
     local longest, lengths = 0, {}
     for i, row in ipairs(list) do
         if check.is_tensor(row) then
-            errors.raise("pad: list: expected tables of integers, got %s at %d", check.describe(row), i)
+            errors.raise("heed.data.pad: list: expected tables of integers, got %s at %d", check.describe(row), i)
         end
-        check.type("pad", "list[" .. i .. "]", row, "table")
+        check.type("heed.data.pad", "list[" .. i .. "]", row, "table")
         lengths[i] = #row
         if #row > longest then longest = #row end
     end

@@ -35,7 +35,7 @@ end
 ---@return { [1]: string, [2]: string }[]|nil
 ---@return string? message names the first line that is not two columns, or how many lines each file has
 local function pairs_of(path, target, options)
-    target, options = columns.arguments("pairs", path, target, options, KNOWN)
+    target, options = columns.arguments("heed.data.pairs", path, target, options, KNOWN)
     if target then return of_two_files(path, target, options) end
     local list, message = lines_of(path, options)
     if not list then return nil, message end

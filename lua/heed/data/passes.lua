@@ -21,7 +21,7 @@ local function begin(self, epoch, given)
 end
 
 ---@param index heed.data.Index
----@param options? { shuffle?: boolean, seed?: integer }
+---@param options? { shuffle?: boolean, seed?: integer } shuffle: default false; seed: default 1
 ---@return heed.data.Passes
 local function passes(index, options)
     options = check.options("passes", options, KNOWN)
@@ -51,6 +51,7 @@ function Passes:state_dict()
 end
 
 ---nil and a message when the state is not of these files.
+---@param saved table
 ---@return true|nil
 ---@return string? message
 function Passes:check_state_dict(saved)
@@ -64,8 +65,9 @@ function Passes:check_state_dict(saved)
 end
 
 ---Goes on where the state was taken, with the same examples in the same order.
+---@param saved table as state_dict gave it
 function Passes:load_state_dict(saved)
-    state.must("passes", self:check_state_dict(saved))
+    state.must("heed.data.Passes", self:check_state_dict(saved))
     self.seed = saved.seed
     begin(self, saved.epoch, saved.given)
 end

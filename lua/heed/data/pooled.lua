@@ -79,7 +79,7 @@ end
 function Pooled:__call()
     while self.position == #self.batches do
         if self.at_end then
-            if self.given == 0 then errors.raise "batches: examples: the split has 0 batches: the pass gave none" end
+            if self.given == 0 then errors.raise "heed.data.batches: examples: the split has 0 batches: the pass gave none" end
             begin(self, self.epoch + 1)
             return nil
         end
@@ -97,7 +97,7 @@ end
 
 ---How many batches there are is known to nobody before all examples were read.
 function Pooled:__len() -- luacheck: ignore self
-    errors.raise "batches: their number is not known: the examples are read as they are needed"
+    errors.raise "heed.data.batches: their number is not known: the examples are read as they are needed"
 end
 
 function Pooled:__tostring()
@@ -118,6 +118,7 @@ function Pooled:state_dict()
 end
 
 ---nil and a message when the state is not of these examples.
+---@param saved table
 ---@return true|nil
 ---@return string? message
 function Pooled:check_state_dict(saved)
@@ -131,8 +132,9 @@ function Pooled:check_state_dict(saved)
 end
 
 ---Goes on where the state was taken, in the middle of a pass too.
+---@param saved table as state_dict gave it
 function Pooled:load_state_dict(saved)
-    state.must("batches", self:check_state_dict(saved))
+    state.must("heed.data.PooledBatches", self:check_state_dict(saved))
     self.source:load_state_dict(saved.source)
     self.seed = saved.seed
     begin(self, saved.epoch)

@@ -26,7 +26,7 @@ end
 ---@param ok true|nil what check_state_dict gave
 ---@param message string|nil
 function state.must(where, ok, message)
-    if not ok then errors.raise("%s: load_state_dict: %s", where, message) end
+    if not ok then errors.raise("%s:load_state_dict: %s", where, message) end
 end
 
 return state

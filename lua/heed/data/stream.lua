@@ -127,6 +127,7 @@ local function check_file(saved, source, buffered)
 end
 
 ---nil and a message when the state is not of these files.
+---@param saved table
 ---@return true|nil
 ---@return string? message
 function Stream:check_state_dict(saved)
@@ -148,8 +149,9 @@ function Stream:check_state_dict(saved)
 end
 
 ---Goes on where the state was taken, with the same examples in the same order.
+---@param saved table as state_dict gave it
 function Stream:load_state_dict(saved)
-    state.must("stream", self:check_state_dict(saved))
+    state.must("heed.data.Stream", self:check_state_dict(saved))
     self.seed = saved.seed
     begin(self, saved.epoch)
     local offsets, numbers = {}, {}
@@ -157,7 +159,7 @@ function Stream:load_state_dict(saved)
         for f, file in ipairs(saved.files) do offsets[f], numbers[f] = file.buffered[i], 0 end
         go(self, offsets, numbers)
         if not take_in(self, i) then
-            errors.raise("stream: load_state_dict: the state points behind the end of %s", self.sources[1].path)
+            errors.raise("heed.data.Stream:load_state_dict: the state points behind the end of %s", self.sources[1].path)
         end
     end
     for f, file in ipairs(saved.files) do offsets[f], numbers[f] = file.offset, file.number end
@@ -208,7 +210,7 @@ local stream = {}
 ---for i = 1, 9 do file:write("line ", i, "\n") end
 ---file:flush()
 ---local lines <close> = assert(heed.data.line_stream(path, { shuffle = 4, seed = 2 }))
----for line in lines do io.write(line, "; ") end
+---for line in lines do print(line) end
 ---os.remove(path)
 ---```
 ---@param path string
@@ -217,8 +219,8 @@ local stream = {}
 ---@return heed.data.Stream|nil
 ---@return string? message
 function stream.lines(path, options)
-    check.type("line_stream", "path", path, "string")
-    return new("line_stream", { path }, check.options("line_stream", options, KNOWN), NEXT.lines)
+    check.type("heed.data.line_stream", "path", path, "string")
+    return new("heed.data.line_stream", { path }, check.options("heed.data.line_stream", options, KNOWN), NEXT.lines)
 end
 
 ---The pairs of a file of two columns, `source<TAB>target` a line, or of two files, line by line, one pass after another.
@@ -234,12 +236,14 @@ end
 ---```
 ---@param path string
 ---@param target? string the file of the targets
----@param options? { shuffle?: integer, seed?: integer, max_line?: integer } as of line_stream
+---@param options? { shuffle?: integer, seed?: integer, max_line?: integer } shuffle: pairs in the
+---buffer of which the next is drawn, default 0: in the file's order; seed: of the draws, default 1; max_line: bytes of the longest
+---line there may be, default 2^20
 ---@return heed.data.Stream|nil
 ---@return string? message
 function stream.pairs(path, target, options)
-    target, options = columns.arguments("pair_stream", path, target, options, KNOWN)
-    return new("pair_stream", { path, target }, options, target and NEXT.files or NEXT.columns)
+    target, options = columns.arguments("heed.data.pair_stream", path, target, options, KNOWN)
+    return new("heed.data.pair_stream", { path, target }, options, target and NEXT.files or NEXT.columns)
 end
 
 return stream

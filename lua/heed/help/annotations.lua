@@ -90,6 +90,7 @@ local function read_prose(block, text)
     elseif text:match "^%s*$" then
         finish_paragraph(block)
     else
+        if text:match "^%- " then finish_paragraph(block) end
         block.paragraph = block.paragraph and block.paragraph .. " " .. text or text
     end
 end
@@ -145,7 +146,8 @@ local function entry_of(block, line, number)
     finish_paragraph(block)
     return {
         name = name, key = name:match "[^.:]+$", line = number, arguments = arguments, same_as = same_as,
-        owner = block.class and owner, kind = block.class and "class" or arguments and "function" or "value", parent = block.parent ~= "" and block.parent or nil,
+        owner = block.class and owner, kind = block.class and "class" or arguments and "function" or "value",
+        parent = block.parent ~= "" and block.parent or nil,
         prose = block.prose, examples = block.examples, params = block.params, returns = block.returns, fields = block.fields,
     }
 end
@@ -169,7 +171,7 @@ function annotations.read(source)
     for line in (source .. "\n"):gmatch "(.-)\n" do
         number = number + 1
         local text = line:match "^%s*%-%-%-%s?(.*)$"
-        if text and not line:match "^%s*%-%-%-%-" then
+        if text and not line:match "^%s*%-%-%-%-[^ ]" then -- `---- item` is one of a list
             block = block or new_block()
             read_line(block, text)
         else

@@ -17,15 +17,31 @@ end
 
 local read = {}
 
-local read_aliases
+local class_entry, read_aliases
 
--- Short names for tables of options, and for lists of dimensions, as what they stand for.
-local function written_out(type_text)
-    if not type_text:find "Options" and not type_text:find "heed%.Dims" then return type_text end
-    return (type_text:gsub("heed%.%u%w+", function(name)
-        local alias = read_aliases()[name]
-        return alias and (alias:find "^{" or name == "heed.Dims") and alias or nil
-    end))
+-- The fields of a class of options, and of what it extends, as a table type, and what is said of each.
+local function fields_of_class(entry)
+    local types, texts = {}, {}
+    if entry.parent then types[1], texts[1] = fields_of_class(class_entry(entry.parent)) end
+    for _, field in ipairs(entry.fields) do
+        types[#types + 1] = ("%s%s: %s"):format(field.name, field.optional and "?" or "", field.type)
+        if field.text ~= "" then texts[#texts + 1] = ("%s: %s"):format(field.name, field.text) end
+    end
+    return table.concat(types, ", "), table.concat(texts, "; ")
+end
+
+-- Options by the name of their class, and short names, as what they stand for.
+local function write_out(param)
+    local class = param.type:match "^heed%.[%w_.]+Options$" and class_entry(param.type)
+    if class then
+        local types, texts = fields_of_class(class)
+        param.type, param.text = "{ " .. types .. " }", param.text .. (param.text ~= "" and "; " or "") .. texts
+    elseif param.type:find "Options" or param.type:find "heed%.Dims" then
+        param.type = param.type:gsub("heed%.%u%w+", function(name)
+            local alias = read_aliases()[name]
+            return alias and (alias:find "^{" or name == "heed.Dims") and alias or nil
+        end)
+    end
 end
 
 -- What stands in a module's source: its header, and the entries, also by name, key and line.
@@ -36,12 +52,14 @@ local function module_entries(name)
         header = text and annotations.header(text) or {} }
     for _, entry in ipairs(found.list) do
         entry.module = name
-        for _, param in ipairs(entry.params) do param.type = written_out(param.type) end
         found.by_name[entry.name] = found.by_name[entry.name] or entry
         found.by_key[entry.key] = found.by_key[entry.key] or entry
         found.by_line[entry.line] = entry
     end
     read[name] = found
+    for _, entry in ipairs(found.list) do
+        for _, param in ipairs(entry.params) do write_out(param) end
+    end
     return found
 end
 
@@ -62,12 +80,26 @@ local function in_place(entry, name)
     return setmetatable({ name = name, key = key, in_place = true }, { __index = entry })
 end
 
+local function loaded() return package and package.loaded or {} end
+
+-- `Class.method` of a class in another source.
+local function method_elsewhere(name)
+    for module in pairs(loaded()) do
+        if type(module) == "string" and module:find "^heed" then
+            local found = module_entries(module).by_name
+            local entry = found[name:gsub("%.", ":")] or found[name]
+            if entry and not entry.same_as then return entry end
+        end
+    end
+end
+
 -- The definition behind a chain of names.
 local function follow(found, entry)
     local name = entry and entry.name
     for _ = 1, 8 do
         if not (entry and entry.same_as) then break end
-        entry = found.by_name[entry.same_as] or found.by_key[entry.same_as:match "[^.:]+$"]
+        local local_one = found.by_name[entry.same_as] or found.by_key[entry.same_as:match "[^.:]+$"]
+        entry = local_one ~= entry and local_one or method_elsewhere(entry.same_as)
     end
     return entry and in_place(entry, name)
 end
@@ -84,8 +116,6 @@ local function stub_entry(key)
 end
 
 -- ---- modules that are loaded ---------------------------------------------------------------------------------------
-
-local function loaded() return package and package.loaded or {} end
 
 local function module_of_table(value)
     for name, module in pairs(loaded()) do
@@ -129,7 +159,7 @@ local function is_class(value)
 end
 
 -- The annotated class of a name, found in the module that has it or in those that are loaded.
-local function class_entry(name)
+function class_entry(name)
     for module in pairs(loaded()) do
         if type(module) == "string" and module:find "^heed" then
             local found = module_entries(module).by_name[name]
@@ -176,6 +206,9 @@ local function tensor_methods()
     return list
 end
 
+-- What these have is said once, with them.
+local PARENTS = { ["heed.nn.Module"] = true }
+
 local function methods_of(entry)
     if entry.name == "heed.Tensor" then return tensor_methods() end
     local found, short, list = module_entries(entry.module), entry.owner or entry.name:match "[^.]+$", {}
@@ -188,7 +221,8 @@ local function methods_of(entry)
             end
         end
     end
-    return list
+    local parent = entry.parent and not PARENTS[entry.parent] and class_entry(entry.parent)
+    return parent and table.move(methods_of(parent), 1, 64, #list + 1, list) or list
 end
 
 -- The class of what a function returns.
@@ -279,11 +313,12 @@ end
 -- "heed.nn.Linear", "nn.Linear", "Tensor.softmax", "softmax".
 local function by_name(name)
     name = name:gsub("^%s+", ""):gsub("[%s()]+$", ""):gsub("^heed[.:]", "")
-    if name == "heed" then return describe("heed", require "heed") end
+    local heed = require "heed"
+    if name == "heed" then return index.lookup(heed) end
     if name == "Tensor" then return tensor_doc() end
     local class = class_entry("heed." .. name)
     if class and not name:find "^nn%." then return class_doc(class) end
-    local value, path = require "heed", "heed"
+    local value, path = heed, "heed"
     for key in name:gmatch "[^.:]+" do
         local member = field(value, key)
         if member == nil then

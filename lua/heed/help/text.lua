@@ -68,19 +68,42 @@ local function fields_of(type_text)
     return fields
 end
 
+-- The names that a clause begins with and what it says of them: `x, y: labels`, `seed (default 1): of the shuffle`.
+local function read_clause(clause)
+    local names, default, words = clause:match "^([%w_, ]+)(%b()):%s+(.*)$"
+    if not names then names, words = clause:match "^([%w_, ]+):%s+(.*)$" end
+    if not names then names, words = clause:match "^([%w_]+)%s+(.*)$" end
+    return names and names:gsub("%s+$", ""), default and words .. " " .. default or words
+end
+
+-- The fields that are named, or nil where one of them is none.
+local function fields_named(names, fields)
+    local list = {}
+    for name in (names or ""):gmatch "[^,]+" do
+        local field = fields[name:match "^%s*(.-)%s*$"]
+        if not field then return nil end
+        list[#list + 1] = field
+    end
+    return list[1] and list
+end
+
 -- `mask: who may be seen; scale: default 1` belongs to the fields that it names; what names none comes back.
 local function give_clauses(text_, fields)
     local rest, last = {}, nil
     for clause in (text_ .. "; "):gmatch "(.-);%s+" do
-        local name, words = clause:match "^([%w_]+):?%s+(.*)$"
-        if name and fields[name] then
-            last = fields[name]
-            last.text = words
+        local names, words = read_clause(clause)
+        local named = fields_named(names, fields)
+        if named then
+            last = named
+            for _, field in ipairs(named) do field.text = words end
         elseif last then
-            last.text = last.text .. "; " .. clause
+            for _, field in ipairs(last) do field.text = field.text .. "; " .. clause end
         elseif clause ~= "" then
             rest[#rest + 1] = clause
         end
+    end
+    if #fields == 1 and fields[1].text == "" then -- whose else?
+        fields[1].text, rest = table.concat(rest, "; "), {}
     end
     return table.concat(rest, "; ")
 end
@@ -197,10 +220,19 @@ local function add_definition(entry, out, width)
     end
 end
 
-local function add_examples(entry, out, style)
+-- As at the prompt; what it prints below it where the line is too long for both.
+local function add_examples(entry, out, width, style)
     for _, example in ipairs(entry.examples) do
         out[#out + 1] = ""
-        for line in (example .. "\n"):gmatch "(.-)\n" do out[#out + 1] = "  " .. style.code("> " .. line) end
+        for line in (example .. "\n"):gmatch "(.-)\n" do
+            local code, result = line:match "^(.-)%s+(%-%-> .*)$"
+            if code and width_of(line) + 4 > width then
+                out[#out + 1] = "  " .. style.code("> " .. code)
+                out[#out + 1] = wrap(result, width, "      ", "   ")
+            else
+                out[#out + 1] = "  " .. style.code("> " .. line)
+            end
+        end
     end
 end
 
@@ -254,7 +286,7 @@ local function add_class(doc, out, width, style)
     if doc.entry.parent and doc.entry.parent:find "%." then
         out[#out + 1] = "\n  " .. style.dim("and what every " .. doc.entry.parent .. " has")
     end
-    add_examples(doc.entry, out, style)
+    add_examples(doc.entry, out, width, style)
 end
 
 local function member_rows(doc, wanted)
@@ -298,7 +330,7 @@ function text.render(doc, options)
         add_prose(entry, out, width)
         add_definition(entry, out, width)
         if doc.made then add_methods(doc.made, out, width, style) end
-        add_examples(entry, out, style)
+        add_examples(entry, out, width, style)
     end
     if doc.kind == "module" then add_members(doc, out, width, style) end
     return (table.concat(out, "\n"))

@@ -7,7 +7,7 @@ local activation = {}
 ---max(0, x).
 ---
 ---```lua
----print(nn.ReLU()(heed.tensor { -1, 0, 2 }))
+---print(nn.ReLU()(heed.tensor { -1, 0, 2 })) --> [0., 0., 2.] f32 [3]
 ---```
 ---@class heed.nn.ReLU: heed.nn.Module
 activation.ReLU = module.Module:extend "ReLU"
@@ -20,17 +20,17 @@ function activation.ReLU:forward(x) return core.relu(x) end -- luacheck: ignore 
 ---"tanh" 0.5 x (1 + tanh(√(2/π) (x + 0.044715 x³))), "sigmoid" x · sigmoid(1.702 x).
 ---
 ---```lua
----print(nn.GELU()(heed.tensor { -1, 0, 2 }))
----print(nn.GELU { approximate = "tanh" })
+---print(nn.GELU()(heed.tensor { -1, 0, 2 })) --> [-0.1587, 0.0000, 1.9545] f32 [3]
+---print(nn.GELU { approximate = "tanh" }) --> GELU(approximate = "tanh") 0 parameters
 ---```
 ---@class heed.nn.GELU: heed.nn.Module
 ---@field approximate "none"|"tanh"|"sigmoid"
 activation.GELU = module.Module:extend "GELU"
 
----@param options? { approximate?: "none"|"tanh"|"sigmoid" } default "none"; "tanh": as GPT-2 has it; "sigmoid": "quick gelu"
+---@param options? { approximate?: "none"|"tanh"|"sigmoid" } default "none"; "tanh" as GPT-2 has it; "sigmoid" is called quick gelu
 function activation.GELU:init(options)
-    options = check.options("nn.GELU", options, check.set("approximate"))
-    self.approximate = check.one_of("nn.GELU", "approximate", options.approximate or "none", { "none", "tanh", "sigmoid" })
+    options = check.options("heed.nn.GELU", options, check.set("approximate"))
+    self.approximate = check.one_of("heed.nn.GELU", "approximate", options.approximate or "none", { "none", "tanh", "sigmoid" })
 end
 
 ---@param x heed.Tensor
@@ -42,7 +42,7 @@ function activation.GELU:extra() return self.approximate ~= "none" and ("approxi
 ---x · sigmoid(x) (Elfwing et al. 2017, "Sigmoid-Weighted Linear Units"), also called swish.
 ---
 ---```lua
----print(nn.SiLU()(heed.tensor { -1, 0, 2 }))
+---print(nn.SiLU()(heed.tensor { -1, 0, 2 })) --> [-0.2689, 0.0000, 1.7616] f32 [3]
 ---```
 ---@class heed.nn.SiLU: heed.nn.Module
 activation.SiLU = module.Module:extend "SiLU"
@@ -54,7 +54,7 @@ function activation.SiLU:forward(x) return core.silu(x) end -- luacheck: ignore 
 ---The hyperbolic tangent.
 ---
 ---```lua
----print(nn.Tanh()(heed.tensor { -1, 0, 2 }))
+---print(nn.Tanh()(heed.tensor { -1, 0, 2 })) --> [-0.7616, 0.0000, 0.9640] f32 [3]
 ---```
 ---@class heed.nn.Tanh: heed.nn.Module
 activation.Tanh = module.Module:extend "Tanh"
@@ -66,7 +66,7 @@ function activation.Tanh:forward(x) return core.tanh(x) end -- luacheck: ignore 
 ---1 / (1 + e^-x).
 ---
 ---```lua
----print(nn.Sigmoid()(heed.tensor { -1, 0, 2 }))
+---print(nn.Sigmoid()(heed.tensor { -1, 0, 2 })) --> [0.2689, 0.5000, 0.8808] f32 [3]
 ---```
 ---@class heed.nn.Sigmoid: heed.nn.Module
 activation.Sigmoid = module.Module:extend "Sigmoid"
@@ -78,7 +78,7 @@ function activation.Sigmoid:forward(x) return core.sigmoid(x) end -- luacheck: i
 ---What it is given. For a place in a model that wants some module.
 ---
 ---```lua
----print(nn.Identity()(3))
+---print(nn.Identity()(3)) --> 3
 ---```
 ---@class heed.nn.Identity: heed.nn.Module
 activation.Identity = module.Module:extend "Identity"

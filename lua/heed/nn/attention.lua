@@ -4,12 +4,12 @@ local core = require "heed.core"
 local errors = require "heed.errors"
 local initial = require "heed.nn.initial"
 local Linear = require "heed.nn.linear"
-local masks = require "heed.mask"
+local masks = require "heed.masks"
 local module = require "heed.nn.module"
 local norm = require "heed.nn.norm"
 local Rotary = require "heed.nn.rotary"
 
-local WHERE = "nn.MultiHeadAttention"
+local WHERE = "heed.nn.MultiHeadAttention"
 local CALL = check.set("mask", "weights")
 local KNOWN = check.set("dropout", "bias", "num_kv_heads", "head_dim", "rotary", "qk_norm", "softcap", "scale", "kdim", "vdim")
 
@@ -25,7 +25,7 @@ local KNOWN = check.set("dropout", "bias", "num_kv_heads", "head_dim", "rotary",
 ---local mha = nn.MultiHeadAttention(8, 2)
 ---local x = heed.randn(1, 3, 8)
 ---local out, weights = mha(x, { mask = heed.mask.causal(), weights = true })
----print(out.shape, weights.shape, mha.in_proj_weight.shape)
+---print(out.shape, weights.shape, mha.in_proj_weight.shape) --> [1, 3, 8] [1, 2, 3, 3] [24, 8]
 ---print(nn.MultiHeadAttention(8, 4, { num_kv_heads = 2, rotary = true, qk_norm = true, bias = false })(x).shape)
 ---```
 ---@class heed.nn.MultiHeadAttention: heed.nn.Module
@@ -42,11 +42,7 @@ local MultiHeadAttention = module.Module:extend "MultiHeadAttention"
 
 MultiHeadAttention.gives_attention = true
 
----What stands under a `rotary` option, as a module: true is Rotary(head_dim), a table its options.
----@param where string for messages
----@param rotary? boolean|table|heed.nn.Rotary
----@param head_dim integer
----@return heed.nn.Module|nil
+-- What stands under a `rotary` option, as a module: true is Rotary(head_dim), a table its options.
 function MultiHeadAttention.rotary_of(where, rotary, head_dim)
     if not rotary or module.is_module(rotary) then return rotary or nil end
     if rotary ~= true then check.type(where, "rotary", rotary, "table") end
@@ -72,6 +68,7 @@ local function add_weights(self, kdim, vdim)
     end
 end
 
+---Initial values as PyTorch's: Xavier over the weights of the projections, zero biases.
 ---@param d_model integer E
 ---@param num_heads integer H
 ---@param options? { dropout?: number, bias?: boolean, num_kv_heads?: integer, head_dim?: integer, rotary?: boolean|table|heed.nn.Rotary, qk_norm?: boolean|"rms"|"layer", softcap?: number, scale?: number, kdim?: integer, vdim?: integer }
@@ -80,7 +77,6 @@ end
 ---options of nn.Rotary or one that layers share, queries standing at the last of the keys' positions; qk_norm: norms queries and
 ---keys over each head's features before that, true is "rms" (Henry et al. 2020); softcap c: a scaled score s becomes c·tanh(s/c); scale: of the
 ---scores, default 1/sqrt(D); kdim, vdim: features of key and value, default E.
----Initial values as PyTorch's: Xavier over the weights of the projections, zero biases.
 function MultiHeadAttention:init(d_model, num_heads, options)
     check.integer(WHERE, "d_model", d_model)
     check.integer(WHERE, "num_heads", num_heads)
@@ -202,14 +198,13 @@ local function is_plain(self)
         and not (self.softcap or self.scale or self.rotary or self.q_norm) and self.out_proj.forward == Linear.forward
 end
 
----Can C run the whole of it?
----@return boolean
+-- Can C run the whole of it?
 function MultiHeadAttention:is_stock() return is_plain(self) and self.forward == MultiHeadAttention.forward end
 
 ---@param query heed.Tensor [B, L, E] or [L, E]
 ---@param key? heed.Tensor [B, S, kdim]; default query
 ---@param value? heed.Tensor [B, S, vdim]; default key
----@param options? { mask?: heed.Mask|heed.Tensor, weights?: boolean }
+---@param options? { mask?: heed.Mask|heed.Tensor, weights?: boolean } mask: who may be seen; weights: give them too
 ---@return heed.Tensor out [B, L, E]
 ---@return heed.Tensor|nil weights [B, H, L, S] when asked for, before dropout
 function MultiHeadAttention:forward(query, key, value, options)

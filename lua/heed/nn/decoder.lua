@@ -1,17 +1,17 @@
 local check = require "heed.check"
 local DecoderLayer = require "heed.nn.decoder_layer"
-local masks = require "heed.mask"
+local masks = require "heed.masks"
 local module = require "heed.nn.module"
 local sublayers = require "heed.nn.sublayers"
 
-local WHERE = "nn.TransformerDecoder"
+local WHERE = "heed.nn.TransformerDecoder"
 local CALL = check.set("mask", "memory_mask")
 
 ---A stack of decoder layers, and a norm after the last one when asked for.
 ---
 ---```lua
 ---local decoder = nn.TransformerDecoder(2, 8, 2, 16)
----print(decoder(heed.randn(1, 3, 8), heed.randn(1, 5, 8), { mask = heed.mask.causal() }).shape)
+---print(decoder(heed.randn(1, 3, 8), heed.randn(1, 5, 8), { mask = heed.mask.causal() }).shape) --> [1, 3, 8]
 ---```
 ---@class heed.nn.TransformerDecoder: heed.nn.Module
 ---@field layers heed.nn.TransformerDecoderLayer[]
@@ -22,14 +22,15 @@ local Decoder = module.Module:extend "TransformerDecoder"
 ---@param d_model integer E
 ---@param num_heads integer H
 ---@param d_ff? integer F, default 2048
----@param options? table heed.nn.LayerOptions, and final_norm (default: norm_first); layers share one rotary
+---@param options? heed.nn.StackOptions the layers share one rotary
 function Decoder:init(layer_count, d_model, num_heads, d_ff, options)
     sublayers.add_layers(self, WHERE, DecoderLayer, layer_count, d_model, num_heads, d_ff, options)
 end
 
 ---@param x heed.Tensor [B, L, E] or [L, E]
 ---@param memory heed.Tensor [B, S, E]: the encoder's output
----@param options? { mask?: heed.Mask|heed.Tensor, memory_mask?: heed.Mask|heed.Tensor } mask: usually heed.mask.causal()
+---@param options? { mask?: heed.Mask|heed.Tensor, memory_mask?: heed.Mask|heed.Tensor } mask: usually
+---heed.mask.causal(); memory_mask: what of the memory may be seen
 ---@return heed.Tensor of the shape of x
 function Decoder:forward(x, memory, options)
     options = check.options(WHERE, options, CALL)

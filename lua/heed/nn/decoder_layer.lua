@@ -2,11 +2,11 @@ local capture = require "heed.capture"
 local check = require "heed.check"
 local core = require "heed.core"
 local FeedForward = require "heed.nn.feed_forward"
-local masks = require "heed.mask"
+local masks = require "heed.masks"
 local module = require "heed.nn.module"
 local sublayers = require "heed.nn.sublayers"
 
-local WHERE = "nn.TransformerDecoderLayer"
+local WHERE = "heed.nn.TransformerDecoderLayer"
 local CALL = check.set("mask", "memory_mask")
 
 ---Self-attention, attention over the encoder's memory, and feed-forward, each with a residual connection and a norm
@@ -15,7 +15,7 @@ local CALL = check.set("mask", "memory_mask")
 ---```lua
 ---local layer = nn.TransformerDecoderLayer(8, 2, 16)
 ---local x, memory = heed.randn(1, 3, 8), heed.randn(1, 5, 8)
----print(layer(x, memory, { mask = heed.mask.causal(), memory_mask = heed.mask.padding { 4 } }).shape)
+---print(layer(x, memory, { mask = heed.mask.causal(), memory_mask = heed.mask.padding { 4 } }).shape) --> [1, 3, 8]
 ---```
 ---@class heed.nn.TransformerDecoderLayer: heed.nn.Module
 ---@field self_attn heed.nn.MultiHeadAttention
@@ -44,8 +44,7 @@ local function composed(self, x, memory, own, across)
     return sublayers.step(self, x, self.norm3, function(y) return FeedForward.compose(self, y, self.dropout) end)
 end
 
----Are all parts the stock ones, so that C can run the whole?
----@return boolean
+-- Are all parts the stock ones, so that C can run the whole?
 function DecoderLayer:is_stock()
     local own, across = self.self_attn, self.multihead_attn
     return FeedForward.is_plain(self) and sublayers.is_stock_attention(self, own)
@@ -55,7 +54,8 @@ end
 
 ---@param x heed.Tensor [B, L, E] or [L, E]
 ---@param memory heed.Tensor [B, S, E]: the encoder's output
----@param options? { mask?: heed.Mask|heed.Tensor, memory_mask?: heed.Mask|heed.Tensor } mask: usually heed.mask.causal()
+---@param options? { mask?: heed.Mask|heed.Tensor, memory_mask?: heed.Mask|heed.Tensor } mask: usually
+---heed.mask.causal(); memory_mask: what of the memory may be seen
 ---@return heed.Tensor of the shape of x
 function DecoderLayer:forward(x, memory, options)
     if options then check.options(WHERE, options, CALL) end

@@ -15,7 +15,7 @@ local dropout = core.dropout
 local Dropout = module.Module:extend "Dropout"
 
 ---@param p? number default 0.5
-function Dropout:init(p) self.p = check.number("nn.Dropout", "p", p or 0.5, 0, 1) end
+function Dropout:init(p) self.p = check.number("heed.nn.Dropout", "p", p or 0.5, 0, 1) end
 
 ---@param x heed.Tensor
 ---@return heed.Tensor

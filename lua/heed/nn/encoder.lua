@@ -1,17 +1,17 @@
 local check = require "heed.check"
 local EncoderLayer = require "heed.nn.encoder_layer"
-local masks = require "heed.mask"
+local masks = require "heed.masks"
 local module = require "heed.nn.module"
 local sublayers = require "heed.nn.sublayers"
 
-local WHERE = "nn.TransformerEncoder"
+local WHERE = "heed.nn.TransformerEncoder"
 local CALL = check.set("mask")
 
 ---A stack of encoder layers, and a norm after the last one when asked for.
 ---
 ---```lua
 ---local encoder = nn.TransformerEncoder(2, 8, 2, 16, { norm_first = true, rotary = true })
----print(encoder(heed.randn(1, 3, 8), { mask = heed.mask.padding { 2 } }).shape)
+---print(encoder(heed.randn(1, 3, 8), { mask = heed.mask.padding { 2 } }).shape) --> [1, 3, 8]
 ---```
 ---@class heed.nn.TransformerEncoder: heed.nn.Module
 ---@field layers heed.nn.TransformerEncoderLayer[]
@@ -22,13 +22,13 @@ local Encoder = module.Module:extend "TransformerEncoder"
 ---@param d_model integer E
 ---@param num_heads integer H
 ---@param d_ff? integer F, default 2048
----@param options? table heed.nn.LayerOptions, and final_norm (default: norm_first); layers share one rotary
+---@param options? heed.nn.StackOptions the layers share one rotary
 function Encoder:init(layer_count, d_model, num_heads, d_ff, options)
     sublayers.add_layers(self, WHERE, EncoderLayer, layer_count, d_model, num_heads, d_ff, options)
 end
 
 ---@param x heed.Tensor [B, L, E] or [L, E]
----@param options? { mask?: heed.Mask|heed.Tensor }
+---@param options? { mask?: heed.Mask|heed.Tensor } who may be seen
 ---@return heed.Tensor of the shape of x
 function Encoder:forward(x, options)
     local mask = check.options(WHERE, options, CALL).mask

@@ -2,18 +2,18 @@ local capture = require "heed.capture"
 local check = require "heed.check"
 local core = require "heed.core"
 local FeedForward = require "heed.nn.feed_forward"
-local masks = require "heed.mask"
+local masks = require "heed.masks"
 local module = require "heed.nn.module"
 local sublayers = require "heed.nn.sublayers"
 
-local WHERE = "nn.TransformerEncoderLayer"
+local WHERE = "heed.nn.TransformerEncoderLayer"
 local CALL = check.set("mask")
 
 ---Self-attention and feed-forward, each with a residual connection and a norm (Vaswani et al. 2017, section 3.1).
 ---
 ---```lua
 ---local layer = nn.TransformerEncoderLayer(8, 2, 16)
----print(layer(heed.randn(1, 3, 8), { mask = heed.mask.causal() }).shape)
+---print(layer(heed.randn(1, 3, 8), { mask = heed.mask.causal() }).shape) --> [1, 3, 8]
 ---print(nn.TransformerEncoderLayer(8, 2, 16, { norm_first = true, norm = "rms", activation = "swiglu", rotary = true, bias = false }))
 ---```
 ---@class heed.nn.TransformerEncoderLayer: heed.nn.Module
@@ -40,15 +40,14 @@ local function composed(self, x, options)
     return sublayers.step(self, x, self.norm2, function(y) return FeedForward.compose(self, y, self.dropout) end)
 end
 
----Are all parts the stock ones, so that C can run the whole?
----@return boolean
+-- Are all parts the stock ones, so that C can run the whole?
 function EncoderLayer:is_stock()
     return FeedForward.is_plain(self) and sublayers.is_stock_attention(self, self.self_attn)
         and sublayers.are_stock_norms(self.norm1, self.norm2)
 end
 
 ---@param x heed.Tensor [B, L, E] or [L, E]
----@param options? { mask?: heed.Mask|heed.Tensor }
+---@param options? { mask?: heed.Mask|heed.Tensor } who may be seen
 ---@return heed.Tensor of the shape of x
 function EncoderLayer:forward(x, options)
     local mask = options and check.options(WHERE, options, CALL).mask

@@ -11,7 +11,7 @@ local BY_NAME, GATED, NAMES = activation.by_name, activation.gated, activation.n
 ---linear2(dropout(activation(linear1(x)) · linear3(x))). Llama calls them gate_proj, down_proj and up_proj; T5 wi_0, wo and wi_1.
 ---
 ---```lua
----print(nn.FeedForward(4, 8)(heed.randn(2, 4)).shape)
+---print(nn.FeedForward(4, 8)(heed.randn(2, 4)).shape) --> [2, 4]
 ---print(nn.FeedForward(4, 8, { activation = "swiglu", bias = false }))
 ---```
 ---@class heed.nn.FeedForward: heed.nn.Module
@@ -23,12 +23,7 @@ local FeedForward = module.Module:extend "FeedForward"
 
 ---@alias heed.Activation "relu"|"gelu"|"gelu_tanh"|"gelu_sigmoid"|"silu"|"tanh"|"sigmoid"|"swiglu"|"geglu"|"geglu_tanh"|function|heed.nn.Module
 
----Gives a layer its activation, linear1, linear2 and, when the activation is a gated one, linear3.
----@param self heed.nn.Module
----@param where string for messages
----@param d_model integer
----@param d_ff integer
----@param options { activation?: heed.Activation, bias?: boolean }
+-- Gives a layer its activation, linear1, linear2 and, when the activation is a gated one, linear3.
 function FeedForward.add_parts(self, where, d_model, d_ff, options)
     check.integer(where, "d_model", d_model)
     check.integer(where, "d_ff", d_ff)
@@ -49,11 +44,7 @@ local function activated(self, x, name)
     return fused(linear1(x))
 end
 
----The formula in its parts.
----@param self heed.nn.Module with linear1, linear2, perhaps linear3, activation, training
----@param x heed.Tensor [..., E]
----@param dropout number
----@return heed.Tensor [..., E]
+-- The formula in its parts.
 function FeedForward.compose(self, x, dropout)
     local gated = GATED[self.activation]
     local hidden = activated(self, x, gated or self.activation)
@@ -62,8 +53,7 @@ function FeedForward.compose(self, x, dropout)
     return self.linear2(hidden)
 end
 
----For layers whose feed-forward part is in fields of their own: can C run it whole?
----@return boolean
+-- For layers whose feed-forward part is in fields of their own: can C run it whole?
 function FeedForward.is_plain(self)
     return activation.fuses[self.activation] == true and self.linear1.forward == Linear.forward
         and self.linear2.forward == Linear.forward
@@ -75,9 +65,9 @@ end
 ---one among them ("swiglu": silu, "geglu": gelu, "geglu_tanh": gelu_tanh), a function or a module; dropout: of the hidden
 ---features, in training; bias: of the linear maps, default true
 function FeedForward:init(d_model, d_ff, options)
-    options = check.options("nn.FeedForward", options, check.set("activation", "dropout", "bias"))
-    self.dropout = check.number("nn.FeedForward", "dropout", check.default(options.dropout, 0), 0, 1)
-    FeedForward.add_parts(self, "nn.FeedForward", d_model, d_ff, options)
+    options = check.options("heed.nn.FeedForward", options, check.set("activation", "dropout", "bias"))
+    self.dropout = check.number("heed.nn.FeedForward", "dropout", check.default(options.dropout, 0), 0, 1)
+    FeedForward.add_parts(self, "heed.nn.FeedForward", d_model, d_ff, options)
 end
 
 ---@param x heed.Tensor [..., E]

@@ -60,15 +60,15 @@ end
 ---U[low, high).
 ---
 ---```lua
----print(nn.init.uniform_(heed.empty(3), -1, 1, { generator = heed.generator(1) }))
+---print(nn.init.uniform_(heed.empty(3), -1, 1, { generator = heed.generator(1) })) --> [0.7805, 0.7894, 0.1715] f32 [3]
 ---```
 ---@param t heed.Tensor
 ---@param low? number default 0
 ---@param high? number default 1
----@param options? { low?: number, high?: number, generator?: heed.Generator }
+---@param options? { low?: number, high?: number, generator?: heed.Generator } generator: default the training stream
 ---@return heed.Tensor t
 function initial.uniform_(t, low, high, options)
-    local where = "nn.init.uniform_"
+    local where = "heed.nn.init.uniform_"
     local draw
     draw, low, high = read(where, { "low", "high" }, low, high, options)
     return uniform(where, t, draw, number(where, "low", low, 0), number(where, "high", high, 1))
@@ -77,15 +77,15 @@ end
 ---N(mean, std²).
 ---
 ---```lua
----print(nn.init.normal_(heed.empty(3), { std = 0.02 }):abs():max():item() < 1)
+---print(nn.init.normal_(heed.empty(3), { std = 0.02 }):abs():max():item() < 1) --> true
 ---```
 ---@param t heed.Tensor
 ---@param mean? number default 0
 ---@param std? number default 1
----@param options? { mean?: number, std?: number, generator?: heed.Generator }
+---@param options? { mean?: number, std?: number, generator?: heed.Generator } generator: default the training stream
 ---@return heed.Tensor t
 function initial.normal_(t, mean, std, options)
-    local where = "nn.init.normal_"
+    local where = "heed.nn.init.normal_"
     local draw
     draw, mean, std = read(where, { "mean", "std" }, mean, std, options)
     return normal(where, t, draw, number(where, "mean", mean, 0), number(where, "std", std, 1, 0))
@@ -94,36 +94,36 @@ end
 ---One value everywhere.
 ---
 ---```lua
----print(nn.init.constant_(heed.empty(2), 0.5))
+---print(nn.init.constant_(heed.empty(2), 0.5)) --> [0.5000, 0.5000] f32 [2]
 ---```
 ---@param t heed.Tensor
 ---@param value number
 ---@return heed.Tensor t
 function initial.constant_(t, value)
-    check.number("nn.init.constant_", "value", value)
-    return filled("nn.init.constant_", t, function(x) x:fill_(value) end)
+    check.number("heed.nn.init.constant_", "value", value)
+    return filled("heed.nn.init.constant_", t, function(x) x:fill_(value) end)
 end
 
 ---Zeros.
 ---
 ---```lua
----print(nn.init.zeros_(heed.empty(2)))
+---print(nn.init.zeros_(heed.empty(2))) --> [0., 0.] f32 [2]
 ---```
 ---@param t heed.Tensor
 ---@return heed.Tensor t
 function initial.zeros_(t)
-    return filled("nn.init.zeros_", t, function(x) x:fill_(0) end)
+    return filled("heed.nn.init.zeros_", t, function(x) x:fill_(0) end)
 end
 
 ---Ones.
 ---
 ---```lua
----print(nn.init.ones_(heed.empty(2)))
+---print(nn.init.ones_(heed.empty(2))) --> [1., 1.] f32 [2]
 ---```
 ---@param t heed.Tensor
 ---@return heed.Tensor t
 function initial.ones_(t)
-    return filled("nn.init.ones_", t, function(x) x:fill_(1) end)
+    return filled("heed.nn.init.ones_", t, function(x) x:fill_(1) end)
 end
 
 local function check_matrix(where, t)
@@ -135,13 +135,13 @@ end
 ---Ones on the diagonal of a matrix, zeros beside it.
 ---
 ---```lua
----print(nn.init.eye_(heed.empty(2, 3)))
+---print(nn.init.eye_(heed.empty(2, 3))) --> [[1., 0., 0.], [0., 1., 0.]] f32 [2, 3]
 ---```
 ---@param t heed.Tensor [n, m]
 ---@return heed.Tensor t
 function initial.eye_(t)
-    check_matrix("nn.init.eye_", t)
-    return filled("nn.init.eye_", t, function(x) x:copy_(core.eye(x:size(1), x:size(2))) end)
+    check_matrix("heed.nn.init.eye_", t)
+    return filled("heed.nn.init.eye_", t, function(x) x:copy_(core.eye(x:size(1), x:size(2))) end)
 end
 
 -- ---- by the number of inputs and outputs ---------------------------------------------------------------------------
@@ -159,24 +159,24 @@ end
 ---"conv2d", "conv3d" and "sigmoid", 5/3 for "tanh", √2 for "relu", √(2 / (1 + slope²)) for "leaky_relu", 3/4 for "selu".
 ---
 ---```lua
----print(nn.init.calculate_gain("leaky_relu", 0.2))
+---print(nn.init.calculate_gain("leaky_relu", 0.2)) --> 1.3867504905631
 ---```
 ---@param nonlinearity string
 ---@param slope? number of leaky_relu below 0, default 0.01
 ---@return number
-function initial.calculate_gain(nonlinearity, slope) return gain_of("nn.init.calculate_gain", nonlinearity, slope) end
+function initial.calculate_gain(nonlinearity, slope) return gain_of("heed.nn.init.calculate_gain", nonlinearity, slope) end
 
 ---U(±gain · sqrt(6 / (in + out))) (Glorot and Bengio 2010).
 ---
 ---```lua
----print(nn.init.xavier_uniform_(heed.empty(2, 4)):abs():le(1):all())
+---print(nn.init.xavier_uniform_(heed.empty(2, 4)):abs():le(1):all()) --> true
 ---```
 ---@param t heed.Tensor [out, in], or [out, in, ...]
 ---@param gain? number default 1
----@param options? { gain?: number, generator?: heed.Generator }
+---@param options? { gain?: number, generator?: heed.Generator } generator: default the training stream
 ---@return heed.Tensor t
 function initial.xavier_uniform_(t, gain, options)
-    local where = "nn.init.xavier_uniform_"
+    local where = "heed.nn.init.xavier_uniform_"
     local draw
     draw, gain = read(where, { "gain" }, gain, options)
     local fan_in, fan_out = fans(where, t)
@@ -187,14 +187,14 @@ end
 ---N(0, gain² · 2 / (in + out)) (Glorot and Bengio 2010).
 ---
 ---```lua
----print(nn.init.xavier_normal_(heed.empty(2, 4), 0.5).shape)
+---print(nn.init.xavier_normal_(heed.empty(2, 4), 0.5).shape) --> [2, 4]
 ---```
 ---@param t heed.Tensor [out, in], or [out, in, ...]
 ---@param gain? number default 1
----@param options? { gain?: number, generator?: heed.Generator }
+---@param options? { gain?: number, generator?: heed.Generator } generator: default the training stream
 ---@return heed.Tensor t
 function initial.xavier_normal_(t, gain, options)
-    local where = "nn.init.xavier_normal_"
+    local where = "heed.nn.init.xavier_normal_"
     local draw
     draw, gain = read(where, { "gain" }, gain, options)
     local fan_in, fan_out = fans(where, t)
@@ -213,33 +213,33 @@ end
 ---U(±gain · sqrt(3 / fan)) (He et al. 2015), gain that of the nonlinearity: √2 when all is left out.
 ---
 ---```lua
----print(nn.init.kaiming_uniform_(heed.empty(2, 6), { nonlinearity = "linear" }):abs():le(0.71):all())
+---print(nn.init.kaiming_uniform_(heed.empty(2, 6), { nonlinearity = "linear" }):abs():le(0.71):all()) --> true
 ---```
 ---@param t heed.Tensor [out, in], or [out, in, ...]
 ---@param slope? number of leaky_relu below 0 (PyTorch's a), default 0
 ---@param mode? "fan_in"|"fan_out" what is kept: the variance forward, or backward; default "fan_in"
 ---@param nonlinearity? string as calculate_gain has it; default "leaky_relu"
----@param options? { slope?: number, mode?: string, nonlinearity?: string, generator?: heed.Generator }
+---@param options? { slope?: number, mode?: string, nonlinearity?: string, generator?: heed.Generator } generator: default the training stream
 ---@return heed.Tensor t
 function initial.kaiming_uniform_(t, slope, mode, nonlinearity, options)
-    local std, draw = kaiming("nn.init.kaiming_uniform_", t, slope, mode, nonlinearity, options)
-    return uniform("nn.init.kaiming_uniform_", t, draw, -math.sqrt(3) * std, math.sqrt(3) * std)
+    local std, draw = kaiming("heed.nn.init.kaiming_uniform_", t, slope, mode, nonlinearity, options)
+    return uniform("heed.nn.init.kaiming_uniform_", t, draw, -math.sqrt(3) * std, math.sqrt(3) * std)
 end
 
 ---N(0, gain² / fan) (He et al. 2015), gain that of the nonlinearity: √2 when all is left out.
 ---
 ---```lua
----print(nn.init.kaiming_normal_(heed.empty(2, 6), { mode = "fan_out", nonlinearity = "relu" }).shape)
+---print(nn.init.kaiming_normal_(heed.empty(2, 6), { mode = "fan_out", nonlinearity = "relu" }).shape) --> [2, 6]
 ---```
 ---@param t heed.Tensor [out, in], or [out, in, ...]
 ---@param slope? number of leaky_relu below 0 (PyTorch's a), default 0
 ---@param mode? "fan_in"|"fan_out" default "fan_in"
 ---@param nonlinearity? string default "leaky_relu"
----@param options? { slope?: number, mode?: string, nonlinearity?: string, generator?: heed.Generator }
+---@param options? { slope?: number, mode?: string, nonlinearity?: string, generator?: heed.Generator } generator: default the training stream
 ---@return heed.Tensor t
 function initial.kaiming_normal_(t, slope, mode, nonlinearity, options)
-    local std, draw = kaiming("nn.init.kaiming_normal_", t, slope, mode, nonlinearity, options)
-    return normal("nn.init.kaiming_normal_", t, draw, 0, std)
+    local std, draw = kaiming("heed.nn.init.kaiming_normal_", t, slope, mode, nonlinearity, options)
+    return normal("heed.nn.init.kaiming_normal_", t, draw, 0, std)
 end
 
 -- ---- orthogonal ----------------------------------------------------------------------------------------------------
@@ -273,10 +273,10 @@ end
 ---```
 ---@param t heed.Tensor [n, ...]: a matrix, further dimensions joined to the second
 ---@param gain? number default 1
----@param options? { gain?: number, generator?: heed.Generator }
+---@param options? { gain?: number, generator?: heed.Generator } generator: default the training stream
 ---@return heed.Tensor t
 function initial.orthogonal_(t, gain, options)
-    local where = "nn.init.orthogonal_"
+    local where = "heed.nn.init.orthogonal_"
     local draw
     draw, gain = read(where, { "gain" }, gain, options)
     gain = number(where, "gain", gain, 1)
@@ -317,10 +317,10 @@ end
 ---@param std? number default 1: before what is outside was cut off
 ---@param low? number default -2 (as it stands, not times std)
 ---@param high? number default 2
----@param options? { mean?: number, std?: number, low?: number, high?: number, generator?: heed.Generator }
+---@param options? { mean?: number, std?: number, low?: number, high?: number, generator?: heed.Generator } generator: default the training stream
 ---@return heed.Tensor t
 function initial.trunc_normal_(t, mean, std, low, high, options)
-    local where = "nn.init.trunc_normal_"
+    local where = "heed.nn.init.trunc_normal_"
     local draw
     draw, mean, std, low, high = read(where, { "mean", "std", "low", "high" }, mean, std, low, high, options)
     mean, std = number(where, "mean", mean, 0), number(where, "std", std, 1, 0)

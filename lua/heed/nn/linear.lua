@@ -8,23 +8,23 @@ local linear, parameter = core.linear, module.parameter
 ---y = x W^T + b.
 ---
 ---```lua
----print(nn.Linear(3, 2)(heed.randn(4, 3)).shape)
+---print(nn.Linear(3, 2)(heed.randn(4, 3)).shape) --> [4, 2]
 ---```
 ---@class heed.nn.Linear: heed.nn.Module
 ---@field weight heed.Tensor [out, in]
 ---@field bias heed.Tensor|nil [out]
 local Linear = module.Module:extend "Linear"
 
+---Initial values U(±1/sqrt(inputs)), as PyTorch's.
 ---@param inputs integer
 ---@param outputs integer
 ---@param options? { bias?: boolean } default true
----Initial values U(±1/sqrt(inputs)), as PyTorch's.
 function Linear:init(inputs, outputs, options)
-    check.integer("nn.Linear", "in", inputs)
-    check.integer("nn.Linear", "out", outputs)
-    options = check.options("nn.Linear", options, { bias = true })
+    check.integer("heed.nn.Linear", "in", inputs)
+    check.integer("heed.nn.Linear", "out", outputs)
+    options = check.options("heed.nn.Linear", options, { bias = true })
     local bound = 1 / math.sqrt(inputs)
-    local has_bias = check.flag("nn.Linear", "bias", options.bias, true)
+    local has_bias = check.flag("heed.nn.Linear", "bias", options.bias, true)
     self.weight = parameter(initial.uniform_(core.empty(outputs, inputs), -bound, bound))
     if has_bias then self.bias = parameter(initial.uniform_(core.empty(outputs), -bound, bound)) end
 end

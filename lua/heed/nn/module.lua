@@ -22,13 +22,13 @@ local FLOATS = check.set("f32", "f64", "bf16", "f16")
 ---local Scale = nn.Module:extend "Scale"
 ---function Scale:init(width) self.weight = nn.parameter(heed.ones(width)) end
 ---function Scale:forward(x) return x * self.weight end
----print(Scale(3))
+---print(Scale(3)) --> Scale() 3 3 parameters
 ---```
 ---@param t heed.Tensor floats; its values are shared, not copied
 ---@return heed.Tensor parameter a leaf that wants a gradient
 local function parameter(t)
     if not check.is_tensor(t) or not FLOATS[t.dtype] then
-        errors.raise("nn.parameter: t: expected a tensor of floats, got %s", check.describe(t))
+        errors.raise("heed.nn.parameter: t: expected a tensor of floats, got %s", check.describe(t))
     end
     local p = t:detach()
     p.requires_grad = true
@@ -67,17 +67,18 @@ end
 ---local Twice = nn.Module:extend "Twice"
 ---function Twice:init(inner) self.inner = inner end
 ---function Twice:forward(x) return self.inner(self.inner(x)) end
----print(Twice(nn.Linear(2, 2))(heed.ones(1, 2)).shape)
+---print(Twice(nn.Linear(2, 2))(heed.ones(1, 2)).shape) --> [1, 2]
 ---```
 ---@param name string as it prints
 ---@return table class
 function Module:extend(name)
-    check.type("nn.Module:extend", "name", name, "string")
+    check.type("heed.nn.Module:extend", "name", name, "string")
     local class = { class_name = name, super = self }
     for key, value in pairs(self) do
         if type(key) == "string" and key:sub(1, 2) == "__" then class[key] = value end
     end
     class.__index = class
+    class.__name = name -- what messages call an instance
     class.is_heed_module = true
     return setmetatable(class, { __index = self, __call = construct })
 end
@@ -87,7 +88,7 @@ Module.__newindex = assign
 Module.__call = call
 setmetatable(Module, { __call = construct })
 
----Runs when an instance is made, with the arguments given to the class. This one takes none.
+-- Runs when an instance is made, with the arguments given to the class. This one takes none.
 function Module:init(...)
     if select("#", ...) > 0 then
         errors.raise("%s: expected no arguments (it has no init), got %s", self.class_name, check.describe((...)))
@@ -96,7 +97,7 @@ end
 
 ---Runs when an instance is called.
 function Module:forward()
-    errors.raise("%s has no forward: define function %s:forward(...)", self.class_name, self.class_name)
+    errors.raise("%s: it has no forward: define function %s:forward(...)", self.class_name, self.class_name)
 end
 
 ---A tensor that is saved and moved with the module, and not trained.
@@ -107,16 +108,16 @@ end
 ---function Counter:forward(x) self.count:add_(1) return x end
 ---local counter = Counter()
 ---counter(1)
----print(counter:state_dict().count)
+---print(counter:state_dict().count) --> [1] i64 [1]
 ---```
 ---@param name string the field
 ---@param t heed.Tensor
 ---@param options? { persistent?: boolean } false leaves it out of state_dict
 ---@return heed.Tensor t
 function Module:buffer(name, t, options)
-    check.type("nn.Module:buffer", "name", name, "string")
-    if not check.is_tensor(t) then errors.raise("nn.Module:buffer: t: expected a tensor, got %s", check.describe(t)) end
-    options = check.options("nn.Module:buffer", options, { persistent = true })
+    check.type("heed.nn.Module:buffer", "name", name, "string")
+    if not check.is_tensor(t) then errors.raise("heed.nn.Module:buffer: t: expected a tensor, got %s", check.describe(t)) end
+    options = check.options("heed.nn.Module:buffer", options, { persistent = true })
     self._buffers[name] = options.persistent == false and "temporary" or "persistent"
     self[name] = core.keep(t) -- like a parameter it outlives the scope that its module was made in
     return t
@@ -154,7 +155,7 @@ end
 ---once.
 ---
 ---```lua
----print(#nn.Linear(2, 3):parameters())
+---print(#nn.Linear(2, 3):parameters()) --> 2
 ---```
 ---@return heed.Tensor[]
 function Module:parameters() return seconds(tensors_of(self, true)) end
@@ -170,7 +171,7 @@ function Module:named_parameters() return iterate(tensors_of(self, true)) end
 ---All buffers (Module:buffer), in order.
 ---
 ---```lua
----print(#nn.SinusoidalPositions(4, 2):buffers())
+---print(#nn.SinusoidalPositions(4, 2):buffers()) --> 1
 ---```
 ---@return heed.Tensor[]
 function Module:buffers() return seconds(tensors_of(self, false)) end
@@ -198,7 +199,7 @@ end
 ---The modules that are a field of this one, or in a list that is.
 ---
 ---```lua
----print(#nn.Sequential(nn.Linear(2, 3), nn.ReLU()):children())
+---print(#nn.Sequential(nn.Linear(2, 3), nn.ReLU()):children()) --> 2
 ---```
 ---@return heed.nn.Module[]
 function Module:children() return seconds(children_of(self)) end
@@ -214,7 +215,7 @@ function Module:named_children() return iterate(children_of(self)) end
 ---All modules, this one first, each once.
 ---
 ---```lua
----print(#nn.Sequential(nn.Linear(2, 2), nn.ReLU()):modules())
+---print(#nn.Sequential(nn.Linear(2, 2), nn.ReLU()):modules()) --> 3
 ---```
 ---@return heed.nn.Module[]
 function Module:modules()
@@ -244,7 +245,7 @@ end
 ---model:apply(function(part)
 ---    if part.weight then nn.init.ones_(part.weight) end
 ---end)
----print(model[2].weight)
+---print(model[2].weight) --> [[1., 1.], [1., 1.]] f32 [2, 2], requires_grad
 ---```
 ---@param fn fun(module: heed.nn.Module)
 ---@return heed.nn.Module self
@@ -257,7 +258,7 @@ end
 ---Training mode: dropout acts.
 ---
 ---```lua
----print(nn.Dropout(0.5):train().training)
+---print(nn.Dropout(0.5):train().training) --> true
 ---```
 ---@param on? boolean default true
 ---@return heed.nn.Module self
@@ -269,7 +270,7 @@ end
 ---Evaluation mode: dropout rests.
 ---
 ---```lua
----print(nn.Dropout(0.5):eval()(heed.ones(3)))
+---print(nn.Dropout(0.5):eval()(heed.ones(3))) --> [1., 1., 1.] f32 [3]
 ---```
 ---@return heed.nn.Module self
 function Module:eval() return self:train(false) end
@@ -279,7 +280,7 @@ function Module:eval() return self:train(false) end
 ---```lua
 ---local layer = nn.Linear(2, 1)
 ---layer(heed.ones(1, 2)):sum():backward()
----print(layer:zero_grad().weight.grad)
+---print(layer:zero_grad().weight.grad) --> nil
 ---```
 ---@return heed.nn.Module self
 function Module:zero_grad()
@@ -296,7 +297,7 @@ end
 ---@param wanted? boolean default true
 ---@return heed.nn.Module self
 function Module:requires_grad_(wanted)
-    wanted = check.flag("nn.Module:requires_grad_", "wanted", wanted, true)
+    wanted = check.flag("heed.nn.Module:requires_grad_", "wanted", wanted, true)
     for _, p in ipairs(self:parameters()) do p.requires_grad = wanted end
     return self
 end
@@ -304,7 +305,7 @@ end
 ---Turns every float parameter and buffer into another dtype. They are new tensors: make the optimiser afterwards.
 ---
 ---```lua
----print(nn.Linear(2, 2):to("f64").weight.dtype)
+---print(nn.Linear(2, 2):to("f64").weight.dtype) --> f64
 ---```
 ---@param dtype string
 ---@return heed.nn.Module self
@@ -348,9 +349,9 @@ end
 ---@param options? { names?: "heed"|"torch" } "torch" counts lists from 0, as PyTorch's files do
 ---@return table<string, heed.Tensor>
 function Module:state_dict(options)
-    options = check.options("nn.Module:state_dict", options, NAMES)
+    options = check.options("heed.nn.Module:state_dict", options, NAMES)
     local state, detached = {}, {}
-    each_tensor(self, list_base("nn.Module:state_dict", options), function(name, t, _, _, kind)
+    each_tensor(self, list_base("heed.nn.Module:state_dict", options), function(name, t, _, _, kind)
         if kind == "temporary" then return end
         detached[t] = detached[t] or t:detach()
         state[name] = detached[t]
@@ -409,7 +410,7 @@ local function report(heading, names, lines)
 end
 
 local function differences(self, state, options)
-    local where = "nn.Module:load_state_dict"
+    local where = "heed.nn.Module:load_state_dict"
     check.type(where, "state", state, "table")
     options = check.options(where, options, NAMES)
     local missing, unexpected, misfits, copies = compare(self, state, list_base(where, options))
@@ -429,7 +430,8 @@ end
 ---print(nn.Linear(2, 2):check_state_dict { weight = heed.zeros(2, 3) })
 ---```
 ---@param state table<string, heed.Tensor>
----@param options? { names?: "heed"|"torch", strict?: boolean }
+---@param options? { names?: "heed"|"torch", strict?: boolean } names: "torch" counts lists from 0, default "heed"; strict:
+---default true, false lets names be missing or unexpected
 ---@return true|nil
 ---@return string? message
 function Module:check_state_dict(state, options)
@@ -445,15 +447,16 @@ end
 ---```lua
 ---local a, b = nn.Linear(2, 2), nn.Linear(2, 2)
 ---b:load_state_dict(a:state_dict())
----print(heed.equal(a.weight, b.weight))
+---print(heed.equal(a.weight, b.weight)) --> true
 ---```
 ---@param state table<string, heed.Tensor>
----@param options? { names?: "heed"|"torch", strict?: boolean } strict = false lets names be missing or unexpected
+---@param options? { names?: "heed"|"torch", strict?: boolean } names: "torch" counts lists from 0, default "heed"; strict:
+---default true, false lets names be missing or unexpected
 ---@return heed.nn.Module self
 ---@return { missing: string[], unexpected: string[] } names, empty unless strict is false
 function Module:load_state_dict(state, options)
     local message, copies, names = differences(self, state, options)
-    if message then errors.raise("the state does not fit %s:\n  %s", self.class_name, message) end
+    if message then errors.raise("%s: load_state_dict: the state does not fit:\n  %s", self.class_name, message) end
     core.no_grad(function()
         for _, copy in ipairs(copies) do copy[1]:copy_(copy[2]) end
     end)
@@ -489,8 +492,8 @@ end
 ---
 ---```lua
 ---local model = nn.Sequential(nn.Linear(64, 512), nn.ReLU(), nn.Linear(512, 64))
----print(model:check(heed.zeros(8, 64)))
----print(select(2, pcall(model.check, model, heed.zeros(8, 63))))
+---print(model:check(heed.zeros(8, 64))) --> [8, 64]
+---print(select(2, pcall(model.check, model, heed.zeros(8, 63)))) --> Sequential.1: x: expected 64 features, got [8, 63]
 ---```
 ---@param ... any what the model would be called with
 ---@return any ... what it gives, with shapes in place of tensors

@@ -9,15 +9,12 @@ local module = require "heed.nn.module"
 ---list:append(nn.Linear(2, 1))
 ---local x = heed.ones(1, 2)
 ---for _, layer in ipairs(list) do x = layer(x) end
----print(#list, x.shape)
+---print(#list, x.shape) --> 3 [1, 1]
 ---```
 ---@class heed.nn.ModuleList: heed.nn.Module
 local ModuleList = module.Module:extend "ModuleList"
 
----Puts the modules of a list under 1, 2, ... of a module. A key beside them would be left out without a word.
----@param self heed.nn.Module
----@param where string for messages
----@param list heed.nn.Module[]
+-- Puts the modules of a list under 1, 2, ... of a module. A key beside them would be left out without a word.
 function ModuleList.fill(self, where, list)
     if module.is_module(list) then
         errors.raise("%s: expected a list of modules, {module, ...}, got a module, %s", where, list.class_name)
@@ -37,7 +34,7 @@ end
 
 ---@param list? heed.nn.Module[]
 function ModuleList:init(list)
-    ModuleList.fill(self, "nn.ModuleList", check.type("nn.ModuleList", "list", list or {}, "table"))
+    ModuleList.fill(self, "heed.nn.ModuleList", check.type("heed.nn.ModuleList", "list", list or {}, "table"))
 end
 
 ---Adds a module at the end.
@@ -45,14 +42,14 @@ end
 ---@return heed.nn.ModuleList self
 function ModuleList:append(another)
     if not module.is_module(another) then
-        errors.raise("nn.%s:append: expected a module, got %s", self.class_name, check.describe(another))
+        errors.raise("heed.nn.%s:append: expected a module, got %s", self.class_name, check.describe(another))
     end
     self[#self + 1] = another
     return self
 end
 
 function ModuleList:forward() -- luacheck: ignore self
-    errors.raise "nn.ModuleList is a list of modules, not one to call: loop over it with ipairs, or use nn.Sequential"
+    errors.raise "heed.nn.ModuleList is a list of modules, not one to call: loop over it with ipairs, or use nn.Sequential"
 end
 
 return ModuleList

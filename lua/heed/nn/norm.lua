@@ -22,7 +22,7 @@ end
 ---Hinton 2016, "Layer Normalization").
 ---
 ---```lua
----print(nn.LayerNorm(4)(heed.tensor { 1, 2, 3, 4 }))
+---print(nn.LayerNorm(4)(heed.tensor { 1, 2, 3, 4 })) --> [-1.3416, -0.4472, 0.4472, 1.3416] f32 [4], recorded
 ---```
 ---@class heed.nn.LayerNorm: heed.nn.Module
 ---@field weight heed.Tensor|nil [dim], ones at first
@@ -36,11 +36,11 @@ LayerNorm.has_bias = true
 ---@param options? { eps?: number, bias?: boolean, elementwise_affine?: boolean } eps: default 1e-5; bias = false: weight alone;
 ---elementwise_affine = false: neither
 function LayerNorm:init(dim, options)
-    self.dim = check.integer("nn.LayerNorm", "dim", dim)
-    options = check.options("nn.LayerNorm", options, check.set("eps", "bias", "elementwise_affine"))
-    self.eps = check.number("nn.LayerNorm", "eps", check.default(options.eps, 1e-5), 0)
-    local has_bias = check.flag("nn.LayerNorm", "bias", options.bias, true)
-    if not check.flag("nn.LayerNorm", "elementwise_affine", options.elementwise_affine, true) then return end
+    self.dim = check.integer("heed.nn.LayerNorm", "dim", dim)
+    options = check.options("heed.nn.LayerNorm", options, check.set("eps", "bias", "elementwise_affine"))
+    self.eps = check.number("heed.nn.LayerNorm", "eps", check.default(options.eps, 1e-5), 0)
+    local has_bias = check.flag("heed.nn.LayerNorm", "bias", options.bias, true)
+    if not check.flag("heed.nn.LayerNorm", "elementwise_affine", options.elementwise_affine, true) then return end
     self.weight = module.parameter(core.ones(dim))
     if has_bias then self.bias = module.parameter(core.zeros(dim)) end
 end
@@ -57,7 +57,7 @@ LayerNorm.extra = described
 ---y = x / sqrt(mean(x²) + eps) · weight over the last dimension (Zhang and Sennrich 2019, "Root Mean Square Layer Normalization").
 ---
 ---```lua
----print(nn.RMSNorm(2)(heed.tensor { 3, 4 }))
+---print(nn.RMSNorm(2)(heed.tensor { 3, 4 })) --> [0.8485, 1.1314] f32 [2], recorded
 ---```
 ---@class heed.nn.RMSNorm: heed.nn.Module
 ---@field weight heed.Tensor|nil [dim], ones at first
@@ -67,10 +67,10 @@ local RMSNorm = module.Module:extend "RMSNorm"
 ---@param dim integer
 ---@param options? { eps?: number, elementwise_affine?: boolean } eps: default 1e-6; elementwise_affine = false: no weight
 function RMSNorm:init(dim, options)
-    self.dim = check.integer("nn.RMSNorm", "dim", dim)
-    options = check.options("nn.RMSNorm", options, check.set("eps", "elementwise_affine"))
-    self.eps = check.number("nn.RMSNorm", "eps", check.default(options.eps, 1e-6), 0)
-    if not check.flag("nn.RMSNorm", "elementwise_affine", options.elementwise_affine, true) then return end
+    self.dim = check.integer("heed.nn.RMSNorm", "dim", dim)
+    options = check.options("heed.nn.RMSNorm", options, check.set("eps", "elementwise_affine"))
+    self.eps = check.number("heed.nn.RMSNorm", "eps", check.default(options.eps, 1e-6), 0)
+    if not check.flag("heed.nn.RMSNorm", "elementwise_affine", options.elementwise_affine, true) then return end
     self.weight = module.parameter(core.ones(dim))
 end
 

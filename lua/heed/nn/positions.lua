@@ -12,7 +12,7 @@ local function add_rows(self, rows, x)
     end
     local length = is_length and check.integer(self.class_name, "x", x, 0) or x:size(-2)
     if length > rows:size(1) then
-        errors.raise("%s: expected at most %d positions (max_len), got %d", self.class_name, rows:size(1), length)
+        errors.raise("%s: x: expected at most %d positions (max_len), got %d", self.class_name, rows:size(1), length)
     end
     local first = rows:narrow(1, 1, length)
     return is_length and first or x + first
@@ -35,7 +35,7 @@ local SinusoidalPositions = module.Module:extend "SinusoidalPositions"
 ---@param options? { first_position?: integer, layout?: "interleaved"|"halves", rates?: number[] } first_position: what positions
 ---count from (default 0); layout: sines and cosines in turn, or all sines and then all cosines; rates: r_i, one for each pair
 function SinusoidalPositions:init(max_len, d_model, options)
-    local where = "nn.SinusoidalPositions"
+    local where = "heed.nn.SinusoidalPositions"
     check.integer(where, "max_len", max_len)
     check.integer(where, "d_model", d_model)
     options = check.options(where, options, check.set("first_position", "layout", "rates"))
@@ -54,18 +54,18 @@ function SinusoidalPositions:extra() return ("%d, %d"):format(self.table:size(1)
 ---A trained row for each position.
 ---
 ---```lua
----print(nn.LearnedPositions(100, 8)(heed.zeros(1, 3, 8)).shape)
+---print(nn.LearnedPositions(100, 8)(heed.zeros(1, 3, 8)).shape) --> [1, 3, 8]
 ---```
 ---@class heed.nn.LearnedPositions: heed.nn.Module
 ---@field weight heed.Tensor [max_len, E]
 local LearnedPositions = module.Module:extend "LearnedPositions"
 
+---Initial values N(0, 0.02²).
 ---@param max_len integer
 ---@param d_model integer E
----Initial values N(0, 0.02²).
 function LearnedPositions:init(max_len, d_model)
-    check.integer("nn.LearnedPositions", "max_len", max_len)
-    check.integer("nn.LearnedPositions", "d_model", d_model)
+    check.integer("heed.nn.LearnedPositions", "max_len", max_len)
+    check.integer("heed.nn.LearnedPositions", "d_model", d_model)
     self.weight = module.parameter(initial.normal_(core.empty(max_len, d_model), 0, 0.02))
 end
 

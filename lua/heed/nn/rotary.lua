@@ -3,7 +3,7 @@ local core = require "heed.core"
 local errors = require "heed.errors"
 local module = require "heed.nn.module"
 
-local WHERE = "nn.Rotary"
+local WHERE = "heed.nn.Rotary"
 local KNOWN = check.set("base", "dim", "interleaved", "scaling")
 local CALL = check.set("positions", "offset")
 
@@ -19,7 +19,7 @@ local CALL = check.set("positions", "offset")
 ---local rotary = nn.Rotary(4)
 ---local q = heed.ones(1, 1, 3, 4)                                -- [B, H, L, D]
 ---print(rotary(q))
----print(heed.equal(rotary(q, { offset = 2 }), rotary(q, { positions = { 3, 4, 5 } })))
+---print(heed.equal(rotary(q, { offset = 2 }), rotary(q, { positions = { 3, 4, 5 } }))) --> true
 ---```
 ---@class heed.nn.Rotary: heed.nn.Module
 ---@field head_dim integer
@@ -99,11 +99,6 @@ local function check_scaling(scaling, dim)
     return scaling
 end
 
----@param head_dim integer D, the features of a head
----@param options? { base?: number, dim?: integer, interleaved?: boolean, scaling?: table }
----base: default 10000; dim: how many features are turned, the first ones (even, default head_dim; fewer is "partial rotary");
----interleaved: pairs are neighbours (GPT-J), by default one is of each half (GPT-NeoX, Llama).
----
 ---scaling, for longer sequences than were trained on, with the names of Hugging Face's rope_parameters and n =
 ---original_max_position_embeddings; s is the factor:
 ---
@@ -114,6 +109,10 @@ end
 ---  other angles;
 ---- `{ type = "llama3", factor = s, low_freq_factor = l, high_freq_factor = h, original_max_position_embeddings = n }`: with
 ---  k = (n r_i / 2π - l) / (h - l), clamped to 0..1: k r_i + (1 - k) r_i / s.
+---@param head_dim integer D, the features of a head
+---@param options? { base?: number, dim?: integer, interleaved?: boolean, scaling?: table } base: default 10000; dim: how many features
+---are turned, the first ones (even, default head_dim; fewer is "partial rotary"); interleaved: pairs are neighbours (GPT-J), by
+---default one is of each half (GPT-NeoX, Llama)
 function Rotary:init(head_dim, options)
     self.head_dim = check.integer(WHERE, "head_dim", head_dim)
     options = check.options(WHERE, options, KNOWN)

@@ -26,6 +26,9 @@ local sublayers = {}
 ---@field softcap? number of the scores
 ---@field scale? number of the scores; default 1/sqrt(head_dim)
 
+---@class heed.nn.StackOptions: heed.nn.LayerOptions
+---@field final_norm? boolean a norm after the last layer; default: norm_first
+
 local OF_ATTENTION = { "bias", "num_kv_heads", "head_dim", "qk_norm", "softcap", "scale" }
 
 ---The names of heed.nn.LayerOptions.
@@ -97,7 +100,7 @@ end
 ---@param self heed.nn.Module
 ---@param where string
 ---@param Layer table the class of its layers
----@param options? table heed.nn.LayerOptions, and final_norm (default: norm_first)
+---@param options? heed.nn.StackOptions
 function sublayers.add_layers(self, where, Layer, layer_count, d_model, num_heads, d_ff, options)
     if type(d_ff) == "table" then d_ff, options = nil, d_ff end
     check.integer(where, "layer_count", layer_count)

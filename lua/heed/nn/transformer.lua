@@ -15,7 +15,7 @@ local module = require "heed.nn.module"
 local SinusoidalPositions = require("heed.nn.positions").SinusoidalPositions
 local sublayers = require "heed.nn.sublayers"
 
-local WHERE = "nn.Transformer"
+local WHERE = "heed.nn.Transformer"
 local KNOWN = check.set("src_vocab", "tgt_vocab", "d_model", "num_heads", "num_layers", "num_encoder_layers",
     "num_decoder_layers", "d_ff", "final_norm", "tie_weights", "max_len")
 for name in pairs(sublayers.KNOWN) do KNOWN[name] = true end
@@ -25,7 +25,7 @@ for name in pairs(sublayers.KNOWN) do KNOWN[name] = true end
 ---```lua
 ---local model = nn.Transformer { src_vocab = 10, tgt_vocab = 12, d_model = 8, num_heads = 2, num_layers = 1, d_ff = 16 }
 ---local logits = model({ { 1, 2, 3 }, { 4, 5, 1 } }, { { 1, 2 }, { 3, 4 } }, { src_lengths = { 3, 2 } })
----print(logits.shape)
+---print(logits.shape) --> [2, 2, 12]
 ---```
 ---@class heed.nn.Transformer: heed.nn.Module
 ---@field src_embedding heed.nn.Embedding
@@ -46,11 +46,13 @@ local function draw_initial_values(self, d_model)
     end
 end
 
----@param options table src_vocab, tgt_vocab, d_model, num_heads, num_layers (or num_encoder_layers, num_decoder_layers), d_ff,
----final_norm, tie_weights, max_len, and heed.nn.LayerOptions
----The paper's base model: d_model 512, num_heads 8, num_layers 6, d_ff 2048, dropout 0.1. final_norm: default norm_first.
----tie_weights: the target embedding is the output layer's matrix, and when src_vocab equals tgt_vocab the source embedding too
----("target" leaves the source's alone). max_len: longest sequence, default 1024.
+---What is left out is the paper's base model; and the options of a layer, heed.nn.LayerOptions, may be given too.
+---@param options { src_vocab: integer, tgt_vocab: integer, d_model?: integer, num_heads?: integer, num_layers?: integer, num_encoder_layers?: integer, num_decoder_layers?: integer, d_ff?: integer, dropout?: number, norm_first?: boolean, final_norm?: boolean, tie_weights?: boolean|"target", max_len?: integer }
+---src_vocab: V of the source; tgt_vocab: V of the target; d_model: E, default 512; num_heads: H, default 8; num_layers: of the
+---encoder and of the decoder, default 6; num_encoder_layers: where it differs; num_decoder_layers: where it differs; d_ff: F,
+---default 2048; dropout: default 0.1; norm_first: default false; final_norm: default norm_first; tie_weights: the target embedding
+---is the output layer's matrix, and when src_vocab equals tgt_vocab the source embedding too ("target" leaves the source's alone);
+---max_len: the longest sequence, default 1024
 function Transformer:init(options)
     check.type(WHERE, "options", options, "table")
     options = check.options(WHERE, options, KNOWN)
@@ -140,8 +142,9 @@ end
 local ENCODE = check.set("src_lengths")
 local DECODE = check.set("src_lengths", "tgt_lengths")
 
+---What the decoder looks at: the encoder's output. With lengths no padding is computed.
 ---@param src heed.Tensor|integer[][] i64 [B, S] tokens
----@param options? { src_lengths?: heed.Tensor|integer[] } [B]: what stands after them is padding
+---@param options? { src_lengths?: heed.Tensor|integer[] } src_lengths: [B], what stands after them is padding
 ---@return heed.Tensor memory [B, S, E]; zeros at padding
 function Transformer:encode(src, options)
     options = check.options("Transformer:encode", options, ENCODE)
@@ -154,9 +157,11 @@ function Transformer:encode(src, options)
     return without_padding(memory, lengths)
 end
 
+---The decoder's hidden states, which `model.output` makes logits of: for generating token after token.
 ---@param tgt heed.Tensor|integer[][] i64 [B, L] tokens: the decoder's input; each position sees itself and those before
 ---@param memory heed.Tensor [B, S, E]
----@param options? { src_lengths?: heed.Tensor|integer[], tgt_lengths?: heed.Tensor|integer[] } [B]
+---@param options? { src_lengths?: heed.Tensor|integer[], tgt_lengths?: heed.Tensor|integer[] } src_lengths, tgt_lengths: [B],
+---what stands after them is padding
 ---@return heed.Tensor hidden [B, L, E]; zeros at padding
 function Transformer:decode(tgt, memory, options)
     options = check.options("Transformer:decode", options, DECODE)
@@ -177,7 +182,8 @@ end
 
 ---@param src heed.Tensor|integer[][] i64 [B, S] tokens
 ---@param tgt heed.Tensor|integer[][] i64 [B, L] tokens: the decoder's input
----@param options? { src_lengths?: heed.Tensor|integer[], tgt_lengths?: heed.Tensor|integer[] } [B]
+---@param options? { src_lengths?: heed.Tensor|integer[], tgt_lengths?: heed.Tensor|integer[] } src_lengths, tgt_lengths: [B],
+---what stands after them is padding
 ---@return heed.Tensor logits [B, L, V]; zeros at the target's padding
 function Transformer:forward(src, tgt, options)
     options = check.options(WHERE, options, DECODE)

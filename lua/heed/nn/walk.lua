@@ -8,7 +8,12 @@ local walk = {}
 ---The tensors that nn.parameter made.
 walk.is_parameter = setmetatable({}, { __mode = "k" })
 
----Is this an instance of a module class?
+---Is this an instance of a module class: a layer, or a model?
+---
+---```lua
+---print(heed.nn.is_module(nn.Linear(2, 2)), heed.nn.is_module(nn.Linear), heed.nn.is_module {}) --> true false false
+---```
+---@param value any
 ---@return boolean
 function walk.is_module(value)
     if type(value) ~= "table" then return false end

@@ -46,7 +46,8 @@ end
 ---print(opt.groups[1].lr, opt.groups[2].lr) --> 0.0005 0.005
 ---```
 ---@param params heed.Tensor[]|table[] model:parameters(), or groups { params = list, lr =, betas =, eps =, weight_decay = }
----@param options? { lr?: number, betas?: number[], eps?: number, weight_decay?: number } defaults 1e-3, {0.9, 0.999}, 1e-8, 0.01
+---@param options? { lr?: number, betas?: number[], eps?: number, weight_decay?: number } lr: default 1e-3; betas: default
+---{ 0.9, 0.999 }; eps: default 1e-8; weight_decay: default 0.01
 ---@return heed.optim.Optimizer
 adam.AdamW = define("AdamW", "adamw", 0.01)
 
@@ -61,7 +62,8 @@ adam.AdamW = define("AdamW", "adamw", 0.01)
 ---print(w) --> [ 0.9000, -0.9000] f32 [2], requires_grad
 ---```
 ---@param params heed.Tensor[]|table[] model:parameters(), or groups { params = list, lr =, betas =, eps =, weight_decay = }
----@param options? { lr?: number, betas?: number[], eps?: number, weight_decay?: number } defaults 1e-3, {0.9, 0.999}, 1e-8, 0
+---@param options? { lr?: number, betas?: number[], eps?: number, weight_decay?: number } lr: default 1e-3; betas: default
+---{ 0.9, 0.999 }; eps: default 1e-8; weight_decay: default 0
 ---@return heed.optim.Optimizer
 adam.Adam = define("Adam", "adam", 0)
 

@@ -21,7 +21,8 @@ Rule.__index = Rule
 ---end
 ---print(stopping.best, stopping.best_step, stopping.steps) --> 2.0 2 4
 ---```
----@param options { patience: integer, min_delta?: number, mode?: "min"|"max" } min_delta: default 0; mode: default "min", lower is better
+---@param options { patience: integer, min_delta?: number, mode?: "min"|"max" } patience: values in a row;
+---min_delta: default 0; mode: default "min", lower is better
 ---@return heed.optim.StoppingRule
 local function EarlyStopping(options)
     options = check.options(WHERE, options, check.set("patience", "min_delta", "mode"))

@@ -30,7 +30,7 @@ end
 ---print(ema.averages[1]) --> [2.] f32 [1]
 ---```
 ---@param model heed.nn.Module|heed.Tensor[] or a list of parameters
----@param options? { decay?: number, warmup?: number } defaults 0.999, none
+---@param options? { decay?: number, warmup?: number } decay: d, default 0.999; warmup: n, default none
 ---@return heed.optim.Averages
 local function EMA(model, options)
     check.type(WHERE, "model", model, "table")

@@ -6,9 +6,12 @@ local errors = require "heed.errors"
 
 local gradients = {}
 
-local function check_params(where, params)
-    check.type(where, "params", params, "table")
-    if params.parameters then errors.raise("%s: params: expected a list of tensors: give model:parameters()", where) end
+---@param where string for the message
+---@param params any refused unless it is a table, and no module
+function gradients.check_list(where, params)
+    if type(params) == "table" and not params.parameters then return end
+    local hint = type(params) == "table" and "; model:parameters() gives it" or check.is_tensor(params) and "; put it in braces" or ""
+    errors.raise("%s: params: expected a list of tensors, got %s%s", where, check.describe(params), hint)
 end
 
 ---Scales all gradients together so that their norm is at most max (Pascanu et al. 2013). A norm that is not finite leaves them
@@ -23,7 +26,7 @@ end
 ---@param max number
 ---@return number norm before
 function gradients.clip_grad_norm(params, max)
-    check_params("heed.optim.clip_grad_norm", params)
+    gradients.check_list("heed.optim.clip_grad_norm", params)
     check.number("heed.optim.clip_grad_norm", "max", max, 0)
     local norm = core.grad_norm(params)
     if norm > max and norm < math.huge then core.scale_grads(params, max / (norm + 1e-6)) end
@@ -47,7 +50,7 @@ end
 ---@param params heed.Tensor[] those without a gradient are passed over
 ---@param factor number
 function gradients.scale_grads(params, factor)
-    check_params("heed.optim.scale_grads", params)
+    gradients.check_list("heed.optim.scale_grads", params)
     core.scale_grads(params, check.number("heed.optim.scale_grads", "factor", factor))
 end
 

@@ -3,6 +3,7 @@
 local check = require "heed.check"
 local core = require "heed.core"
 local errors = require "heed.errors"
+local gradients = require "heed.optim.gradients"
 
 local optimizer = {}
 
@@ -40,8 +41,7 @@ local function group_class(self)
 end
 
 local function check_params(where, params, seen)
-    check.type(where, "params", params, "table")
-    if params.parameters then errors.raise("%s: params: expected a list of tensors: give model:parameters()", where) end
+    gradients.check_list(where, params)
     for i = 1, #params do
         local p = params[i]
         if not check.is_tensor(p) or not FLOATS[p.dtype] then
@@ -94,7 +94,7 @@ local function new(class, params, options)
     options = check.options(where, options, class.options)
     class.check(where, options)
     if options.lr ~= nil then check.number(where, "lr", options.lr, 0) end
-    check.type(where, "params", params, "table")
+    gradients.check_list(where, params)
     local self = setmetatable({ class = class, groups = {}, steps = 0, remembered = {}, seen = {} }, Optimizer)
     self.group_class = group_class(self)
     for name, default in pairs(class.defaults) do
@@ -107,7 +107,7 @@ local function new(class, params, options)
     else
         count = self:add_group { params = params }
     end
-    if count == 0 then errors.raise("%s: params: there are none", where) end
+    if count == 0 then errors.raise("%s: params: expected at least one tensor, got an empty list", where) end
     return self
 end
 

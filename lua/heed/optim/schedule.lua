@@ -23,7 +23,8 @@ local function warmup_of(where, options) return check.number(where, "warmup", op
 ---local rate = heed.optim.schedule.noam { d_model = 512, warmup = 4000 }
 ---print(rate(1), rate(4000)) --> 1.7469281074217e-07 0.00069877124296868
 ---```
----@param options { d_model: integer, warmup?: number, factor?: number } defaults: warmup 4000, factor 1
+---@param options { d_model: integer, warmup?: number, factor?: number } d_model: E; warmup: steps, default
+---4000; factor: default 1
 ---@return fun(step: number): number
 function schedule.noam(options)
     local where = "heed.optim.schedule.noam"
@@ -44,7 +45,7 @@ end
 ---local rate = heed.optim.schedule.inverse_sqrt { lr = 1e-3, warmup = 100 }
 ---print(rate(100), rate(400)) --> 0.001 0.0005
 ---```
----@param options { lr: number, warmup?: number }
+---@param options { lr: number, warmup?: number } lr: the largest; warmup: steps, default 0
 ---@return fun(step: number): number
 function schedule.inverse_sqrt(options)
     local where = "heed.optim.schedule.inverse_sqrt"
@@ -79,7 +80,8 @@ end
 ---opt.lr = rate(550)
 ---print(opt.lr) --> 0.0005
 ---```
----@param options { lr: number, steps: integer, warmup?: number, min_lr?: number }
+---@param options { lr: number, steps: integer, warmup?: number, min_lr?: number } lr: the largest; steps: in all; warmup: of these,
+---default 0; min_lr: the last, default 0
 ---@return fun(step: number): number
 schedule.cosine = falling("cosine", function(progress) return 0.5 * (1 + math.cos(math.pi * progress)) end)
 
@@ -89,7 +91,8 @@ schedule.cosine = falling("cosine", function(progress) return 0.5 * (1 + math.co
 ---local rate = heed.optim.schedule.linear { lr = 1e-3, steps = 1000, min_lr = 1e-4 }
 ---print(rate(500), rate(2000)) --> 0.00055 0.0001
 ---```
----@param options { lr: number, steps: integer, warmup?: number, min_lr?: number }
+---@param options { lr: number, steps: integer, warmup?: number, min_lr?: number } lr: the largest; steps: in all; warmup: of these,
+---default 0; min_lr: the last, default 0
 ---@return fun(step: number): number
 schedule.linear = falling("linear", function(progress) return 1 - progress end)
 
@@ -99,7 +102,7 @@ schedule.linear = falling("linear", function(progress) return 1 - progress end)
 ---local rate = heed.optim.schedule.constant { lr = 1e-3, warmup = 10 }
 ---print(rate(5), rate(50)) --> 0.0005 0.001
 ---```
----@param options { lr: number, warmup?: number }
+---@param options { lr: number, warmup?: number } lr: the largest; warmup: steps, default 0
 ---@return fun(step: number): number
 function schedule.constant(options)
     local where = "heed.optim.schedule.constant"

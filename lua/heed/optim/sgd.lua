@@ -34,7 +34,8 @@ local define = optimizer.define {
 ---print(w) --> [ 0.6200, -0.6200] f32 [2], requires_grad
 ---```
 ---@param params heed.Tensor[]|table[] model:parameters(), or groups { params = list, lr =, momentum =, ... }
----@param options? { lr?: number, momentum?: number, dampening?: number, weight_decay?: number, nesterov?: boolean } defaults 1e-3, 0, 0, 0, false
+---@param options? { lr?: number, momentum?: number, dampening?: number, weight_decay?: number, nesterov?: boolean }
+---lr: default 1e-3; momentum: μ, default 0; dampening: default 0; weight_decay: wd, default 0; nesterov: default false
 ---@return heed.optim.Optimizer
 local function SGD(params, options)
     if options ~= nil and options.nesterov and not options.momentum then

@@ -21,6 +21,10 @@ local function fold_spaces(line)
 end
 
 --- The tokenizer "13a" of the mteval script: punctuation stands alone, but for periods and commas between digits.
+---
+---```lua
+---print(table.concat(heed.text.bleu.tokenize "Well, it cost 3.50!", " ")) --> Well , it cost 3.50 !
+---```
 --- @param line string
 --- @return string[] tokens
 function bleu.tokenize(line)
@@ -69,13 +73,20 @@ local function mean_log_precision(matches, totals)
 end
 
 local function check_lines(name, lines)
-    for i, line in ipairs(check.type("bleu.corpus", name, lines, "table")) do
+    for i, line in ipairs(check.type("heed.text.bleu.corpus", name, lines, "table")) do
         if type(line) ~= "string" then
-            errors.raise("bleu.corpus: %s: expected strings, got %s at %d", name, check.describe(line), i)
+            errors.raise("heed.text.bleu.corpus: %s: expected strings, got %s at %d", name, check.describe(line), i)
         end
     end
 end
 
+---BLEU of a corpus, from 0 to 100: 100 · brevity penalty · the geometric mean of the precisions of 1- to 4-grams. The precisions come
+---with it, in percent.
+---
+---```lua
+---local score, how = heed.text.bleu.corpus({ "the cat sat on the mat" }, { "the cat sat on a mat" })
+---print(("%.2f"):format(score), how.brevity_penalty) --> 53.73 1
+---```
 --- @param hypotheses string[] one a segment
 --- @param references string[] as many
 --- @return number score from 0 to 100
@@ -84,7 +95,7 @@ function bleu.corpus(hypotheses, references)
     check_lines("hypotheses", hypotheses)
     check_lines("references", references)
     if #hypotheses ~= #references then
-        errors.raise("bleu.corpus: references: expected as many as hypotheses (%d), got %d", #hypotheses, #references)
+        errors.raise("heed.text.bleu.corpus: references: expected as many as hypotheses (%d), got %d", #hypotheses, #references)
     end
     local matches, totals = { 0, 0, 0, 0 }, { 0, 0, 0, 0 }
     local hypothesis_length, reference_length = 0, 0

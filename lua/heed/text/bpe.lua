@@ -11,6 +11,7 @@ local files = require "heed.files"
 local specials = require "heed.text.specials"
 local words = require "heed.text.words"
 
+---A vocabulary of byte pairs. Special tokens are fields by their names; `#vocabulary` counts all tokens.
 ---@class heed.text.Bpe
 ---@field pad integer
 ---@field bos integer
@@ -53,13 +54,19 @@ end
 local function problem_with_specials(names) return specials.problem(names, Bpe, RESERVED) end
 
 ---A vocabulary of bytes alone: every byte is a token.
+---
+---```lua
+---local bytes = heed.text.bpe.new()
+---print(#bytes, table.concat(bytes:encode "hi", " ")) --> 260 37 109 110
+---print(bytes.pad, bytes.bos, bytes.eos, bytes.unk) --> 1 2 3 4
+---```
 ---@param options? { specials?: string[] } names of special tokens, ids from 1 (default pad, bos, eos, unk)
 ---@return heed.text.Bpe
 function bpe.new(options)
-    options = check.options("bpe.new", options, { specials = true })
+    options = check.options("heed.text.bpe.new", options, { specials = true })
     local special_names = options.specials or specials.DEFAULT
     local problem = problem_with_specials(special_names)
-    if problem then errors.raise("bpe.new: specials: %s", problem) end
+    if problem then errors.raise("heed.text.bpe.new: specials: %s", problem) end
     return new(special_names)
 end
 
@@ -80,7 +87,7 @@ local function count_chunks(lines)
     local function count_line(line)
         number = number + 1
         if type(line) ~= "string" then
-            errors.raise("bpe.train: lines: expected strings, got %s at %d", check.describe(line), number)
+            errors.raise("heed.text.bpe.train: lines: expected strings, got %s at %d", check.describe(line), number)
         end
         words.each(" " .. line, count)
     end
@@ -215,19 +222,27 @@ local function learn(self, vocab_size, counts, order)
 end
 
 ---Learns a vocabulary. The same lines give the same vocabulary.
+---
+---```lua
+---local lines = { "low lower lowest", "new newer newest", "low new" }
+---local vocabulary = heed.text.bpe.train(lines, { vocab_size = 270 })
+---local ids = vocabulary:encode "lowest newest"
+---print(#ids, vocabulary:decode(ids)) --> 4 lowest newest
+---for i, id in ipairs(ids) do print(i, vocabulary:token(id)) end
+---```
 ---@param lines string[]|fun(): string|nil a list, or an iterator
----@param options { vocab_size: integer, specials?: string[] } vocab_size counts the special tokens and the 256 bytes too; fewer
----tokens come out when no pair is left that stands twice
+---@param options { vocab_size: integer, specials?: string[] } vocab_size: the special tokens and the 256 bytes counted too; fewer
+---tokens come out when no pair is left that stands twice; specials: names of special tokens, ids from 1, default pad, bos, eos, unk
 ---@return heed.text.Bpe
 function bpe.train(lines, options)
     if type(lines) ~= "table" and type(lines) ~= "function" then
-        errors.raise("bpe.train: lines: expected a list of strings or an iterator, got %s", check.describe(lines))
+        errors.raise("heed.text.bpe.train: lines: expected a list of strings or an iterator, got %s", check.describe(lines))
     end
-    options = check.options("bpe.train", options, check.set("vocab_size", "specials"))
+    options = check.options("heed.text.bpe.train", options, check.set("vocab_size", "specials"))
     local self = bpe.new { specials = options.specials }
-    check.integer("bpe.train", "vocab_size", options.vocab_size, #self.pieces)
+    check.integer("heed.text.bpe.train", "vocab_size", options.vocab_size, #self.pieces)
     if options.vocab_size >= SHIFT then
-        errors.raise("bpe.train: vocab_size: expected less than %d, got %d", SHIFT, options.vocab_size)
+        errors.raise("heed.text.bpe.train: vocab_size: expected less than %d, got %d", SHIFT, options.vocab_size)
     end
     learn(self, options.vocab_size, count_chunks(lines))
     return self
@@ -263,13 +278,13 @@ end
 
 ---The tokens of a text.
 ---@param text string any bytes
----@param options? { bos?: boolean, eos?: boolean } put these special tokens around
+---@param options? { bos?: boolean, eos?: boolean } bos: put this special token before it; eos: put this one behind it
 ---@return integer[] ids
 function Bpe:encode(text, options)
-    if type(text) ~= "string" then errors.raise("bpe:encode: text: expected a string, got %s", check.describe(text)) end
-    if options then check.options("bpe:encode", options, CALL) end
+    if type(text) ~= "string" then errors.raise("heed.text.Bpe:encode: text: expected a string, got %s", check.describe(text)) end
+    if options then check.options("heed.text.Bpe:encode", options, CALL) end
     local ids, n = {}, 0
-    if options and options.bos then ids[1], n = specials.id(self, "bpe:encode", "bos"), 1 end
+    if options and options.bos then ids[1], n = specials.id(self, "heed.text.Bpe:encode", "bos"), 1 end
     local cache = self.cache
     words.each(" " .. text, function(chunk)
         local known = cache[chunk]
@@ -291,7 +306,7 @@ function Bpe:encode(text, options)
         for i = 1, #known do ids[n + i] = known[i] end
         n = n + #known
     end)
-    if options and options.eos then ids[n + 1] = specials.id(self, "bpe:encode", "eos") end
+    if options and options.eos then ids[n + 1] = specials.id(self, "heed.text.Bpe:encode", "eos") end
     return ids
 end
 
@@ -299,12 +314,12 @@ end
 ---@param ids integer[]|heed.Tensor a list or a vector
 ---@return string
 function Bpe:decode(ids)
-    ids = specials.list("bpe:decode", ids)
+    ids = specials.list("heed.text.Bpe:decode", ids)
     local pieces, out = self.pieces, {}
     for i, id in ipairs(ids) do
         local piece = pieces[id]
         if not piece then
-            errors.raise("bpe:decode: ids: expected tokens from 1 to %d, got %s at %d", #pieces, check.describe(id), i)
+            errors.raise("heed.text.Bpe:decode: ids: expected tokens from 1 to %d, got %s at %d", #pieces, check.describe(id), i)
         end
         out[i] = piece
     end
@@ -318,7 +333,7 @@ end
 function Bpe:token(id)
     local piece = self.pieces[id]
     if not piece then
-        errors.raise("bpe:token: id: expected a token from 1 to %d, got %s", #self.pieces, check.describe(id))
+        errors.raise("heed.text.Bpe:token: id: expected a token from 1 to %d, got %s", #self.pieces, check.describe(id))
     end
     if self.names[id] then return "<" .. self.names[id] .. ">" end
     local text = piece:gsub("[%c\\]", function(c) return ("\\x%02X"):format(c:byte()) end)
@@ -390,16 +405,25 @@ end
 ---@return true|nil ok
 ---@return string? message
 function Bpe:save(path)
-    check.type("bpe:save", "path", path, "string")
+    check.type("heed.text.Bpe:save", "path", path, "string")
     return files.write(path, to_text(self))
 end
 
 ---Reads what save wrote. A file that is anything else gives nil and a message.
+---
+---```lua
+---local path = os.tmpname()
+---local vocabulary = heed.text.bpe.train({ "a rose is a rose is a rose" }, { vocab_size = 264 })
+---assert(vocabulary:save(path))
+---local again = assert(heed.text.bpe.load(path))
+---print(#again, again:decode(again:encode "a rose")) --> 264 a rose
+---os.remove(path)
+---```
 ---@param path string
 ---@return heed.text.Bpe|nil
 ---@return string? message
 function bpe.load(path)
-    check.type("bpe.load", "path", path, "string")
+    check.type("heed.text.bpe.load", "path", path, "string")
     local text, message = files.read(path)
     if not text then return nil, message end
     local self
@@ -413,6 +437,7 @@ end
 function Bpe:state_dict() return { text = to_text(self) } end
 
 ---nil and a message when this is no state of a vocabulary.
+---@param state table
 ---@return true|nil
 ---@return string? message
 function Bpe:check_state_dict(state) -- luacheck: ignore self
@@ -423,9 +448,10 @@ function Bpe:check_state_dict(state) -- luacheck: ignore self
 end
 
 ---Becomes the vocabulary that was saved.
+---@param state table as state_dict gave it
 function Bpe:load_state_dict(state)
     local ok, message = self:check_state_dict(state)
-    if not ok then errors.raise("bpe:load_state_dict: %s", message) end
+    if not ok then errors.raise("heed.text.Bpe:load_state_dict: %s", message) end
     for key in pairs(self) do self[key] = nil end
     for key, value in pairs(from_text(state.text)) do self[key] = value end
 end

@@ -4,6 +4,7 @@ local check = require "heed.check"
 local errors = require "heed.errors"
 local specials = require "heed.text.specials"
 
+---A vocabulary of characters. Special tokens are fields by their names; `#vocabulary` counts all tokens.
 ---@class heed.text.Chars
 ---@field pad integer
 ---@field bos integer
@@ -45,20 +46,27 @@ local function fill(self, special_names, characters)
 end
 
 ---The characters of a text, or of all texts of a list, sorted, after the special tokens.
+---
+---```lua
+---local vocabulary = heed.text.chars { "hello", "wörld" }
+---local ids = vocabulary:encode("höhle", { eos = true })
+---print(#vocabulary, table.concat(ids, " ")) --> 12 7 12 7 8 6 3
+---print(vocabulary:decode(ids)) --> höhle
+---```
 ---@param source string|string[]
 ---@param options? { specials?: string[] } names of special tokens, ids from 1 (default pad, bos, eos, unk)
 ---@return heed.text.Chars
 local function chars(source, options)
-    options = check.options("chars", options, { specials = true })
+    options = check.options("heed.text.chars", options, { specials = true })
     local special_names = options.specials or specials.DEFAULT
     local problem = problem_with_specials(special_names)
-    if problem then errors.raise("chars: specials: %s", problem) end
+    if problem then errors.raise("heed.text.chars: specials: %s", problem) end
     if type(source) == "string" then source = { source } end
-    check.type("chars", "source", source, "table")
+    check.type("heed.text.chars", "source", source, "table")
     local seen, list = {}, {}
     for i, text in ipairs(source) do
         if type(text) ~= "string" then
-            errors.raise("chars: source: expected strings, got %s at %d", check.describe(text), i)
+            errors.raise("heed.text.chars: source: expected strings, got %s at %d", check.describe(text), i)
         end
         each_character(text, function(character)
             if not seen[character] then
@@ -73,19 +81,19 @@ end
 
 ---The tokens of a text. A character that the vocabulary lacks is the special token unk; without one it is an error.
 ---@param text string
----@param options? { bos?: boolean, eos?: boolean } put these special tokens around
+---@param options? { bos?: boolean, eos?: boolean } bos: put this special token before it; eos: put this one behind it
 ---@return integer[] ids
 function Chars:encode(text, options)
-    if type(text) ~= "string" then errors.raise("chars:encode: text: expected a string, got %s", check.describe(text)) end
-    if options then check.options("chars:encode", options, CALL) end
+    if type(text) ~= "string" then errors.raise("heed.text.Chars:encode: text: expected a string, got %s", check.describe(text)) end
+    if options then check.options("heed.text.Chars:encode", options, CALL) end
     local ids, known, unknown = {}, self.ids, self.unk
-    if options and options.bos then ids[1] = specials.id(self, "chars:encode", "bos") end
+    if options and options.bos then ids[1] = specials.id(self, "heed.text.Chars:encode", "bos") end
     each_character(text, function(character)
         local id = known[character] or unknown
-        if not id then errors.raise("chars:encode: text: %q is not in the vocabulary", character) end
+        if not id then errors.raise("heed.text.Chars:encode: text: %q is not in the vocabulary", character) end
         ids[#ids + 1] = id
     end)
-    if options and options.eos then ids[#ids + 1] = specials.id(self, "chars:encode", "eos") end
+    if options and options.eos then ids[#ids + 1] = specials.id(self, "heed.text.Chars:encode", "eos") end
     return ids
 end
 
@@ -93,12 +101,12 @@ end
 ---@param ids integer[]|heed.Tensor a list or a vector
 ---@return string
 function Chars:decode(ids)
-    ids = specials.list("chars:decode", ids)
+    ids = specials.list("heed.text.Chars:decode", ids)
     local out = {}
     for i, id in ipairs(ids) do
         out[i] = self.tokens[id]
         if not out[i] then
-            errors.raise("chars:decode: ids: expected tokens from 1 to %d, got %s at %d", #self.tokens, check.describe(id), i)
+            errors.raise("heed.text.Chars:decode: ids: expected tokens from 1 to %d, got %s at %d", #self.tokens, check.describe(id), i)
         end
     end
     return table.concat(out)
@@ -110,7 +118,7 @@ end
 function Chars:token(id)
     local token = self.tokens[id]
     if not token then
-        errors.raise("chars:token: id: expected a token from 1 to %d, got %s", #self.tokens, check.describe(id))
+        errors.raise("heed.text.Chars:token: id: expected a token from 1 to %d, got %s", #self.tokens, check.describe(id))
     end
     return self.names[id] and "<" .. self.names[id] .. ">" or token
 end
@@ -129,6 +137,7 @@ function Chars:state_dict()
 end
 
 ---nil and a message when this is no state of a vocabulary.
+---@param state table
 ---@return true|nil
 ---@return string? message
 function Chars:check_state_dict(state) -- luacheck: ignore self
@@ -144,9 +153,10 @@ function Chars:check_state_dict(state) -- luacheck: ignore self
 end
 
 ---Becomes the vocabulary that was saved.
+---@param state table as state_dict gave it
 function Chars:load_state_dict(state)
     local ok, message = self:check_state_dict(state)
-    if not ok then errors.raise("chars:load_state_dict: %s", message) end
+    if not ok then errors.raise("heed.text.Chars:load_state_dict: %s", message) end
     for key in pairs(self) do self[key] = nil end
     fill(self, state.specials, state.characters)
 end

@@ -122,7 +122,7 @@ function core.range(first, last, step, options) end
 ---heed.manual_seed(1)
 ---print(a:equal(heed.rand(2, 3))) --> true
 ---```
----@param ... integer|integer[]|heed.DrawOptions shape, options
+---@param ... integer|integer[]|heed.DrawOptions shape, options; generator: default the training stream
 ---@return heed.Tensor
 function core.rand(...) end
 
@@ -132,7 +132,7 @@ function core.rand(...) end
 ---local noise = heed.randn(100, 100, { generator = heed.generator(7) })
 ---print(("%.1f %.1f"):format(noise:mean():item(), noise:std():item())) --> -0.0 1.0
 ---```
----@param ... integer|integer[]|heed.DrawOptions shape, options
+---@param ... integer|integer[]|heed.DrawOptions shape, options; generator: default the training stream
 ---@return heed.Tensor
 function core.randn(...) end
 
@@ -144,7 +144,7 @@ function core.randn(...) end
 ---```
 ---@param low integer
 ---@param high integer at least low
----@param ... integer|integer[]|{ generator?: heed.Generator } shape, options
+---@param ... integer|integer[]|{ generator?: heed.Generator } shape, options; generator: default the training stream
 ---@return heed.Tensor i64
 function core.randint(low, high, ...) end
 
@@ -209,7 +209,7 @@ function both.full_like(t, value, options) end
 ---print(t:rand_like().dtype) --> f64
 ---```
 ---@param t heed.Tensor
----@param options? heed.DrawOptions
+---@param options? heed.DrawOptions generator: default the training stream
 ---@return heed.Tensor
 function both.rand_like(t, options) end
 
@@ -221,6 +221,6 @@ function both.rand_like(t, options) end
 ---print(noisy.shape) --> [2, 3]
 ---```
 ---@param t heed.Tensor
----@param options? heed.DrawOptions
+---@param options? heed.DrawOptions generator: default the training stream
 ---@return heed.Tensor
 function both.randn_like(t, options) end

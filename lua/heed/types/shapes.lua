@@ -148,7 +148,7 @@ function both.tile(t, ...) end
 ---print(heed.range(1, 3):pad(2, 2, { mode = "reflect" })) --> [3., 2., 1., 2., 3., 2., 1.] f32 [7]
 ---```
 ---@param t heed.Tensor
----@param ... integer|integer[]|{ mode?: "constant"|"reflect"|"replicate"|"circular", value?: number } amounts, two a dimension; options
+---@param ... integer|integer[]|{ mode?: "constant"|"reflect"|"replicate"|"circular", value?: number } amounts, two a dimension; mode: default "constant"; value: of "constant", default 0
 ---@return heed.Tensor
 function both.pad(t, ...) end
 

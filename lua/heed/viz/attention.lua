@@ -7,11 +7,12 @@ local svg = require "heed.viz.svg"
 local terminal = require "heed.viz.terminal"
 local width = require "heed.viz.width"
 
-local WHERE = "viz.attention"
+local WHERE = "heed.viz.attention"
 local KNOWN = check.set("x", "y", "title", "panels", "width", "max")
 local SHADES = { [0] = "  ", "░░", "▒▒", "▓▓", "██" }
 local LONGEST_LABEL = 18
 
+---What heed.viz.attention gives: it prints, and goes out as SVG and HTML.
 ---@class heed.viz.Attention: heed.viz.Picture
 local Attention = Picture.class(WHERE)
 
@@ -20,12 +21,12 @@ local Attention = Picture.class(WHERE)
 -- A list of { rows = [L][S] numbers, title }; one panel alone has no title of its own.
 local function panels_of(weights)
     if not check.is_tensor(weights) then
-        errors.raise("viz.attention: weights: expected a tensor, got %s", check.describe(weights))
+        errors.raise("heed.viz.attention: weights: expected a tensor, got %s", check.describe(weights))
     end
     local dims = weights:dim()
     if dims == 2 then return { { rows = weights:totable() } } end
     if dims ~= 3 and dims ~= 4 then
-        errors.raise("viz.attention: weights: expected [L, S], [H, L, S] or [B, H, L, S], got %s", tostring(weights.shape))
+        errors.raise("heed.viz.attention: weights: expected [L, S], [H, L, S] or [B, H, L, S], got %s", tostring(weights.shape))
     end
     local batches = dims == 4 and weights:totable() or { weights:totable() }
     local panels = {}
@@ -48,7 +49,7 @@ local function labels_of(name, labels, count)
     if type(labels) == "string" then labels = width.characters(labels) end
     check.type(WHERE, name, labels, "table")
     if #labels ~= count then
-        errors.raise("viz.attention: %s: expected %d labels, got %d", name, count, #labels)
+        errors.raise("heed.viz.attention: %s: expected %d labels, got %d", name, count, #labels)
     end
     for i, label in ipairs(labels) do texts[i] = tostring(label) end
     return texts
@@ -226,9 +227,7 @@ local function draw_legend(self, x, y)
     return table.concat(body, "\n")
 end
 
----The picture as a drawing of heed.viz.svg.
----@param titled boolean draw the title inside
----@return table
+-- The picture as a drawing of heed.viz.svg.
 function Attention:draw(titled)
     local at = layout(self)
     local in_row = math.max(1, math.min(#self.panels, (PAGE_WIDTH - 2 * MARGIN + PANEL_GAP) // (at.width + PANEL_GAP)))

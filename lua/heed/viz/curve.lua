@@ -7,10 +7,11 @@ local svg = require "heed.viz.svg"
 local terminal = require "heed.viz.terminal"
 local width = require "heed.viz.width"
 
-local WHERE = "viz.curve"
+local WHERE = "heed.viz.curve"
 local KNOWN = check.set("title", "width", "height")
 local LONGEST_NAME = 18
 
+---What heed.viz.curve gives: it prints, and goes out as SVG and HTML.
 ---@class heed.viz.Curve: heed.viz.Picture
 local Curve = Picture.class(WHERE)
 
@@ -18,13 +19,13 @@ local Curve = Picture.class(WHERE)
 
 local function numbers_of(name, values)
     if check.is_tensor(values) then
-        if values:dim() ~= 1 then errors.raise("viz.curve: %s: expected a vector, got %s", name, tostring(values.shape)) end
+        if values:dim() ~= 1 then errors.raise("heed.viz.curve: %s: expected a vector, got %s", name, tostring(values.shape)) end
         values = values:totable()
     end
     check.type(WHERE, name, values, "table")
     for i, value in ipairs(values) do
         if type(value) ~= "number" then
-            errors.raise("viz.curve: %s: expected numbers, got %s at %d", name, check.describe(value), i)
+            errors.raise("heed.viz.curve: %s: expected numbers, got %s at %d", name, check.describe(value), i)
         end
     end
     return values
@@ -72,8 +73,8 @@ end
 ---print(heed.viz.curve(loss, { title = "loss", height = 6, width = 40 }))
 ---```
 ---@param values number[]|heed.Tensor|table<string, number[]|heed.Tensor> one list or vector, or several by their names
----@param options? { title?: string, width?: integer, height?: integer } width and height in the terminal: columns in all
----(default 80) and lines of the curve (default 12)
+---@param options? { title?: string, width?: integer, height?: integer } title: above it; width: columns of the
+---terminal in all, default 80; height: lines of the curve, default 12
 ---@return heed.viz.Curve
 local function curve(values, options)
     options = check.options(WHERE, options, KNOWN)
@@ -261,9 +262,7 @@ local function draw_names(self, x_of, y_of, body)
     return room
 end
 
----The picture as a drawing of heed.viz.svg.
----@param titled boolean draw the title inside
----@return table
+-- The picture as a drawing of heed.viz.svg.
 function Curve:draw(titled)
     local title = titled and self.title
     local top = MARGIN + (title and svg.TITLE_SIZE + 14 or 0)

@@ -14,10 +14,8 @@ local function deliver(where, path, text)
     return files.write(check.type(where, "path", path, "string"), text)
 end
 
----A class of pictures: give it `name` as it is called in messages, `__tostring`, and `draw(self, titled)`, which makes a
----drawing of heed.viz.svg, with its title inside or without it.
----@param name string
----@return table class
+-- A class of pictures: give it `name` as it is called in messages, `__tostring`, and `draw(self, titled)`, which makes a
+-- drawing of heed.viz.svg, with its title inside or without it.
 function Picture.class(name)
     local class = { name = name, svg = Picture.svg, html = Picture.html }
     class.__index = class
