@@ -101,7 +101,7 @@ describe("optim.AdamW", function()
         assert.error_matches(function() heed.optim.AdamW {} end, "params: ")
         assert.error_matches(function() heed.optim.AdamW(heed.nn.Linear(1, 1)) end, "model:parameters%(%)")
         assert.error_matches(function() heed.optim.AdamW { params[1], params[1] } end, "is there twice")
-        assert.error_matches(function() heed.optim.AdamW { heed.ids { 1 } } end, "tensors of floats, got a tensor i64 %[1%] at 1")
+        assert.error_matches(function() heed.optim.AdamW { heed.ids { 1 } } end, "tensors of floats, got .*i64.* at 1")
         assert.error_matches(function() heed.optim.AdamW { params[1], nil, params[2] } end, "got nil at 2")
         assert.error_matches(function() heed.optim.AdamW(params, { lr = "1" }) end,
             'lr: expected a number of at least 0, got "1"')
