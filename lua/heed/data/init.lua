@@ -1,4 +1,4 @@
---- heed.data: examples from files, as batches of tensors.
+--- Examples from files, as batches of tensors.
 
 local index = require "heed.data.index"
 local stream = require "heed.data.stream"

@@ -6,6 +6,7 @@ local examples_of = require "heed.data.examples"
 local order = require "heed.data.order"
 local state = require "heed.data.state"
 
+---An iterator of batches of examples that come one after another; how many there are is not known before the end.
 ---@class heed.data.PooledBatches
 ---@field epoch integer the present pass over the data, from 1
 ---@field position integer batches already given of the present pool

@@ -54,6 +54,7 @@ end
 -- `---@return TYPE [name] [text]`; several types separated by commas are several results.
 local function read_return(text)
     local type_text, words = split_type(text)
+    if words:find "^%.%.%." then type_text, words = type_text .. " ...", words:gsub("^%.%.%.%s*", "") end
     return { name = "", type = type_text, optional = type_text:find "%?$" ~= nil, text = words }
 end
 
@@ -67,8 +68,9 @@ TAGS["return"] = function(block, text)
     table.insert(block.returns, block.last)
 end
 function TAGS.field(block, text)
+    local hidden = text:find "^private%s" or text:find "^protected%s" or text:find "^package%s"
     block.last = read_param(text:gsub("^public%s+", ""))
-    table.insert(block.fields, block.last)
+    if not hidden then table.insert(block.fields, block.last) end
 end
 function TAGS.class(block, text)
     block.class, block.parent = text:match "^([%w_.]+)%s*:?%s*([%w_.]*)"
@@ -95,21 +97,23 @@ local function read_prose(block, text)
     end
 end
 
--- One line of a block, without its `---`.
-local function read_line(block, text)
-    if block.example then
-        if text:match "^%s*```" then
-            table.insert(block.examples, table.concat(block.example, "\n"))
-            block.example = nil
-        else
-            table.insert(block.example, text)
-        end
-        return
+local function read_example(block, raw)
+    if raw:match "^%s*```" then
+        table.insert(block.examples, table.concat(block.example, "\n"))
+        block.example = nil
+    else -- the fence says whether a space belongs to the `---`
+        table.insert(block.example, raw:sub(1, block.margin) == (" "):rep(block.margin) and raw:sub(block.margin + 1) or raw)
     end
+end
+
+-- One line of a block, without its `---`.
+local function read_line(block, raw)
+    if block.example then return read_example(block, raw) end
+    local text = raw:gsub("^%s", "")
     local tag, rest = text:match "^%s*@(%a+)%s*(.*)$"
     if text:match "^%s*```" then
         finish_paragraph(block)
-        block.last, block.example = nil, {}
+        block.last, block.example, block.margin = nil, {}, raw:find "^ " and 1 or 0
     elseif tag then
         finish_paragraph(block)
         if TAGS[tag] then TAGS[tag](block, rest) else block.last = nil end
@@ -170,7 +174,7 @@ function annotations.read(source)
     local list, block, number, section = {}, nil, 0, nil
     for line in (source .. "\n"):gmatch "(.-)\n" do
         number = number + 1
-        local text = line:match "^%s*%-%-%-%s?(.*)$"
+        local text = line:match "^%s*%-%-%-(.*)$"
         if text and not line:match "^%s*%-%-%-%-[^ ]" then -- `---- item` is one of a list
             block = block or new_block()
             read_line(block, text)

@@ -394,6 +394,24 @@ function index.exports(module, prefix)
     return list
 end
 
+---The classes of what a function, or a method of a class, returns.
+---@param doc heed.help.Doc
+---@return heed.help.Doc[]
+function index.made_by(doc)
+    local list = {}
+    local function look(entry)
+        for _, result in ipairs(entry.returns) do
+            for name in result.type:gmatch "heed%.[%w_.]*%w" do
+                local class = name ~= "heed.Tensor" and not name:find "^heed%.nn%." and class_entry(name)
+                if class and #class.prose > 0 and not class.module:find "^heed%.types" then list[#list + 1] = class_doc(class) end
+            end
+        end
+    end
+    if doc.entry then look(doc.entry) end
+    for _, m in ipairs(doc.kind == "class" and doc.methods or {}) do look(m) end
+    return list
+end
+
 ---The classes of heed.core beside heed.Tensor, and heed.Tensor last.
 ---@return heed.help.Doc[]
 function index.core_classes()

@@ -1,4 +1,4 @@
---- help: what is written about a function, class, module or tensor, as text. The prompt prints it.
+--- What is written about a function, class, module or tensor, as text. The prompt prints it: `help(heed.softmax)`.
 
 local check = require "heed.check"
 local errors = require "heed.errors"

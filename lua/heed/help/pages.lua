@@ -37,18 +37,30 @@ end
 
 -- ---- what is public ------------------------------------------------------------------------------------------------
 
----Every public function and class with its annotations (or without: `entry` nil), each once.
+---Every public function and class with its annotations (or without: `entry` nil), each once, by its shortest name.
 ---@return heed.help.Doc[]
 function pages.public()
     local list, seen = {}, {}
     local function add(doc)
         local entry = doc.entry
         local id = entry and ("%s:%s"):format(entry.module, entry.name) or doc.path
-        if not seen[id] then list[#list + 1], seen[id] = doc, true end
+        local before = seen[id]
+        if not before then
+            list[#list + 1], seen[id] = doc, #list + 1
+        elseif #doc.path < #list[before].path then
+            list[before] = doc
+        end
+    end
+    local function add_made(doc)
+        for _, made in ipairs(index.made_by(doc)) do
+            local known = seen[made.entry.module .. ":" .. made.entry.name]
+            add(made)
+            if not known then add_made(made) end
+        end
     end
     local function visit(doc)
         if doc.kind ~= "module" or doc.entry then add(doc) end
-        if doc.made then add(doc.made) end
+        add_made(doc)
         for _, member in ipairs(doc.members or {}) do visit(member) end
     end
     visit(index.tree())
@@ -57,6 +69,9 @@ function pages.public()
     for _, doc in ipairs(index.core_classes()) do add(doc) end
     return list
 end
+
+-- A class that functions make instances of: it is described after these.
+local function is_made(doc) return doc.kind == "class" and doc.value == nil end
 
 local function in_reading_order(a, b)
     local x, y = a.entry, b.entry
@@ -68,6 +83,7 @@ local function in_reading_order(a, b)
         if stub_x ~= stub_y then return stub_x < stub_y end
         return x.module < y.module
     end
+    if is_made(a) ~= is_made(b) then return is_made(b) end
     return x.line < y.line
 end
 
@@ -110,12 +126,24 @@ local function add_body(out, entry)
     add_examples(out, entry)
 end
 
-local function add_methods(out, doc)
-    local class = doc.path:match "[^.]+$"
+local function method(doc, key)
     for _, m in ipairs(doc.methods or {}) do
-        local call = m.key == "init" and doc.path or m.key == "forward" and class:lower() or class:lower() .. ":" .. m.key
-        out[#out + 1] = ("#### `%s`\n"):format(text.signature(call, m))
-        add_body(out, m)
+        if m.key == key then return m end
+    end
+end
+
+-- `linear(x)`, `optimizer:step()`
+local function call_of(doc, m)
+    local class = doc.path:match "[^.]+$":lower()
+    return text.signature(m.key == "forward" and class or class .. ":" .. m.key, m)
+end
+
+local function add_methods(out, doc)
+    for _, m in ipairs(doc.methods or {}) do
+        if m.key ~= "init" and m.key ~= "forward" then
+            out[#out + 1] = ("#### `%s`\n"):format(call_of(doc, m))
+            add_body(out, m)
+        end
     end
 end
 
@@ -130,7 +158,13 @@ local function own_methods(doc)
 end
 
 local function add_class(out, doc)
+    local init, forward = method(doc, "init"), method(doc, "forward")
     add_paragraphs(out, doc.entry.prose)
+    if init then add_body(out, init) end
+    if forward then
+        out[#out + 1] = ("Called as `%s`:\n"):format(call_of(doc, forward))
+        add_body(out, forward)
+    end
     if #doc.entry.fields > 0 then
         out[#out + 1] = "Fields:\n"
         add_params(out, doc.entry.fields)
@@ -140,7 +174,10 @@ local function add_class(out, doc)
     add_methods(out, own_methods(doc))
 end
 
+-- Of a class, how one makes an instance.
 local function title_of(doc)
+    local init = doc.kind == "class" and method(doc, "init")
+    if init then return text.signature(doc.path, init) end
     return doc.kind == "class" and doc.path or text.signature(doc.path, doc.entry)
 end
 
@@ -164,10 +201,10 @@ local function section_of(doc)
     local module = doc.entry.module
     local header = index.header(module)
     if module:find "^heed%.types%." then return header[1]:gsub("%.$", ""), { table.unpack(header, 2) } end
-    local parent = doc.path
-    if doc.kind == "class" and (is_public_table(module) or not parent:find "%..*%.") then
+    local parent, deep = doc.path, doc.path:find "%..*%." ~= nil
+    if is_public_table(module) and (doc.kind == "class" or not deep) or doc.kind == "class" and not deep then
         parent = module
-    elseif doc.kind ~= "module" and parent:find "%..*%." then
+    elseif doc.kind ~= "module" and deep then
         parent = parent:match "^(.*)%.[^.]+$"
     end
     return parent, index.header(parent)

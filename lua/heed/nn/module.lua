@@ -7,6 +7,21 @@ local walk = require "heed.nn.walk"
 
 local each_member, each_module, each_tensor, is_module = walk.each_member, walk.each_module, walk.each_tensor, walk.is_module
 
+---What every layer and every model is. A class of one's own has `init`, which assigns parameters (nn.parameter), other modules and
+---lists of them to fields, and `forward`; calling an instance runs forward. Fields are registered in the order in which they came.
+---
+---```lua
+---local Block = nn.Module:extend "Block"
+---function Block:init(width)
+---    self.norm, self.linear = nn.LayerNorm(width), nn.Linear(width, width)
+---    self.scale = nn.parameter(heed.ones(1))
+---end
+---function Block:forward(x) return x + self.scale * self.linear(self.norm(x)) end
+---local block = Block(4)
+---print(block)
+---print(block(heed.randn(2, 4)).shape) --> [2, 4]
+---for name, p in block:named_parameters() do print(name, p.shape) end
+---```
 ---@class heed.nn.Module
 ---@field training boolean dropout acts; set by train and eval
 ---@field class_name string

@@ -1,4 +1,4 @@
---- heed.optim: what moves the parameters.
+--- What moves the parameters.
 
 local adam = require "heed.optim.adam"
 local gradients = require "heed.optim.gradients"

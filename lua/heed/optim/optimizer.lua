@@ -14,11 +14,13 @@ local FLOATS = check.set("f32", "f64", "bf16", "f16")
 ---@field lr number settable: opt.lr times lr_scale
 ---@field lr_scale number 1 where the group has no rate of its own
 
+---What SGD, Adam and AdamW give: parameters in groups, with what is remembered of each. `opt.lr` and the other settings may be set
+---at any time.
 ---@class heed.optim.Optimizer
 ---@field lr number settable: all groups move with it, those with a rate of their own in proportion
 ---@field groups heed.optim.Group[] with their own settings, settable
 ---@field steps integer calls of step; each parameter counts those that it took part in
----@field class table what makes the kind: name, kind, defaults, check(where, settings), moments(settings), rates(settings)
+---@field private class table what makes the kind: name, kind, defaults, check(where, settings), moments(settings), rates(settings)
 ---@field private remembered table[] for each group { steps =, m =, v = }
 local Optimizer = {}
 Optimizer.__index = Optimizer

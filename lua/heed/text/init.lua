@@ -1,4 +1,4 @@
---- heed.text: vocabularies.
+--- Vocabularies, and a score for translations.
 
 return {
     bleu = require "heed.text.bleu",

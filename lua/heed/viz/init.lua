@@ -1,4 +1,4 @@
---- heed.viz: pictures.
+--- Pictures, in the terminal and as SVG and HTML.
 
 return {
     attention = require "heed.viz.attention",
