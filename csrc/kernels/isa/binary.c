@@ -111,13 +111,16 @@ SCALAR_MAP2(or_bool, uint8_t, uint8_t, a | b)
 SCALAR_MAP2(xor_bool, uint8_t, uint8_t, a ^ b)
 
 /* a > b is b < a, with NaN too: one copy of the loops for both. */
+#define NOT_INLINED(name)                                                                                    \
+    static void name(int64_t n, const void *a, int64_t sa, const void *b, int64_t sb, void *y, int64_t sy)   \
+        __attribute__((noinline));
 #define EXCHANGED(name, other)                                                                               \
-    static void other(int64_t n, const void *a, int64_t sa, const void *b, int64_t sb, void *y, int64_t sy)  \
-        __attribute__((noinline));                                                                           \
     static void name(int64_t n, const void *a, int64_t sa, const void *b, int64_t sb, void *y, int64_t sy) { \
         other(n, b, sb, a, sa, y, sy);                                                                       \
     }
 #define COMPARISONS(type, T)                                                                                 \
+    NOT_INLINED(lt_##type)                                                                                   \
+    NOT_INLINED(le_##type)                                                                                   \
     SCALAR_MAP2(eq_##type, T, uint8_t, a == b)                                                               \
     SCALAR_MAP2(ne_##type, T, uint8_t, a != b)                                                               \
     SCALAR_MAP2(lt_##type, T, uint8_t, a < b)                                                                \
