@@ -6,13 +6,13 @@
 #include "base/parallel.h"
 
 #define RANKED 256 /* keys made at a time */
-#define FEW 48     /* items that are inserted one by one */
+#define FEW 64     /* items that are inserted one by one */
 #define MANY 4096  /* items whose digits are MOST_BITS wide */
 #define MOST_BITS 11
 
 /* A buffer that keeps the best `count` of n; n when that would be no smaller. */
 static int64_t buffer_size(int64_t n, int64_t count) {
-    int64_t size = 4 * count < 1024 ? 1024 : 4 * count;
+    int64_t size = 4 * count < 64 ? 64 : 4 * count;
     return count > n / 4 || size > n ? n : size;
 }
 

@@ -1,14 +1,19 @@
 /* order_body.h: items of one width. Before it: NAME, `item` (unsigned), `key` (its upper half), KEY_BITS. */
 
+/* The keys of up to RANKED elements from `first` on. */
+static int64_t NAME(keys_from)(const hd_order *o, const void *x, int64_t first, int64_t last, key *keys) {
+    int64_t n = last - first < RANKED ? last - first : RANKED;
+    o->kernels->order_keys[o->dtype](n, (const char *)x + (size_t)first * hd_dtype_size(o->dtype),
+                                     o->descending, keys);
+    return n;
+}
+
 /* Elements first..last of a row as items. */
 static void NAME(rank)(const hd_order *o, const void *x, int64_t first, int64_t last, item *items) {
     key keys[RANKED];
-    for (int64_t i = first; i < last; i += RANKED) {
-        int64_t n = last - i < RANKED ? last - i : RANKED;
-        o->kernels->order_keys[o->dtype](n, (const char *)x + (size_t)i * hd_dtype_size(o->dtype),
-                                         o->descending, keys);
+    for (int64_t i = first, n; i < last; i += n, items += n) {
+        n = NAME(keys_from)(o, x, i, last, keys);
         for (int64_t j = 0; j < n; j++) items[j] = (item)keys[j] << KEY_BITS | (item)(i + j);
-        items += n;
     }
 }
 
@@ -63,19 +68,20 @@ static void NAME(places_of)(int64_t n, const item *a, int64_t *places) {
  * better than the last of a full buffer is passed over. a comes back in order; how many there are. */
 static int64_t NAME(best)(const hd_order *o, const void *x, int64_t first, int64_t last, int64_t count,
                           int64_t size, item **a) {
-    item *held = *a, *other = held + size, worst = ~(item)0, block[RANKED];
+    item *held = *a, *other = held + size;
+    key keys[RANKED];
+    item limit = (item)1 << KEY_BITS; /* what is not below it comes too late: equal keys stand further back */
     int64_t n = 0;
-    for (int64_t i = first; i < last; i += RANKED) {
-        int64_t end = last - i < RANKED ? last : i + RANKED;
-        NAME(rank)(o, x, i, end, block);
-        for (int64_t j = 0; j < end - i; j++) {
-            if (block[j] > worst) continue;
-            held[n++] = block[j];
+    for (int64_t i = first, taken; i < last; i += taken) {
+        taken = NAME(keys_from)(o, x, i, last, keys);
+        for (int64_t j = 0; j < taken; j++) {
+            if (keys[j] >= limit) continue;
+            held[n++] = (item)keys[j] << KEY_BITS | (item)(i + j);
             if (n < size) continue;
             item *sorted = NAME(sort)(n, held, other);
             if (sorted != held) other = held, held = sorted;
             n = count;
-            worst = held[count - 1];
+            limit = held[count - 1] >> KEY_BITS;
         }
     }
     *a = NAME(sort)(n, held, other);

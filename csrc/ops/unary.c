@@ -129,7 +129,7 @@ hd_tensor *hd_unary_op(hd_ctx *cx, hd_unary op, hd_tensor *x) {
 
 hd_status hd_unary_(hd_ctx *cx, hd_unary op, hd_tensor *t) {
     hd_dtype compute = HD_F32, result = HD_F32;
-    if (hd_check_inplace(cx, classes[op].name, t) || types(cx, op, t, &compute, &result) ||
+    if (hd_check_inplace(cx, t) || types(cx, op, t, &compute, &result) ||
         hd_check_holds(cx, (hd_dtype)t->dtype, result))
         return cx->error.status;
     if (hd_wants_grad(cx, 1, &t)) {
@@ -154,16 +154,50 @@ static hd_status round_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *gra
 }
 static const hd_node_class round_class = {"round", round_backward, NULL};
 
+typedef struct rounding {
+    hd_binary_fn up, down;
+    hd_unary_fn round;
+    uint64_t scale; /* an element */
+} rounding;
+
+enum { ROUND_RUN = 1024 }; /* what is computed in three steps stays in the nearest cache */
+
+static void run_round(const void *arg, int64_t n, char *const *p, const int64_t *s) {
+    const rounding *r = arg;
+    r->up(n, p[1], s[1], &r->scale, 0, p[0], s[0]);
+    r->round(n, p[0], s[0], p[0], s[0]);
+    r->down(n, p[0], s[0], &r->scale, 0, p[0], s[0]);
+}
+
+/* x f32 or f64. */
+static hd_tensor *round_floats(hd_ctx *cx, hd_tensor *x, int decimals) {
+    const hd_kernels *k = cx->kernels;
+    hd_binary up = decimals < 0 ? HD_DIV : HD_MUL, down = decimals < 0 ? HD_MUL : HD_DIV;
+    rounding r = {k->binary[up][x->dtype], k->binary[down][x->dtype], k->unary[HD_ROUND][x->dtype], 0};
+    hd_scalar scale = hd_scalar_f(pow(10, decimals < 0 ? -decimals : decimals));
+    hd_tensor *y = hd_tensor_like(cx, x);
+    if (!y) return NULL;
+    hd_walk w;
+    hd_walk_begin(&w, y->ndim, y->shape);
+    hd_walk_add(&w, y);
+    hd_walk_add(&w, x);
+    w.run = run_round;
+    w.arg = &r;
+    w.max_run = ROUND_RUN;
+    if (!hd_scalar_store(cx, "decimals", scale, (hd_dtype)x->dtype, &r.scale) && !hd_walk_run(cx, &w))
+        return y;
+    hd_release(y);
+    return NULL;
+}
+
 /* y = round(x 10^decimals) / 10^decimals */
 hd_tensor *hd_round_decimals(hd_ctx *cx, hd_tensor *x, int decimals) {
     if (hd_check_computes(cx, x)) return NULL;
     bool is_float = hd_dtype_is_float((hd_dtype)x->dtype);
     if (decimals == 0 || (!is_float && decimals > 0)) return hd_unary_op(cx, HD_ROUND, x);
-    double scale = pow(10, decimals < 0 ? -decimals : decimals);
-    hd_tensor *exact = is_float ? hd_tensor_alias(cx, x) : hd_cast(cx, x, HD_F64);
-    hd_binary up = decimals < 0 ? HD_DIV : HD_MUL, down = decimals < 0 ? HD_MUL : HD_DIV;
-    hd_tensor *y = hd_chain_unary(cx, HD_ROUND, hd_chain_scalar(cx, up, exact, scale));
-    y = hd_chain_scalar(cx, down, y, scale);
+    hd_tensor *exact = is_float ? hd_retain(x) : hd_cast(cx, x, HD_F64);
+    hd_tensor *y = exact ? round_floats(cx, exact, decimals) : NULL;
+    hd_release(exact);
     if (y && !is_float) {
         hd_tensor *whole = hd_cast(cx, y, x->dtype == HD_BOOL ? HD_I64 : (hd_dtype)x->dtype);
         hd_release(y);
@@ -173,7 +207,7 @@ hd_tensor *hd_round_decimals(hd_ctx *cx, hd_tensor *x, int decimals) {
 }
 
 hd_status hd_round_decimals_(hd_ctx *cx, hd_tensor *t, int decimals) {
-    if (hd_check_inplace(cx, "round_", t)) return cx->error.status;
+    if (hd_check_inplace(cx, t)) return cx->error.status;
     hd_tensor *source = hd_inplace_source(cx, t);
     hd_tensor *y = source ? hd_round_decimals(cx, source, decimals) : NULL;
     hd_release(source);
