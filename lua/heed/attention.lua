@@ -32,7 +32,7 @@ end
 ---softcap: a scaled score s becomes c·tanh(s/c); dropout: of the weights, acts whenever given; weights: true, or
 ---{ rows = {...}, heads = {...} }
 ---@return heed.Tensor out [B, H, L, Dv]
----@return heed.Tensor|nil weights [B, H, L, S], before dropout
+---@return heed.Tensor weights [B, H, L, S], when asked for, before dropout
 local function attention(q, k, v, options)
     if options == nil then return (core.attention(q, k, v)) end
     check.options("heed.attention", options, KNOWN)

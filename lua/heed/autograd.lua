@@ -60,7 +60,7 @@ local depth = 0
 local leave = setmetatable({}, { __close = function() depth = depth - 1 end })
 
 local once = core.func(function(_, result) return result end, function()
-    errors.raise "heed.grad: gradients of gradients are not there: this one was taken inside a function that is itself differentiated"
+    errors.raise "heed.grad: gradients of gradients are not supported: this one was taken inside a function that is itself differentiated"
 end)
 
 -- What was taken inside another function whose gradients are wanted: going back through it is an error, not a silent zero.
@@ -85,10 +85,10 @@ end
 ---local g = heed.value_and_grad(function(x) return layer(x):sum() end, { wrt = layer:parameters() })
 ---print(select("#", g(heed.ones(1, 2)))) --> 3
 ---```
----@param fn fun(...): heed.Tensor gives one element
+---@param fn fun(...: any): heed.Tensor gives one element
 ---@param options? { wrt?: integer|integer[]|heed.Tensor[] } by which arguments (numbers), or by which leaves; default: by every
 ---argument that is a tensor of floats
----@return fun(...): heed.Tensor, heed.Tensor... value (detached) and gradients
+---@return fun(...: any): heed.Tensor ... value (detached) and gradients
 function autograd.value_and_grad(fn, options)
     local where = "heed.value_and_grad"
     check.type(where, "fn", fn, "function")
@@ -113,9 +113,9 @@ end
 ---```lua
 ---print(heed.grad(function(x) return (x * x):sum() end)(heed.tensor { 1.0, 2.0 })) --> [2., 4.] f32 [2]
 ---```
----@param fn fun(...): heed.Tensor gives one element
+---@param fn fun(...: any): heed.Tensor gives one element
 ---@param options? { wrt?: integer|integer[]|heed.Tensor[] } as of value_and_grad
----@return fun(...): heed.Tensor...
+---@return fun(...: any): heed.Tensor ... gradients
 function autograd.grad(fn, options)
     local both = autograd.value_and_grad(fn, options)
     return function(...) return select(2, both(...)) end
@@ -153,10 +153,10 @@ end
 ---local x = heed.randn({ 2, 3 }, { dtype = "f64" })
 ---print(heed.gradcheck(function(t) return t:softmax(-1) end, { x })) --> true
 ---```
----@param fn fun(...): heed.Tensor... differentiable; its results may have any shape
+---@param fn fun(...: any): heed.Tensor ... differentiable; its results may have any shape
 ---@param inputs heed.Tensor[] f64 leaves; they are moved a little and put back
 ---@param options? { step?: number, tolerance?: number } step: default 1e-6; tolerance: absolute and relative, default 1e-5
----@return true or raises with the worst element
+---@return true # or raises with the worst element
 function autograd.gradcheck(fn, inputs, options)
     local where = "heed.gradcheck"
     check.type(where, "fn", fn, "function")

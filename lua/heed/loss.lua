@@ -53,7 +53,7 @@ end
 ---@param options? { ignore_index?: integer, label_smoothing?: number, weight?: heed.Tensor, reduction?: "mean"|"sum"|"none", smoothing_exclude?: integer[] }
 ---ignore_index: targets of this number do not count; label_smoothing: eps, default 0; weight: [V], of each class, the mean is then
 ---weighted; reduction: default "mean"; smoothing_exclude: classes that get none of eps
----@return heed.Tensor 0-d, or [...] with reduction "none"
+---@return heed.Tensor # 0-d, or [...] with reduction "none"
 function loss.cross_entropy(logits, targets, options)
     options = check.options("heed.loss.cross_entropy", options, CLASSES)
     if is_float(targets) and check.is_tensor(logits) and targets:dim() == logits:dim() then
@@ -79,7 +79,7 @@ end
 ---@param options? { bias?: heed.Tensor, ignore_index?: integer, label_smoothing?: number, weight?: heed.Tensor, reduction?: "mean"|"sum"|"none", smoothing_exclude?: integer[] }
 ---bias: [V] of the output layer; ignore_index: targets of this number do not count; label_smoothing: eps, default 0; weight: [V], of
 ---each class, the mean is then weighted; reduction: default "mean"; smoothing_exclude: classes that get none of eps
----@return heed.Tensor 0-d, or [...] with reduction "none"
+---@return heed.Tensor # 0-d, or [...] with reduction "none"
 function loss.linear_cross_entropy(hidden, weight, targets, options)
     options = check.options("heed.loss.linear_cross_entropy", options, LINEAR)
     return core.linear_cross_entropy(hidden, weight, targets, options.bias, options.ignore_index, options.label_smoothing,
@@ -96,7 +96,7 @@ end
 ---@param targets heed.Tensor|table integers [...] in 1..V, or ignore_index
 ---@param options? { ignore_index?: integer, weight?: heed.Tensor, reduction?: "mean"|"sum"|"none" }
 ---ignore_index: targets of this number do not count; weight: [V], of each class, the mean is then weighted; reduction: default "mean"
----@return heed.Tensor 0-d, or [...] with reduction "none"
+---@return heed.Tensor # 0-d, or [...] with reduction "none"
 function loss.nll_loss(log_probs, targets, options)
     options = check.options("heed.loss.nll_loss", options, NLL)
     return core.nll_loss(log_probs, targets, options.ignore_index, options.weight, options.reduction)
@@ -114,7 +114,7 @@ local PAIR = check.set "reduction"
 ---@param input heed.Tensor float
 ---@param target heed.Tensor of the same shape: nothing is broadcast
 ---@param options? { reduction?: "mean"|"sum"|"none" } reduction: default "mean"
----@return heed.Tensor 0-d, or the input's shape with reduction "none"
+---@return heed.Tensor # 0-d, or the input's shape with reduction "none"
 function loss.mse_loss(input, target, options)
     return core.mse_loss(input, target, check.options("heed.loss.mse_loss", options, PAIR).reduction)
 end
@@ -127,7 +127,7 @@ end
 ---@param input heed.Tensor float
 ---@param target heed.Tensor of the same shape
 ---@param options? { reduction?: "mean"|"sum"|"none" } reduction: default "mean"
----@return heed.Tensor 0-d, or the input's shape with reduction "none"
+---@return heed.Tensor # 0-d, or the input's shape with reduction "none"
 function loss.l1_loss(input, target, options)
     return core.l1_loss(input, target, check.options("heed.loss.l1_loss", options, PAIR).reduction)
 end
@@ -140,7 +140,7 @@ end
 ---@param input heed.Tensor float
 ---@param target heed.Tensor of the same shape
 ---@param options? { delta?: number, reduction?: "mean"|"sum"|"none" } delta: default 1; reduction: default "mean"
----@return heed.Tensor 0-d, or the input's shape with reduction "none"
+---@return heed.Tensor # 0-d, or the input's shape with reduction "none"
 function loss.huber_loss(input, target, options)
     local where = "heed.loss.huber_loss"
     options = check.options(where, options, check.set("delta", "reduction"))
@@ -157,7 +157,7 @@ end
 ---@param input heed.Tensor float
 ---@param target heed.Tensor of the same shape
 ---@param options? { beta?: number, reduction?: "mean"|"sum"|"none" } beta: default 1; reduction: default "mean"
----@return heed.Tensor 0-d, or the input's shape with reduction "none"
+---@return heed.Tensor # 0-d, or the input's shape with reduction "none"
 function loss.smooth_l1_loss(input, target, options)
     local where = "heed.loss.smooth_l1_loss"
     options = check.options(where, options, check.set("beta", "reduction"))
@@ -179,7 +179,7 @@ end
 ---@param options? { weight?: heed.Tensor, pos_weight?: heed.Tensor, reduction?: "mean"|"sum"|"none" }
 ---weight: multiplies the losses, broadcast, no gradient; pos_weight: multiplies what positives lose, broadcast, no gradient; reduction:
 ---default "mean"
----@return heed.Tensor 0-d, or the input's shape with reduction "none"
+---@return heed.Tensor # 0-d, or the input's shape with reduction "none"
 function loss.bce_with_logits(input, target, options)
     options = check.options("heed.loss.bce_with_logits", options, check.set("weight", "pos_weight", "reduction"))
     return core.bce_with_logits(input, target, options.reduction, options.weight, options.pos_weight)
@@ -196,7 +196,7 @@ end
 ---@param target heed.Tensor of the same shape: probabilities, or their logarithms with log_target
 ---@param options? { log_target?: boolean, reduction?: "mean"|"sum"|"none"|"batchmean" } log_target: default
 ---false; reduction: default "mean", over all elements
----@return heed.Tensor 0-d, or the input's shape with reduction "none"
+---@return heed.Tensor # 0-d, or the input's shape with reduction "none"
 function loss.kl_div(input, target, options)
     local where = "heed.loss.kl_div"
     options = check.options(where, options, check.set("log_target", "reduction"))

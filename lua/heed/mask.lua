@@ -11,6 +11,7 @@ local FLOATS = check.set("f32", "f64", "bf16", "f16")
 
 -- What C has fast paths for stays structural: causal, and the lengths of padding. The rest is `seen`, a list of
 -- { name, dense(L, S, B, H) -> bool tensor of 2 to 4 dimensions }, and `biases`, a list of the same with float tensors.
+
 ---Which key each query may see. `a & b`: what both let it see; `a | b`: what either does; `~a`: what a hides. Wherever a mask is
 ---taken a tensor is taken too: booleans and integers hide, floats are added.
 ---@class heed.Mask
@@ -20,6 +21,8 @@ local FLOATS = check.set("f32", "f64", "bf16", "f16")
 ---@operator band(heed.Mask): heed.Mask
 ---@operator bor(heed.Mask): heed.Mask
 ---@operator bnot: heed.Mask
+---@field private seen table[]
+---@field private biases table[]
 local Mask = {}
 Mask.__index = Mask
 Mask.__name = "mask"
@@ -416,7 +419,7 @@ end
 ---@param L integer queries
 ---@param S? integer keys; default L
 ---@param options? { batch?: integer, heads?: integer } batch, heads: for masks that differ by row or head (mask.fn over "bhij")
----@return heed.Tensor [L, S], [B, L, S] or [B, H, L, S], as few as say it
+---@return heed.Tensor # [L, S], [B, L, S] or [B, H, L, S], as few as say it
 function Mask:dense(L, S, options)
     check.integer("heed.Mask:dense", "L", L, 0)
     S = check.integer("heed.Mask:dense", "S", S or L, 0)
@@ -437,7 +440,7 @@ end
 ---```
 ---@param L integer
 ---@param S? integer default L
----@return table list of i; of {b, i} or {b, h, i} when rows or heads differ
+---@return table # list of i; of {b, i} or {b, h, i} when rows or heads differ
 function Mask:empty_rows(L, S)
     local dense = self:dense(L, S)
     if dense.dtype ~= "bool" then dense = dense:gt(-math.huge) end

@@ -7,6 +7,18 @@ local errors = require "heed.errors"
 
 ---A progress line: an iterator, and what it is told. `local bar <close> = heed.progress(...)` ends it after a break too.
 ---@class heed.Progress
+---@field private done integer
+---@field private iterator function?
+---@field private names string[]
+---@field private started number
+---@field private stream file*
+---@field private terminal boolean
+---@field private total integer?
+---@field private unit string
+---@field private values table<string, number>
+---@field private units number
+---@field private drawn number
+---@field private finished boolean?
 local Progress = {}
 Progress.__index = Progress
 

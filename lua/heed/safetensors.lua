@@ -18,7 +18,7 @@ local safetensors = {}
 ---```
 ---@param path string
 ---@return table<string, heed.Tensor>|nil tensors by name; nil when the file cannot be read or is not of this form
----@return table<string, string>|string metadata, or the message
+---@return table<string, string>|string metadata or the message
 function safetensors.load(path)
     return core.safetensors_load(check.type("heed.safetensors.load", "path", path, "string"))
 end

@@ -12,6 +12,15 @@ local pooled = require "heed.data.pooled"
 ---@class heed.data.Batches
 ---@field epoch integer the present pass over the data, from 1
 ---@field position integer batches already given in it
+---@field private examples table[]
+---@field private fields string[]
+---@field private size integer?
+---@field private tokens integer?
+---@field private value integer
+---@field private shuffle boolean
+---@field private bucket boolean
+---@field private seed integer
+---@field private drop_last boolean
 local Batches = {}
 Batches.__index = Batches
 
@@ -86,7 +95,7 @@ end
 ---for batch in batches do print(batch[1], batch.lengths[1]) end
 ---```
 ---@param examples table[]|heed.data.Index|heed.data.Stream|heed.data.Passes
----@param options { size?: integer, tokens?: integer, shuffle?: boolean, bucket?: boolean, seed?: integer, value?: integer, drop_last?: boolean, encode?: fun(example: any): table|nil, pool?: integer }
+---@param options { size?: integer, tokens?: integer, shuffle?: boolean, bucket?: boolean, seed?: integer, value?: integer, drop_last?: boolean, pool?: integer, encode?: fun(example: any): table|nil }
 ---size: examples in a batch; tokens: instead of size, at most so many cells of its longest field, padding counted (an example that
 ---alone is longer makes a batch of its own); shuffle: default false; bucket: examples of like length together, default with
 ---tokens; seed: of the shuffle, default 1; value: the padding, default 1; drop_last: leave out a last batch of less than size;

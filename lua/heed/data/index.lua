@@ -12,6 +12,10 @@ local KNOWN = check.set("max_line")
 ---Lines or pairs in a file: `#index`, `index[i]` and ipairs work as with a list; the text is read when it is asked for.
 ---@class heed.data.Index
 ---@operator len: integer
+---@field private count integer
+---@field private files table[]
+---@field private get function
+---@field private what string
 local Index = {}
 
 function Index.__index(self, key)

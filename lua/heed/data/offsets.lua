@@ -7,6 +7,8 @@ local reader = require "heed.data.reader"
 ---@field path string
 ---@field size integer bytes of the file
 ---@field count integer lines
+---@field private file file*
+---@field private max_line integer
 local Offsets = {}
 Offsets.__index = Offsets
 

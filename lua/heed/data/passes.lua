@@ -9,6 +9,8 @@ local LEAST = { seed = math.mininteger, epoch = 1, given = 0, examples = 0, byte
 ---@class heed.data.Passes
 ---@field epoch integer the present pass, from 1
 ---@field given integer examples already given in it
+---@field private index heed.data.Index
+---@field private order heed.Tensor?
 local Passes = {}
 Passes.__index = Passes
 

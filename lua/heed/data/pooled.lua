@@ -10,6 +10,16 @@ local state = require "heed.data.state"
 ---@class heed.data.PooledBatches
 ---@field epoch integer the present pass over the data, from 1
 ---@field position integer batches already given of the present pool
+---@field private at_end boolean
+---@field private batches table[]?
+---@field private before table
+---@field private examples table[]
+---@field private fields string[]
+---@field private pool integer
+---@field private size integer?
+---@field private source table
+---@field private tokens integer?
+---@field private value integer
 local Pooled = {}
 Pooled.__index = Pooled
 

@@ -9,6 +9,8 @@ local find, sub = string.find, string.sub
 ---@field size integer bytes of the file; 0 when it cannot say
 ---@field number integer lines read so far
 ---@field message string|nil why nothing more comes, when it is not the end
+---@field private file file*
+---@field private max_line integer
 local Reader = {}
 Reader.__index = Reader
 

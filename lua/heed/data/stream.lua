@@ -15,6 +15,9 @@ local LEAST = { seed = math.mininteger, epoch = 1, given = 0, shuffle = 0 }
 ---@class heed.data.Stream
 ---@field epoch integer the present pass, from 1
 ---@field given integer examples already given in it
+---@field private buffer table[]
+---@field private shuffle integer
+---@field private sources heed.data.Reader[]
 local Stream = {}
 Stream.__index = Stream
 

@@ -7,6 +7,8 @@ local annotations = {}
 ---@field type string
 ---@field optional boolean
 ---@field text string
+---@field written string|nil the type as it is written, where `type` has names of options written out
+---@field inner boolean|nil it is a field of a table of options
 
 ---@class heed.help.Entry
 ---@field name string as it is defined: `core.softmax`, `Linear:forward`, or a class
@@ -54,6 +56,7 @@ end
 -- `---@return TYPE [name] [text]`; several types separated by commas are several results.
 local function read_return(text)
     local type_text, words = split_type(text)
+    words = words:gsub("^#%s*", "") -- what is no name
     if words:find "^%.%.%." then type_text, words = type_text .. " ...", words:gsub("^%.%.%.%s*", "") end
     return { name = "", type = type_text, optional = type_text:find "%?$" ~= nil, text = words }
 end

@@ -32,6 +32,7 @@ end
 
 -- Options by the name of their class, and short names, as what they stand for.
 local function write_out(param)
+    param.written = param.type
     local class = param.type:match "^heed%.[%w_.]+Options$" and class_entry(param.type)
     if class then
         local types, texts = fields_of_class(class)

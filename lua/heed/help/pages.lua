@@ -294,6 +294,33 @@ function pages.all()
     return result
 end
 
+-- ---- layers as functions -------------------------------------------------------------------------------------------
+
+local STUB_HEADER = [[
+---@meta _
+--- What calling a class of layers gives. Written from the annotations of `init`, with the pages.
+
+---@class heed.nn
+]]
+
+---The stub that tells language servers that `nn.Linear(3, 2)` is a heed.nn.Linear.
+---@return string
+function pages.layers()
+    local lines = {}
+    for _, doc in ipairs(pages.public()) do
+        local name = doc.kind == "class" and doc.path:match "^heed%.nn%.(%w+)$"
+        if name and name ~= "Module" then
+            local parameters, init = {}, method(doc, "init")
+            for i, p in ipairs(init and init.params or {}) do
+                parameters[i] = ("%s%s: %s"):format(p.name, p.optional and "?" or "", p.written)
+            end
+            lines[#lines + 1] = ("---@field %s fun(%s): %s\n"):format(name, table.concat(parameters, ", "), doc.path)
+        end
+    end
+    table.sort(lines)
+    return STUB_HEADER .. table.concat(lines)
+end
+
 ---Writes all pages into a folder.
 ---@param folder string
 ---@return true|nil
@@ -305,5 +332,11 @@ function pages.write(folder)
     end
     return true
 end
+
+---Writes the stub of pages.layers.
+---@param path string
+---@return true|nil
+---@return string? message
+function pages.write_layers(path) return core.replace_file(path, pages.layers()) end
 
 return pages

@@ -206,7 +206,7 @@ function MultiHeadAttention:is_stock() return is_plain(self) and self.forward ==
 ---@param value? heed.Tensor [B, S, vdim]; default key
 ---@param options? { mask?: heed.Mask|heed.Tensor, weights?: boolean } mask: who may be seen; weights: give them too
 ---@return heed.Tensor out [B, L, E]
----@return heed.Tensor|nil weights [B, H, L, S] when asked for, before dropout
+---@return heed.Tensor weights [B, H, L, S] when asked for, before dropout
 function MultiHeadAttention:forward(query, key, value, options)
     if type(key) == "table" then key, options = nil, key end
     if type(value) == "table" then value, options = nil, value end

@@ -16,6 +16,7 @@ local CALL = check.set("mask", "memory_mask")
 ---@class heed.nn.TransformerDecoder: heed.nn.Module
 ---@field layers heed.nn.TransformerDecoderLayer[]
 ---@field norm heed.nn.Module|nil
+---@field num_heads integer
 local Decoder = module.Module:extend "TransformerDecoder"
 
 ---@param layer_count integer
@@ -31,7 +32,7 @@ end
 ---@param memory heed.Tensor [B, S, E]: the encoder's output
 ---@param options? { mask?: heed.Mask|heed.Tensor, memory_mask?: heed.Mask|heed.Tensor } mask: usually
 ---heed.mask.causal(); memory_mask: what of the memory may be seen
----@return heed.Tensor of the shape of x
+---@return heed.Tensor # of the shape of x
 function Decoder:forward(x, memory, options)
     options = check.options(WHERE, options, CALL)
     local shared = {

@@ -18,14 +18,17 @@ local CALL = check.set("mask", "memory_mask")
 ---print(layer(x, memory, { mask = heed.mask.causal(), memory_mask = heed.mask.padding { 4 } }).shape) --> [1, 3, 8]
 ---```
 ---@class heed.nn.TransformerDecoderLayer: heed.nn.Module
+---@field dropout number
+---@field norm_first boolean
+---@field activation heed.Activation
 ---@field self_attn heed.nn.MultiHeadAttention
 ---@field multihead_attn heed.nn.MultiHeadAttention over the memory
 ---@field linear1 heed.nn.Linear
 ---@field linear2 heed.nn.Linear
 ---@field linear3 heed.nn.Linear|nil of a gated activation: see heed.nn.FeedForward
----@field norm1 heed.nn.Module
----@field norm2 heed.nn.Module
----@field norm3 heed.nn.Module
+---@field norm1 heed.nn.LayerNorm|heed.nn.RMSNorm
+---@field norm2 heed.nn.LayerNorm|heed.nn.RMSNorm
+---@field norm3 heed.nn.LayerNorm|heed.nn.RMSNorm
 local DecoderLayer = module.Module:extend "TransformerDecoderLayer"
 
 ---@param d_model integer E
@@ -56,7 +59,7 @@ end
 ---@param memory heed.Tensor [B, S, E]: the encoder's output
 ---@param options? { mask?: heed.Mask|heed.Tensor, memory_mask?: heed.Mask|heed.Tensor } mask: usually
 ---heed.mask.causal(); memory_mask: what of the memory may be seen
----@return heed.Tensor of the shape of x
+---@return heed.Tensor # of the shape of x
 function DecoderLayer:forward(x, memory, options)
     if options then check.options(WHERE, options, CALL) end
     local mask, memory_mask = options and options.mask, options and options.memory_mask

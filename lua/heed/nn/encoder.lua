@@ -16,6 +16,7 @@ local CALL = check.set("mask")
 ---@class heed.nn.TransformerEncoder: heed.nn.Module
 ---@field layers heed.nn.TransformerEncoderLayer[]
 ---@field norm heed.nn.Module|nil
+---@field num_heads integer
 local Encoder = module.Module:extend "TransformerEncoder"
 
 ---@param layer_count integer
@@ -29,7 +30,7 @@ end
 
 ---@param x heed.Tensor [B, L, E] or [L, E]
 ---@param options? { mask?: heed.Mask|heed.Tensor } who may be seen
----@return heed.Tensor of the shape of x
+---@return heed.Tensor # of the shape of x
 function Encoder:forward(x, options)
     local mask = check.options(WHERE, options, CALL).mask
     local shared = mask and { mask = masks.settle(WHERE, mask, x, x, self.num_heads) }

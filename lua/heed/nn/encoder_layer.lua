@@ -17,12 +17,15 @@ local CALL = check.set("mask")
 ---print(nn.TransformerEncoderLayer(8, 2, 16, { norm_first = true, norm = "rms", activation = "swiglu", rotary = true, bias = false }))
 ---```
 ---@class heed.nn.TransformerEncoderLayer: heed.nn.Module
+---@field dropout number
+---@field norm_first boolean
+---@field activation heed.Activation
 ---@field self_attn heed.nn.MultiHeadAttention
 ---@field linear1 heed.nn.Linear
 ---@field linear2 heed.nn.Linear
 ---@field linear3 heed.nn.Linear|nil of a gated activation: see heed.nn.FeedForward
----@field norm1 heed.nn.Module
----@field norm2 heed.nn.Module
+---@field norm1 heed.nn.LayerNorm|heed.nn.RMSNorm
+---@field norm2 heed.nn.LayerNorm|heed.nn.RMSNorm
 local EncoderLayer = module.Module:extend "TransformerEncoderLayer"
 
 ---@param d_model integer E
@@ -48,7 +51,7 @@ end
 
 ---@param x heed.Tensor [B, L, E] or [L, E]
 ---@param options? { mask?: heed.Mask|heed.Tensor } who may be seen
----@return heed.Tensor of the shape of x
+---@return heed.Tensor # of the shape of x
 function EncoderLayer:forward(x, options)
     local mask = options and check.options(WHERE, options, CALL).mask
     if capture.is_open() or not self:is_stock() then return composed(self, x, mask and { mask = mask }) end

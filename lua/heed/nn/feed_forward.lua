@@ -71,7 +71,7 @@ function FeedForward:init(d_model, d_ff, options)
 end
 
 ---@param x heed.Tensor [..., E]
----@return heed.Tensor [..., E]
+---@return heed.Tensor # [..., E]
 function FeedForward:forward(x)
     if not FeedForward.is_plain(self) then return FeedForward.compose(self, x, self.dropout) end
     local linear1, linear2 = self.linear1, self.linear2

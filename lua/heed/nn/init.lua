@@ -5,7 +5,8 @@ local activation = require "heed.nn.activation"
 local norm = require "heed.nn.norm"
 local positions = require "heed.nn.positions"
 
-return {
+---@class heed.nn
+local nn = {
     Module = module.Module,
     parameter = module.parameter,
     is_module = module.is_module,
@@ -34,3 +35,5 @@ return {
     Rotary = require "heed.nn.rotary",
     Transformer = require "heed.nn.transformer",
 }
+
+return nn

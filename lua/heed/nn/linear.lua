@@ -30,7 +30,7 @@ function Linear:init(inputs, outputs, options)
 end
 
 ---@param x heed.Tensor [..., in]
----@return heed.Tensor [..., out]
+---@return heed.Tensor # [..., out]
 function Linear:forward(x) return linear(x, self.weight, self.bias) end
 
 function Linear:extra()

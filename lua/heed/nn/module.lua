@@ -9,6 +9,7 @@ local each_member, each_module, each_tensor, is_module = walk.each_member, walk.
 
 ---What every layer and every model is. A class of one's own has `init`, which assigns parameters (nn.parameter), other modules and
 ---lists of them to fields, and `forward`; calling an instance runs forward. Fields are registered in the order in which they came.
+---For editors, `---@class Block: heed.nn.Module` above the class says what it has from here.
 ---
 ---```lua
 ---local Block = nn.Module:extend "Block"
@@ -25,6 +26,8 @@ local each_member, each_module, each_tensor, is_module = walk.each_member, walk.
 ---@class heed.nn.Module
 ---@field training boolean dropout acts; set by train and eval
 ---@field class_name string
+---@field private _buffers table<string, string>
+---@field private gives_attention boolean?
 local Module = { is_heed_module = true, class_name = "Module" }
 
 -- ---- parameters ----------------------------------------------------------------------------------------------------
@@ -468,7 +471,7 @@ end
 ---@param options? { names?: "heed"|"torch", strict?: boolean } names: "torch" counts lists from 0, default "heed"; strict:
 ---default true, false lets names be missing or unexpected
 ---@return heed.nn.Module self
----@return { missing: string[], unexpected: string[] } names, empty unless strict is false
+---@return { missing: string[], unexpected: string[] } found names, empty unless strict is false
 function Module:load_state_dict(state, options)
     local message, copies, names = differences(self, state, options)
     if message then errors.raise("%s: load_state_dict: the state does not fit:\n  %s", self.class_name, message) end

@@ -46,7 +46,7 @@ function LayerNorm:init(dim, options)
 end
 
 ---@param x heed.Tensor [..., dim]
----@return heed.Tensor [..., dim]
+---@return heed.Tensor # [..., dim]
 function LayerNorm:forward(x)
     if not self.weight then check_width(self, x) end
     return layer_norm(x, self.weight, self.bias, self.eps)
@@ -75,7 +75,7 @@ function RMSNorm:init(dim, options)
 end
 
 ---@param x heed.Tensor [..., dim]
----@return heed.Tensor [..., dim]
+---@return heed.Tensor # [..., dim]
 function RMSNorm:forward(x)
     if not self.weight then check_width(self, x) end
     return rms_norm(x, self.weight, self.eps)

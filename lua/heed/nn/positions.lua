@@ -46,7 +46,7 @@ function SinusoidalPositions:init(max_len, d_model, options)
 end
 
 ---@param x heed.Tensor|integer [..., L, E], or L
----@return heed.Tensor x plus the rows of its positions, or the rows [L, E]
+---@return heed.Tensor # x plus the rows of its positions, or the rows [L, E]
 function SinusoidalPositions:forward(x) return add_rows(self, self.table, x) end
 
 function SinusoidalPositions:extra() return ("%d, %d"):format(self.table:size(1), self.table:size(2)) end
@@ -70,7 +70,7 @@ function LearnedPositions:init(max_len, d_model)
 end
 
 ---@param x heed.Tensor|integer [..., L, E], or L
----@return heed.Tensor x plus the rows of its positions, or the rows [L, E]
+---@return heed.Tensor # x plus the rows of its positions, or the rows [L, E]
 function LearnedPositions:forward(x) return add_rows(self, self.weight, x) end
 
 function LearnedPositions:extra() return ("%d, %d"):format(self.weight:size(1), self.weight:size(2)) end

@@ -191,7 +191,7 @@ end
 ---@param x heed.Tensor [..., L, D]: queries or keys
 ---@param options? { positions?: heed.Ids, offset?: integer|heed.Ids } positions: of the rows, from 1, [L] or [B, L] with B the
 ---first size of x (default 1..L); offset: how many positions come before x, or of each batch entry [B] (default 0)
----@return heed.Tensor of the shape of x
+---@return heed.Tensor # of the shape of x
 function Rotary:forward(x, options)
     if not check.is_tensor(x) then errors.raise("x: expected a tensor [..., L, %d], got %s", self.head_dim, check.describe(x)) end
     if x:dim() < 2 or x:size(-1) ~= self.head_dim then

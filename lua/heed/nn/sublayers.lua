@@ -69,7 +69,7 @@ function sublayers.add_parts(self, where, crossed, d_model, num_heads, d_ff, opt
 end
 
 ---x + dropout(part(norm(x))), or norm(x + dropout(part(x))).
----@param self heed.nn.Module
+---@param self heed.nn.TransformerEncoderLayer|heed.nn.TransformerDecoderLayer
 ---@param x heed.Tensor
 ---@param normalise heed.nn.Module
 ---@param part fun(x: heed.Tensor): heed.Tensor

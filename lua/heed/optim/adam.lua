@@ -32,6 +32,8 @@ local function define(name, kind, weight_decay)
     }
 end
 
+local new_adam, new_adamw = define("Adam", "adam", 0), define("AdamW", "adamw", 0.01)
+
 ---Adam with decoupled weight decay (Kingma and Ba 2015; Loshchilov and Hutter 2019, "Decoupled weight decay regularization"):
 ---m ← β1 m + (1-β1) g, v ← β2 v + (1-β2) g², w ← w - lr·wd·w - lr · m/(1-β1^t) / (sqrt(v/(1-β2^t)) + eps).
 ---t counts the steps of each parameter: one that gets its first gradient later starts at 1.
@@ -49,7 +51,7 @@ end
 ---@param options? { lr?: number, betas?: number[], eps?: number, weight_decay?: number } lr: default 1e-3; betas: default
 ---{ 0.9, 0.999 }; eps: default 1e-8; weight_decay: default 0.01
 ---@return heed.optim.Optimizer
-adam.AdamW = define("AdamW", "adamw", 0.01)
+function adam.AdamW(params, options) return new_adamw(params, options) end
 
 ---Adam (Kingma and Ba 2015) whose weight decay is part of the gradient: g ← g + wd·w, then as AdamW without decay.
 ---
@@ -65,6 +67,6 @@ adam.AdamW = define("AdamW", "adamw", 0.01)
 ---@param options? { lr?: number, betas?: number[], eps?: number, weight_decay?: number } lr: default 1e-3; betas: default
 ---{ 0.9, 0.999 }; eps: default 1e-8; weight_decay: default 0
 ---@return heed.optim.Optimizer
-adam.Adam = define("Adam", "adam", 0)
+function adam.Adam(params, options) return new_adam(params, options) end
 
 return adam

@@ -8,6 +8,8 @@ local WHERE = "heed.optim.EarlyStopping"
 ---@field best number? the best value so far
 ---@field best_step integer when it came; steps count from 1
 ---@field steps integer values seen
+---@field private mode "min"|"max"
+---@field private patience integer
 local Rule = {}
 Rule.__index = Rule
 

@@ -8,6 +8,8 @@ local WHERE = "heed.optim.EMA"
 ---@class heed.optim.Averages
 ---@field decay number
 ---@field updates integer
+---@field private params heed.Tensor[]
+---@field private warmup number?
 local Averages = {}
 Averages.__index = Averages
 

@@ -22,6 +22,8 @@ local FLOATS = check.set("f32", "f64", "bf16", "f16")
 ---@field steps integer calls of step; each parameter counts those that it took part in
 ---@field private class table what makes the kind: name, kind, defaults, check(where, settings), moments(settings), rates(settings)
 ---@field private remembered table[] for each group { steps =, m =, v = }
+---@field private group_class table
+---@field private seen table<heed.Tensor, boolean>
 local Optimizer = {}
 Optimizer.__index = Optimizer
 

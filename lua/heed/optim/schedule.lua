@@ -57,19 +57,16 @@ function schedule.inverse_sqrt(options)
 end
 
 -- From lr after the warm-up to min_lr at `steps`, along fall(progress) from 1 to 0.
-local function falling(name, fall)
-    local where = "heed.optim.schedule." .. name
-    return function(options)
-        options = check.options(where, options, check.set("lr", "steps", "warmup", "min_lr"))
-        local lr, warmup = check.number(where, "lr", options.lr, 0), warmup_of(where, options)
-        local steps = check.integer(where, "steps", options.steps)
-        local min_lr = check.number(where, "min_lr", options.min_lr or 0, 0)
-        return of_step(where, function(step)
-            if step < warmup then return lr * risen(step, warmup) end
-            local progress = steps > warmup and math.min(1, (step - warmup) / (steps - warmup)) or 1
-            return min_lr + (lr - min_lr) * fall(progress)
-        end)
-    end
+local function falling(where, options, fall)
+    options = check.options(where, options, check.set("lr", "steps", "warmup", "min_lr"))
+    local lr, warmup = check.number(where, "lr", options.lr, 0), warmup_of(where, options)
+    local steps = check.integer(where, "steps", options.steps)
+    local min_lr = check.number(where, "min_lr", options.min_lr or 0, 0)
+    return of_step(where, function(step)
+        if step < warmup then return lr * risen(step, warmup) end
+        local progress = steps > warmup and math.min(1, (step - warmup) / (steps - warmup)) or 1
+        return min_lr + (lr - min_lr) * fall(progress)
+    end)
 end
 
 ---Rises to lr in `warmup` steps, then falls to min_lr at `steps` along half a cosine (Loshchilov and Hutter 2017), and stays.
@@ -83,7 +80,9 @@ end
 ---@param options { lr: number, steps: integer, warmup?: number, min_lr?: number } lr: the largest; steps: in all; warmup: of these,
 ---default 0; min_lr: the last, default 0
 ---@return fun(step: number): number
-schedule.cosine = falling("cosine", function(progress) return 0.5 * (1 + math.cos(math.pi * progress)) end)
+function schedule.cosine(options)
+    return falling("heed.optim.schedule.cosine", options, function(progress) return 0.5 * (1 + math.cos(math.pi * progress)) end)
+end
 
 ---Rises to lr in `warmup` steps, then falls to min_lr at `steps` along a line, and stays.
 ---
@@ -94,7 +93,9 @@ schedule.cosine = falling("cosine", function(progress) return 0.5 * (1 + math.co
 ---@param options { lr: number, steps: integer, warmup?: number, min_lr?: number } lr: the largest; steps: in all; warmup: of these,
 ---default 0; min_lr: the last, default 0
 ---@return fun(step: number): number
-schedule.linear = falling("linear", function(progress) return 1 - progress end)
+function schedule.linear(options)
+    return falling("heed.optim.schedule.linear", options, function(progress) return 1 - progress end)
+end
 
 ---Rises to lr in `warmup` steps and stays.
 ---

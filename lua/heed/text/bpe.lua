@@ -18,6 +18,8 @@ local words = require "heed.text.words"
 ---@field eos integer
 ---@field unk integer
 ---@field special table<string, integer> ids of the special tokens by name
+---@field private names string[]
+---@field private pieces string[]
 local Bpe = {}
 Bpe.__index = Bpe
 

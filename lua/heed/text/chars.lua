@@ -11,6 +11,9 @@ local specials = require "heed.text.specials"
 ---@field eos integer
 ---@field unk integer
 ---@field special table<string, integer> ids of the special tokens by name
+---@field private ids table<string, integer>
+---@field private names string[]
+---@field private tokens string[]
 local Chars = {}
 Chars.__index = Chars
 

@@ -129,7 +129,7 @@ both.minimum_ = both.minimum
 ---```
 ---@param a heed.Tensor|number|boolean
 ---@param b heed.Tensor|number|boolean
----@return heed.Tensor bool
+---@return heed.Tensor # bool
 function both.eq(a, b) end
 
 ---y = is a another than b? bool, element by element.
@@ -140,7 +140,7 @@ function both.eq(a, b) end
 ---```
 ---@param a heed.Tensor|number|boolean
 ---@param b heed.Tensor|number|boolean
----@return heed.Tensor bool
+---@return heed.Tensor # bool
 function both.ne(a, b) end
 
 ---y = is a below b? bool. The operator < cannot be used: Lua would make one truth value of it; it raises and says so.
@@ -150,7 +150,7 @@ function both.ne(a, b) end
 ---```
 ---@param a heed.Tensor|number|boolean
 ---@param b heed.Tensor|number|boolean
----@return heed.Tensor bool
+---@return heed.Tensor # bool
 function both.lt(a, b) end
 
 ---y = is a at most b? bool.
@@ -161,7 +161,7 @@ function both.lt(a, b) end
 ---```
 ---@param a heed.Tensor|number|boolean
 ---@param b heed.Tensor|number|boolean
----@return heed.Tensor bool
+---@return heed.Tensor # bool
 function both.le(a, b) end
 
 ---y = is a above b? bool.
@@ -172,7 +172,7 @@ function both.le(a, b) end
 ---```
 ---@param a heed.Tensor|number|boolean
 ---@param b heed.Tensor|number|boolean
----@return heed.Tensor bool
+---@return heed.Tensor # bool
 function both.gt(a, b) end
 
 ---y = is a at least b? bool.
@@ -182,7 +182,7 @@ function both.gt(a, b) end
 ---```
 ---@param a heed.Tensor|number|boolean
 ---@param b heed.Tensor|number|boolean
----@return heed.Tensor bool
+---@return heed.Tensor # bool
 function both.ge(a, b) end
 
 ---y = a and b; everything but 0 is true. bool. `&` of two bool tensors.
@@ -193,7 +193,7 @@ function both.ge(a, b) end
 ---```
 ---@param a heed.Tensor|number|boolean
 ---@param b heed.Tensor|number|boolean
----@return heed.Tensor bool
+---@return heed.Tensor # bool
 function both.logical_and(a, b) end
 
 ---y = a or b; everything but 0 is true. bool. `|` of two bool tensors.
@@ -203,7 +203,7 @@ function both.logical_and(a, b) end
 ---```
 ---@param a heed.Tensor|number|boolean
 ---@param b heed.Tensor|number|boolean
----@return heed.Tensor bool
+---@return heed.Tensor # bool
 function both.logical_or(a, b) end
 
 ---y = one of a and b, but not both; everything but 0 is true. bool.
@@ -213,5 +213,5 @@ function both.logical_or(a, b) end
 ---```
 ---@param a heed.Tensor|number|boolean
 ---@param b heed.Tensor|number|boolean
----@return heed.Tensor bool
+---@return heed.Tensor # bool
 function both.logical_xor(a, b) end

@@ -278,7 +278,7 @@ both.clamp_ = both.clamp
 ---print(heed.tensor { 1, 0 / 0, math.huge }:isnan()) --> [false, true, false] bool [3]
 ---```
 ---@param t heed.Tensor
----@return heed.Tensor bool
+---@return heed.Tensor # bool
 function both.isnan(t) end
 
 ---y = is x neither NaN nor infinite? bool.
@@ -288,7 +288,7 @@ function both.isnan(t) end
 ---print(g:isfinite(), g:isfinite():all()) --> [ true, false, false] bool [3] false
 ---```
 ---@param t heed.Tensor
----@return heed.Tensor bool
+---@return heed.Tensor # bool
 function both.isfinite(t) end
 
 ---y = is x 0, or false? bool; the same as `~t` of a bool tensor.
@@ -297,5 +297,5 @@ function both.isfinite(t) end
 ---print(heed.tensor { 0, 2, 0 }:logical_not()) --> [ true, false, true] bool [3]
 ---```
 ---@param t heed.Tensor
----@return heed.Tensor bool
+---@return heed.Tensor # bool
 function both.logical_not(t) end

@@ -61,7 +61,7 @@ function both.requires_grad_(t, wanted) end
 ---end
 ---print((w * 2).requires_grad) --> true
 ---```
----@param fn? fun(...): ... or a module
+---@param fn? fun(...: any): ... or a module
 ---@param ... any arguments of fn
 ---@return any ... what fn returns
 function core.no_grad(fn, ...) end
@@ -75,7 +75,7 @@ function core.no_grad(fn, ...) end
 ---end)
 ---print(w.grad) --> [6.] f32 [1]
 ---```
----@param fn? fun(...): ... or a module
+---@param fn? fun(...: any): ... or a module
 ---@param ... any arguments of fn
 ---@return any ... what fn returns
 function core.enable_grad(fn, ...) end
@@ -97,7 +97,7 @@ function core.is_grad_enabled() end
 ---local y = (x * 0):sqrt() * 0
 ---print(select(2, pcall(y.backward, y)))
 ---```
----@param fn? fun(...): ...
+---@param fn? fun(...: any): ...
 ---@param ... any arguments of fn
 ---@return any ... what fn returns
 function core.detect_anomaly(fn, ...) end
@@ -116,7 +116,7 @@ function core.detect_anomaly(fn, ...) end
 ---y:sum():backward()
 ---print(block.linear1.weight.grad.shape) --> [32, 8]
 ---```
----@param fn fun(...): heed.Tensor ... or a module
+---@param fn fun(...: any): heed.Tensor ... or a module
 ---@param ... any arguments of fn
 ---@return heed.Tensor ... what fn returns
 function core.recompute(fn, ...) end
@@ -136,9 +136,9 @@ function core.recompute(fn, ...) end
 ---cube(x):backward()
 ---print(x.grad) --> [12.] f32 [1]
 ---```
----@param forward fun(ctx: heed.FuncContext, ...): heed.Tensor ...
----@param backward fun(ctx: heed.FuncContext, grad: heed.Tensor, ...): heed.Tensor|nil ...
----@return fun(...): heed.Tensor ...
+---@param forward fun(ctx: heed.FuncContext, ...: any): heed.Tensor ...
+---@param backward fun(ctx: heed.FuncContext, grad: heed.Tensor, ...: any): heed.Tensor|nil ...
+---@return fun(...: any): heed.Tensor ...
 function core.func(forward, backward) end
 
 ---What the functions of a heed.func have in common in one call. It takes fields of one's own besides: sizes, flags.

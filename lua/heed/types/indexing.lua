@@ -19,7 +19,7 @@ local both = {}
 ---@param t heed.Tensor
 ---@param dim integer
 ---@param index heed.Ids as many dimensions as t, none but dim larger
----@return heed.Tensor of index's shape
+---@return heed.Tensor # of index's shape
 function both.gather(t, dim, index) end
 
 ---A copy to which elements are added: out[index[i][j]][j] = t[..][j] + src[i][j] for dim 1, and so on; what an index names several
@@ -72,7 +72,7 @@ both.index_add_ = both.index_add
 ---```
 ---@param t heed.Tensor
 ---@param mask heed.Tensor bool
----@return heed.Tensor [number of places]
+---@return heed.Tensor # [number of places]
 function both.masked_select(t, mask) end
 
 ---A copy with value where the mask holds; the mask broadcasts to t. The gradient there is 0, selected and not multiplied: what is
@@ -110,7 +110,7 @@ function both.where(condition, a, b) end
 ---```
 ---@param t heed.Ids [...], in 1..classes
 ---@param classes integer
----@return heed.Tensor i64 [..., classes]
+---@return heed.Tensor # i64 [..., classes]
 function both.one_hot(t, classes) end
 
 ---The rows of indices of what is not zero, in order. Its columns are a key: `t[t:nonzero():unbind(2)]` is `t[t:ne(0)]`.
@@ -119,7 +119,7 @@ function both.one_hot(t, classes) end
 ---print(heed.tensor({ { 0, 5 }, { 6, 0 } }):nonzero()) --> [[1, 2], [2, 1]] i64 [2, 2]
 ---```
 ---@param t heed.Tensor
----@return heed.Tensor i64 [count, number of dimensions]
+---@return heed.Tensor # i64 [count, number of dimensions]
 function both.nonzero(t) end
 
 ---The lower triangle of the last two dimensions, 0 elsewhere: column <= row + diagonal stays. The gradient is the triangle of g.

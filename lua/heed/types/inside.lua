@@ -37,7 +37,7 @@ function inside.attention(q, k, v, scale, softcap, dropout, causal, key_lengths,
 ---@param cos heed.Tensor [L, P] or [B, L, P], 2P at most D: the features after the pairs pass
 ---@param sin heed.Tensor as cos
 ---@param interleaved? boolean pair i is (2i - 1, 2i); default (i, P + i)
----@return heed.Tensor [..., L, D]
+---@return heed.Tensor # [..., L, D]
 function inside.rotary(x, cos, sin, interleaved) end
 
 ---@param logits heed.Tensor [..., V]
@@ -142,7 +142,7 @@ function inside.kl_div_log(input, target, reduction, weight, pos_weight, paramet
 ---@param first_position? integer 0
 ---@param layout? "interleaved"|"halves"
 ---@param rates? number[] one a pair of columns
----@return heed.Tensor [max_len, d_model]
+---@return heed.Tensor # [max_len, d_model]
 function inside.sinusoidal_positions(max_len, d_model, first_position, layout, rates) end
 
 ---@param in_w heed.Tensor [3E, E]
@@ -227,7 +227,7 @@ function inside.fail_allocation(n) end
 ---@param path string
 ---@return table<string, heed.Tensor>|nil tensors
 ---@return table<string, string>|string metadata or message
----@return string[]? names in the file's order
+---@return string[]? # names in the file's order
 function inside.safetensors_load(path) end
 
 ---@param path string
@@ -261,6 +261,7 @@ function inside.replace_file(path, bytes) end
 ---@return boolean
 function inside.isatty(descriptor) end
 
----What makes the message of every error of this module, with its position.
----@param fn fun(name: string, message: string): string
-function inside.locate_errors(fn) end
+---What makes the message of every error of this module, with its position; and what is said of a name that there is not.
+---@param locate fun(name: string, message: string): string
+---@param suggest? fun(kind: string, name: string, candidates: string[]): string
+function inside.locate_errors(locate, suggest) end

@@ -93,7 +93,7 @@ function core.get_num_threads() end
 ---local a, b = heed.uninterrupted(function(x) return x, x * 2 end, 21)
 ---print(a, b) --> 21 42
 ---```
----@param fn fun(...): ...
+---@param fn fun(...: any): ...
 ---@param ... any arguments of fn
 ---@return any ... what fn returns
 function core.uninterrupted(fn, ...) end

@@ -28,7 +28,7 @@ function core.tensor(values, options) end
 ---print(tokens.dtype, tokens.shape) --> i64 [2, 3]
 ---```
 ---@param values table|number|heed.Tensor
----@return heed.Tensor i64
+---@return heed.Tensor # i64
 function core.ids(values) end
 
 ---A tensor of raw bytes, as `t:bytes()` gives them: elements in row-major order, in the machine's byte order. As many bytes as
@@ -95,7 +95,7 @@ function core.full(shape, value, options) end
 ---@param n integer rows
 ---@param m? integer columns, n when left out
 ---@param options? heed.MakeOptions
----@return heed.Tensor [n, m]
+---@return heed.Tensor # [n, m]
 function core.eye(n, m, options) end
 
 ---first, first + step, ..., up to last and with it where it is met. f32 unless options say otherwise; a step of 0 is an error,
@@ -110,7 +110,7 @@ function core.eye(n, m, options) end
 ---@param last number
 ---@param step? number 1
 ---@param options? heed.MakeOptions
----@return heed.Tensor [N]
+---@return heed.Tensor # [N]
 function core.range(first, last, step, options) end
 
 ---Uniform in [0, 1). Drawn from the training stream unless a generator is given: element i of a draw is the same number on any
@@ -145,7 +145,7 @@ function core.randn(...) end
 ---@param low integer
 ---@param high integer at least low
 ---@param ... integer|integer[]|{ generator?: heed.Generator } shape, options; generator: default the training stream
----@return heed.Tensor i64
+---@return heed.Tensor # i64
 function core.randint(low, high, ...) end
 
 ---1..n in a random order.
@@ -156,7 +156,7 @@ function core.randint(low, high, ...) end
 ---```
 ---@param n integer
 ---@param options? { generator?: heed.Generator } the training stream when left out
----@return heed.Tensor i64 [n]
+---@return heed.Tensor # i64 [n]
 function core.randperm(n, options) end
 
 ---All 0, in the shape and dtype of t.

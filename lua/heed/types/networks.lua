@@ -17,7 +17,7 @@ local core = {}
 ---@param bias? heed.Tensor [out]
 ---@param activation? "relu"|"gelu"|"silu" none when left out
 ---@param dropout? number 0; drawn from the training stream
----@return heed.Tensor [..., out]
+---@return heed.Tensor # [..., out]
 function core.linear(x, weight, bias, activation, dropout) end
 
 ---(x - mean) / √(variance + eps) · weight + bias over the last dimension (Ba, Kiros and Hinton 2016, "Layer normalization").
@@ -29,7 +29,7 @@ function core.linear(x, weight, bias, activation, dropout) end
 ---@param weight? heed.Tensor [E]
 ---@param bias? heed.Tensor [E]
 ---@param eps? number 1e-5
----@return heed.Tensor [..., E]
+---@return heed.Tensor # [..., E]
 function core.layer_norm(x, weight, bias, eps) end
 
 ---x / √(mean(x²) + eps) · weight over the last dimension (Zhang and Sennrich 2019, "Root mean square layer normalization").
@@ -41,7 +41,7 @@ function core.layer_norm(x, weight, bias, eps) end
 ---@param x heed.Tensor [..., E] f32 or f64
 ---@param weight? heed.Tensor [E]
 ---@param eps? number 1e-6
----@return heed.Tensor [..., E]
+---@return heed.Tensor # [..., E]
 function core.rms_norm(x, weight, eps) end
 
 ---scale · weight[token]: a row of the table for each token. Gradients of a row that is looked up several times add up, in the
@@ -56,7 +56,7 @@ function core.rms_norm(x, weight, eps) end
 ---@param tokens heed.Ids [...] in 1..V
 ---@param padding_idx? integer this row gets no gradient
 ---@param scale? number 1
----@return heed.Tensor [..., E]
+---@return heed.Tensor # [..., E]
 function core.embedding(weight, tokens, padding_idx, scale) end
 
 ---Each element 0 with probability p, otherwise x / (1 - p) (Srivastava et al. 2014). Backward draws the same elements again. It
@@ -93,7 +93,7 @@ function core.dropout_add(residual, x, p) end
 ---```
 ---@param x heed.Tensor [B, L, ...]
 ---@param lengths heed.Ids [B], 0..L
----@return heed.Tensor [N, ...], N the sum of lengths
+---@return heed.Tensor # [N, ...], N the sum of lengths
 function core.pack_sequences(x, lengths) end
 
 ---The way back from pack_sequences, with 0 behind each sequence.
@@ -104,7 +104,7 @@ function core.pack_sequences(x, lengths) end
 ---@param x heed.Tensor [N, ...]
 ---@param lengths heed.Ids [B], whose sum is N
 ---@param L integer at least the longest
----@return heed.Tensor [B, L, ...]
+---@return heed.Tensor # [B, L, ...]
 function core.unpack_sequences(x, lengths, L) end
 
 ---How many elements stand before each packed sequence, and all of them.
@@ -113,5 +113,5 @@ function core.unpack_sequences(x, lengths, L) end
 ---print(heed.sequence_starts { 2, 1, 4 }) --> [0, 2, 3, 7] i64 [4]
 ---```
 ---@param lengths heed.Ids [B]
----@return heed.Tensor i64 [B + 1]
+---@return heed.Tensor # i64 [B + 1]
 function core.sequence_starts(lengths) end

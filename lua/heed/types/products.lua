@@ -18,7 +18,7 @@ local both = {}
 ---```
 ---@param a heed.Tensor [..., N, K] or [K]
 ---@param b heed.Tensor [..., K, M] or [K]
----@return heed.Tensor [..., N, M]
+---@return heed.Tensor # [..., N, M]
 function both.matmul(a, b) end
 
 ---The product of all pairs: out[i][j] = a[i] b[j].
@@ -28,7 +28,7 @@ function both.matmul(a, b) end
 ---```
 ---@param a heed.Tensor [N]
 ---@param b heed.Tensor [M]
----@return heed.Tensor [N, M]
+---@return heed.Tensor # [N, M]
 function both.outer(a, b) end
 
 ---Sums of products over named dimensions: a letter for each dimension of each operand, commas between operands, and behind `->` the

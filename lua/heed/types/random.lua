@@ -53,7 +53,7 @@ function core.rng_state(saved) end
 ---@param t heed.Tensor [classes] or [rows, classes], f32 or f64
 ---@param n? integer 1
 ---@param options? { replacement?: boolean, generator?: heed.Generator } replacement: default false; generator: default the training stream
----@return heed.Tensor i64 [n] or [rows, n]
+---@return heed.Tensor # i64 [n] or [rows, n]
 function both.multinomial(t, n, options) end
 
 ---A stream of random numbers of one's own. heed.checkpoint saves it.

@@ -107,7 +107,7 @@ function both.logsumexp(t, dim, keepdim) end
 ---@param t heed.Tensor
 ---@param dim? heed.Dims|{ dim?: heed.Dims, keepdim?: boolean }
 ---@param keepdim? boolean|{ keepdim?: boolean } false
----@return boolean|heed.Tensor a boolean without dim
+---@return boolean|heed.Tensor # a boolean without dim
 function both.all(t, dim, keepdim) end
 
 ---Is any element true (not 0)? A boolean of Lua's; with dimensions a bool tensor. False of none.
@@ -118,7 +118,7 @@ function both.all(t, dim, keepdim) end
 ---@param t heed.Tensor
 ---@param dim? heed.Dims|{ dim?: heed.Dims, keepdim?: boolean }
 ---@param keepdim? boolean|{ keepdim?: boolean } false
----@return boolean|heed.Tensor a boolean without dim
+---@return boolean|heed.Tensor # a boolean without dim
 function both.any(t, dim, keepdim) end
 
 ---The largest of all elements, or along a dimension the largest and where they are. Of equal ones the first counts; NaN is larger
@@ -134,7 +134,7 @@ function both.any(t, dim, keepdim) end
 ---@param dim? integer|{ dim?: integer, keepdim?: boolean }
 ---@param keepdim? boolean|{ keepdim?: boolean } false
 ---@return heed.Tensor values
----@return heed.Tensor? indices i64, with dim
+---@return heed.Tensor indices i64, with dim
 function both.max(t, dim, keepdim) end
 
 ---The smallest of all elements, or along a dimension the smallest and where they are. Of equal ones the first counts; NaN is
@@ -148,7 +148,7 @@ function both.max(t, dim, keepdim) end
 ---@param dim? integer|{ dim?: integer, keepdim?: boolean }
 ---@param keepdim? boolean|{ keepdim?: boolean } false
 ---@return heed.Tensor values
----@return heed.Tensor? indices i64, with dim
+---@return heed.Tensor indices i64, with dim
 function both.min(t, dim, keepdim) end
 
 ---Where the largest is: along a dimension, or in the tensor laid out in row-major order. Of equal ones the first; NaN is the largest.
@@ -161,7 +161,7 @@ function both.min(t, dim, keepdim) end
 ---@param t heed.Tensor
 ---@param dim? integer|{ dim?: integer, keepdim?: boolean }
 ---@param keepdim? boolean|{ keepdim?: boolean } false
----@return heed.Tensor i64
+---@return heed.Tensor # i64
 function both.argmax(t, dim, keepdim) end
 
 ---Where the smallest is: along a dimension, or in the tensor laid out in row-major order. Of equal ones the first; NaN is the
@@ -174,7 +174,7 @@ function both.argmax(t, dim, keepdim) end
 ---@param t heed.Tensor
 ---@param dim? integer|{ dim?: integer, keepdim?: boolean }
 ---@param keepdim? boolean|{ keepdim?: boolean } false
----@return heed.Tensor i64
+---@return heed.Tensor # i64
 function both.argmin(t, dim, keepdim) end
 
 ---y[i] = x[1] + ... + x[i] along a dimension. Integers and bool give i64. The gradient sums from the other end.
@@ -197,7 +197,7 @@ function both.cumsum(t, dim) end
 ---```
 ---@param t heed.Tensor f32 or f64
 ---@param dim integer|{ dim: integer }
----@return heed.Tensor of t's shape
+---@return heed.Tensor # of t's shape
 function both.softmax(t, dim) end
 
 ---x - log Σ e^x along a dimension: the logarithm of softmax, exact where a probability would be 0. The gradient is g - softmax(x) Σ g.
@@ -208,7 +208,7 @@ function both.softmax(t, dim) end
 ---```
 ---@param t heed.Tensor f32 or f64
 ---@param dim integer|{ dim: integer }
----@return heed.Tensor of t's shape
+---@return heed.Tensor # of t's shape
 function both.log_softmax(t, dim) end
 
 ---The elements in rising order along a dimension, and where they were. Stable: equal elements (0 and -0 are) keep their order. NaN is

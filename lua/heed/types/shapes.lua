@@ -89,7 +89,7 @@ function both.transpose(t, d1, d2) end
 ---print(heed.range(1, 6):view(2, 3):t()) --> [[1., 4.], [2., 5.], [3., 6.]] f32 [3, 2]
 ---```
 ---@param t heed.Tensor [R, C]
----@return heed.Tensor [C, R]
+---@return heed.Tensor # [C, R]
 function both.t(t) end
 
 ---All dimensions in another order: dimension i of the result is dimension order[i] of t. A view.
@@ -163,7 +163,7 @@ function both.pad(t, ...) end
 ---@param offset? integer 0; above 0 above the diagonal, below 0 below it
 ---@param dim1? integer 1
 ---@param dim2? integer 2
----@return heed.Tensor [..., size of the diagonal]
+---@return heed.Tensor # [..., size of the diagonal]
 function both.diagonal(t, offset, dim1, dim2) end
 
 ---Elements start .. start + length - 1 of a dimension. A view.

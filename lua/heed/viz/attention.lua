@@ -14,6 +14,11 @@ local LONGEST_LABEL = 18
 
 ---What heed.viz.attention gives: it prints, and goes out as SVG and HTML.
 ---@class heed.viz.Attention: heed.viz.Picture
+---@field private panels table[]
+---@field private title string?
+---@field private width integer
+---@field private y string[]
+---@field private x string[]
 local Attention = Picture.class(WHERE)
 
 -- ---- what is drawn -------------------------------------------------------------------------------------------------

@@ -13,6 +13,13 @@ local LONGEST_NAME = 18
 
 ---What heed.viz.curve gives: it prints, and goes out as SVG and HTML.
 ---@class heed.viz.Curve: heed.viz.Picture
+---@field private count integer
+---@field private height integer
+---@field private high number
+---@field private low number
+---@field private series table[]
+---@field private title string?
+---@field private width integer
 local Curve = Picture.class(WHERE)
 
 -- ---- what is drawn -------------------------------------------------------------------------------------------------

@@ -6,6 +6,8 @@ local page = require "heed.viz.page"
 local svg = require "heed.viz.svg"
 
 ---@class heed.viz.Picture
+---@field private name string
+---@field private draw fun(self: heed.viz.Picture, titled: boolean): table
 local Picture = {}
 
 -- The text itself without a path, else whether it could be written.
@@ -24,13 +26,13 @@ end
 
 ---As one SVG document, colours for light and dark screens inside; numbers show under the pointer.
 ---@param path? string replaced whole or not at all; without it the text is returned
----@return string|true|nil text, or true; nil when the file could not be written
+---@return string|true|nil # text or true; nil when the file could not be written
 ---@return string? message
 function Picture:svg(path) return deliver(self.name .. ":svg", path, svg.document(self:draw(true))) end
 
 ---As one HTML page that needs no other file.
 ---@param path? string replaced whole or not at all; without it the text is returned
----@return string|true|nil text, or true; nil when the file could not be written
+---@return string|true|nil # text or true; nil when the file could not be written
 ---@return string? message
 function Picture:html(path)
     local drawing = self:draw(false)

@@ -1,0 +1,27 @@
+---@meta _
+--- What calling a class of layers gives. Written from the annotations of `init`, with the pages.
+
+---@class heed.nn
+---@field Dropout fun(p?: number): heed.nn.Dropout
+---@field Embedding fun(count: integer, dim: integer, options?: { padding_idx?: integer, scale?: number }): heed.nn.Embedding
+---@field FeedForward fun(d_model: integer, d_ff: integer, options?: { activation?: heed.Activation, dropout?: number, bias?: boolean }): heed.nn.FeedForward
+---@field GELU fun(options?: { approximate?: "none"|"tanh"|"sigmoid" }): heed.nn.GELU
+---@field Identity fun(): heed.nn.Identity
+---@field LayerNorm fun(dim: integer, options?: { eps?: number, bias?: boolean, elementwise_affine?: boolean }): heed.nn.LayerNorm
+---@field LearnedPositions fun(max_len: integer, d_model: integer): heed.nn.LearnedPositions
+---@field Linear fun(inputs: integer, outputs: integer, options?: { bias?: boolean }): heed.nn.Linear
+---@field ModuleList fun(list?: heed.nn.Module[]): heed.nn.ModuleList
+---@field MultiHeadAttention fun(d_model: integer, num_heads: integer, options?: { dropout?: number, bias?: boolean, num_kv_heads?: integer, head_dim?: integer, rotary?: boolean|table|heed.nn.Rotary, qk_norm?: boolean|"rms"|"layer", softcap?: number, scale?: number, kdim?: integer, vdim?: integer }): heed.nn.MultiHeadAttention
+---@field RMSNorm fun(dim: integer, options?: { eps?: number, elementwise_affine?: boolean }): heed.nn.RMSNorm
+---@field ReLU fun(): heed.nn.ReLU
+---@field Rotary fun(head_dim: integer, options?: { base?: number, dim?: integer, interleaved?: boolean, scaling?: table }): heed.nn.Rotary
+---@field Sequential fun(...: heed.nn.Module): heed.nn.Sequential
+---@field SiLU fun(): heed.nn.SiLU
+---@field Sigmoid fun(): heed.nn.Sigmoid
+---@field SinusoidalPositions fun(max_len: integer, d_model: integer, options?: { first_position?: integer, layout?: "interleaved"|"halves", rates?: number[] }): heed.nn.SinusoidalPositions
+---@field Tanh fun(): heed.nn.Tanh
+---@field Transformer fun(options: { src_vocab: integer, tgt_vocab: integer, d_model?: integer, num_heads?: integer, num_layers?: integer, num_encoder_layers?: integer, num_decoder_layers?: integer, d_ff?: integer, dropout?: number, norm_first?: boolean, final_norm?: boolean, tie_weights?: boolean|"target", max_len?: integer }): heed.nn.Transformer
+---@field TransformerDecoder fun(layer_count: integer, d_model: integer, num_heads: integer, d_ff?: integer, options?: heed.nn.StackOptions): heed.nn.TransformerDecoder
+---@field TransformerDecoderLayer fun(d_model: integer, num_heads: integer, d_ff?: integer, options?: heed.nn.LayerOptions): heed.nn.TransformerDecoderLayer
+---@field TransformerEncoder fun(layer_count: integer, d_model: integer, num_heads: integer, d_ff?: integer, options?: heed.nn.StackOptions): heed.nn.TransformerEncoder
+---@field TransformerEncoderLayer fun(d_model: integer, num_heads: integer, d_ff?: integer, options?: heed.nn.LayerOptions): heed.nn.TransformerEncoderLayer
