@@ -6,7 +6,7 @@
 static int transpose(lua_State *L) {
     hd_call c = hd_enter(L, "transpose");
     hd_no_more(&c, 3);
-    hd_tensor *t = hd_arg_tensor(&c, 1, "self");
+    hd_tensor *t = hd_arg_tensor(&c, 1, "t");
     int d1 = hd_arg_dim(&c, 2, "d1", t->ndim), d2 = hd_arg_dim(&c, 3, "d2", t->ndim);
     return hd_return(&c, hd_transpose(c.cx, t, d1, d2));
 }
@@ -14,10 +14,10 @@ static int transpose(lua_State *L) {
 static int t_(lua_State *L) {
     hd_call c = hd_enter(L, "t");
     hd_no_more(&c, 1);
-    hd_tensor *t = hd_arg_tensor(&c, 1, "self");
+    hd_tensor *t = hd_arg_tensor(&c, 1, "t");
     char shape[HD_SHAPE_TEXT];
     if (t->ndim != 2)
-        hd_arg_error(&c, "self", "expected 2 dimensions, got shape %s", hd_tensor_shape_text(t, shape));
+        hd_arg_error(&c, "t", "expected 2 dimensions, got shape %s", hd_tensor_shape_text(t, shape));
     return hd_return(&c, hd_transpose(c.cx, t, 0, 1));
 }
 
@@ -66,7 +66,7 @@ static int dim_list(hd_call *c, int first, int ndim, int order[HD_MAX_DIMS]) {
 
 static int permute(lua_State *L) {
     hd_call c = hd_enter(L, "permute");
-    hd_tensor *t = hd_arg_tensor(&c, 1, "self");
+    hd_tensor *t = hd_arg_tensor(&c, 1, "t");
     int order[HD_MAX_DIMS] = {0}, count = dim_list(&c, 2, t->ndim, order);
     if (count != t->ndim) hd_arg_error(&c, "dims", "expected all %d dimensions, got %d", t->ndim, count);
     return hd_return(&c, hd_permute(c.cx, t, order));
@@ -74,7 +74,7 @@ static int permute(lua_State *L) {
 
 static int flip(lua_State *L) {
     hd_call c = hd_enter(L, "flip");
-    hd_tensor *t = hd_arg_tensor(&c, 1, "self");
+    hd_tensor *t = hd_arg_tensor(&c, 1, "t");
     int dims[HD_MAX_DIMS], count = dim_list(&c, 2, t->ndim, dims);
     uint32_t bits = 0;
     for (int i = 0; i < count; i++) bits |= 1u << dims[i];
@@ -85,11 +85,10 @@ static int flip(lua_State *L) {
 static int diagonal(lua_State *L) {
     hd_call c = hd_enter(L, "diagonal");
     hd_no_more(&c, 4);
-    hd_tensor *t = hd_arg_tensor(&c, 1, "self");
+    hd_tensor *t = hd_arg_tensor(&c, 1, "t");
     char shape[HD_SHAPE_TEXT];
     if (t->ndim < 2)
-        hd_arg_error(&c, "self", "expected 2 dimensions or more, got shape %s",
-                     hd_tensor_shape_text(t, shape));
+        hd_arg_error(&c, "t", "expected 2 dimensions or more, got shape %s", hd_tensor_shape_text(t, shape));
     int64_t offset = hd_opt_integer(&c, 2, "offset", 0);
     int dim1 = hd_opt_dim(&c, 3, "dim1", t->ndim, 0), dim2 = hd_opt_dim(&c, 4, "dim2", t->ndim, 1);
     return hd_return(&c, hd_diagonal(c.cx, t, offset, dim1, dim2));
@@ -132,7 +131,7 @@ static hd_tensor *roll_flat(hd_call *c, hd_tensor *t, int64_t shift) {
 static int roll(lua_State *L) {
     hd_call c = hd_enter(L, "roll");
     hd_no_more(&c, 3);
-    hd_tensor *t = hd_arg_tensor(&c, 1, "self");
+    hd_tensor *t = hd_arg_tensor(&c, 1, "t");
     int64_t shifts[HD_MAX_DIMS], dims[HD_MAX_DIMS], by[HD_MAX_DIMS] = {0};
     int count = one_or_list(&c, 2, "shifts", shifts);
     if (!hd_given(&c, 3)) {
@@ -156,7 +155,7 @@ static int roll(lua_State *L) {
 
 static int tile(lua_State *L) {
     hd_call c = hd_enter(L, "tile");
-    hd_tensor *t = hd_arg_tensor(&c, 1, "self");
+    hd_tensor *t = hd_arg_tensor(&c, 1, "t");
     int64_t counts[HD_MAX_DIMS];
     if (c.top < 2) hd_arg_error(&c, "counts", "expected numbers or one table, got nil");
     int ndim = integers_from(&c, 2, "counts", counts, HD_MAX_DIMS);
@@ -183,7 +182,7 @@ static hd_pad_mode mode_of(hd_call *c) {
 static int pad(lua_State *L) {
     hd_call c = hd_enter(L, "pad");
     hd_take_options(&c, "mode value");
-    hd_tensor *t = hd_arg_tensor(&c, 1, "self");
+    hd_tensor *t = hd_arg_tensor(&c, 1, "t");
     int64_t amounts[2 * HD_MAX_DIMS], before[HD_MAX_DIMS] = {0}, after[HD_MAX_DIMS] = {0};
     if (c.top < 2) hd_arg_error(&c, "amounts", "expected amounts as numbers or one table, got nil");
     int count = integers_from(&c, 2, "amounts", amounts, 2 * t->ndim);

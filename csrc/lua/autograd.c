@@ -104,7 +104,7 @@ static int is_grad_enabled(lua_State *L) {
 static int backward(lua_State *L) {
     hd_call c = hd_begin(L, "backward");
     hd_take_options(&c, "retain");
-    hd_tensor *root = hd_arg_tensor(&c, 1, "self"), *gradient = hd_opt_tensor(&c, 2, "gradient");
+    hd_tensor *root = hd_arg_tensor(&c, 1, "t"), *gradient = hd_opt_tensor(&c, 2, "gradient");
     bool retain = hd_option_boolean(&c, "retain", false);
     lua_State *outer = c.h->backward_state;
     bool outer_retain = c.h->backward_retain;
@@ -124,7 +124,7 @@ static int backward(lua_State *L) {
 
 static int detach(lua_State *L) {
     hd_call c = hd_enter(L, "detach");
-    return hd_return(&c, hd_tensor_alias(c.cx, hd_arg_tensor(&c, 1, "self")));
+    return hd_return(&c, hd_tensor_alias(c.cx, hd_arg_tensor(&c, 1, "t")));
 }
 
 static const hd_function functions[] = {

@@ -8,18 +8,20 @@
 static const char *string_text(lua_State *L, int index, char buffer[HD_VALUE_TEXT]) {
     size_t length;
     const char *s = lua_tolstring(L, index, &length);
-    snprintf(buffer, HD_VALUE_TEXT, length > 40 ? "string \"%.40s...\"" : "string \"%.40s\"", s);
+    snprintf(buffer, HD_VALUE_TEXT, length > 40 ? "\"%.37s\"..." : "\"%.40s\"", s);
     return buffer;
 }
 
+/* Modules, masks and others say by __name what they are. */
 static const char *other_text(lua_State *L, int index, char buffer[HD_VALUE_TEXT]) {
     int type = luaL_getmetafield(L, index, "__name");
     if (type == LUA_TSTRING) {
-        snprintf(buffer, HD_VALUE_TEXT, "%.100s", lua_tostring(L, -1));
+        const char *name = lua_tostring(L, -1);
+        snprintf(buffer, HD_VALUE_TEXT, "%s %.100s", strchr("AEIOUaeiou", name[0]) ? "an" : "a", name);
     } else if (lua_type(L, index) == LUA_TTABLE) {
-        snprintf(buffer, HD_VALUE_TEXT, "table of length %lld", (long long)lua_rawlen(L, index));
+        snprintf(buffer, HD_VALUE_TEXT, "a table of length %lld", (long long)lua_rawlen(L, index));
     } else {
-        snprintf(buffer, HD_VALUE_TEXT, "%s", luaL_typename(L, index));
+        snprintf(buffer, HD_VALUE_TEXT, "a %s", luaL_typename(L, index));
     }
     if (type != LUA_TNIL) lua_pop(L, 1);
     return buffer;
@@ -62,12 +64,34 @@ int hd_arg_expected(hd_call *c, int index, const char *argument, const char *exp
     return hd_arg_error(c, argument, "expected %s, got %s", expected, hd_value_text(c, index, text));
 }
 
+const char *hd_suggest(hd_call *c, const char *kind, const char *name, const char *candidates) {
+    lua_State *L = c->L;
+    luaL_checkstack(L, 8, NULL);
+    hd_push_uv(L, HD_UV_SUGGEST);
+    lua_pushstring(L, kind);
+    lua_pushstring(L, name);
+    if (candidates)
+        lua_pushstring(L, candidates);
+    else
+        hd_push_uv(L, HD_UV_METHODS);
+    if (lua_isnil(L, -4) || lua_pcall(L, 3, 1, 0) != LUA_OK || lua_type(L, -1) != LUA_TSTRING) return "";
+    return lua_tostring(L, -1);
+}
+
+/* The names of options with commas. Pushed. */
+static const char *listed(hd_call *c, const char *names) {
+    return luaL_gsub(c->L, names, " ", ", ");
+}
+
 void hd_no_more(hd_call *c, int last) {
     for (int i = last + 1; i <= c->top; i++) {
         char text[HD_VALUE_TEXT];
-        if (hd_given(c, i))
-            hd_arg_error(c, "arguments", "expected at most %d, the first counted, got one more: %s", last,
-                         hd_value_text(c, i, text));
+        if (!hd_given(c, i)) continue;
+        luaL_checkstack(c->L, 8, NULL);
+        hd_arg_error(c, "arguments", "expected at most %d, the first counted, got one more: %s%s%s", last,
+                     hd_value_text(c, i, text),
+                     c->allowed ? "; options come last, in a table, by name: " : "",
+                     c->allowed ? listed(c, c->allowed) : "");
     }
 }
 
@@ -83,6 +107,22 @@ static hd_tensor *met(hd_call *c, hd_tensor *t, const char *argument) {
     return t;
 }
 
+/* t.sum() and a.add(b) where t:sum() and a:add(b) were meant: what stands before the dot is not among the arguments. */
+static void no_tensor(hd_call *c, int index, const char *argument) {
+    char text[HD_VALUE_TEXT];
+    lua_State *L = c->L;
+    bool first =
+        index == 1 && argument && strcmp(argument, "t") == 0 && (c->top == 0 || lua_type(L, 1) != LUA_TTABLE);
+    bool second = index == 2 && argument && strcmp(argument, "b") == 0 && c->top == 1;
+    if (!first && !second) hd_arg_expected(c, index, argument, "a tensor");
+    hd_push_uv(L, HD_UV_METHODS);
+    if (lua_getfield(L, -1, c->name) != LUA_TFUNCTION) hd_arg_expected(c, index, argument, "a tensor");
+    hd_arg_error(c, argument,
+                 second ? "expected a tensor, got %s; it is called as a:%s(b) or heed.%s(a, b)"
+                        : "expected a tensor, got %s; it is called as t:%s(...) or heed.%s(t, ...)",
+                 index > c->top ? "nil" : hd_value_text(c, index, text), c->name, c->name);
+}
+
 hd_tensor *hd_arg_tensor(hd_call *c, int index, const char *argument) {
     hd_handle *handle = hd_given(c, index) ? hd_to_handle(c->L, c->h, index) : NULL;
     if (handle && handle->t) return met(c, handle->t, argument);
@@ -90,7 +130,7 @@ hd_tensor *hd_arg_tensor(hd_call *c, int index, const char *argument) {
         hd_arg_error(c, argument,
                      "this tensor was dropped, by the end of its scope or by free(); scope:keep(t) lets it "
                      "out of a scope");
-    hd_arg_expected(c, index, argument, "a tensor");
+    no_tensor(c, index, argument);
     return NULL;
 }
 
@@ -157,9 +197,14 @@ hd_scalar hd_arg_scalar(hd_call *c, int index, const char *argument) {
 
 static hd_dtype dtype_at(hd_call *c, int index, const char *argument) {
     hd_dtype dtype = HD_F32;
-    if (lua_type(c->L, index) != LUA_TSTRING || !hd_dtype_parse(lua_tostring(c->L, index), &dtype))
-        hd_arg_expected(c, index, argument,
-                        "a dtype: \"f32\", \"f64\", \"i64\", \"i32\", \"u8\", \"bool\", \"bf16\" or \"f16\"");
+    bool is_string = lua_type(c->L, index) == LUA_TSTRING;
+    char text[HD_VALUE_TEXT];
+    if (!is_string || !hd_dtype_parse(lua_tostring(c->L, index), &dtype))
+        hd_arg_error(c, argument,
+                     "expected a dtype, \"f32\", \"f64\", \"i64\", \"i32\", \"u8\", \"bool\", \"f16\" or "
+                     "\"bf16\", got %s%s",
+                     hd_value_text(c, index, text),
+                     is_string ? hd_suggest(c, "dtype", lua_tostring(c->L, index), "") : "");
     return dtype;
 }
 
@@ -177,13 +222,13 @@ int hd_dim_at(hd_call *c, int index, const char *argument, int ndim) {
         hd_arg_error(c, argument, "expected 1 or -1 for a tensor without dimensions, got %lld",
                      (long long)dim);
     if (dim == 0 || dim > ndim || dim < -ndim)
-        hd_arg_error(c, argument, "expected a dimension 1..%d or -%d..-1, got %lld", ndim, ndim,
-                     (long long)dim);
+        hd_arg_error(c, argument, "expected a dimension 1..%d or -%d..-1, got %lld%s", ndim, ndim,
+                     (long long)dim, dim == 0 ? "; dimensions count from 1" : "");
     return (int)(dim > 0 ? dim - 1 : dim + ndim);
 }
 
 int hd_arg_dim(hd_call *c, int index, const char *argument, int ndim) {
-    if (!hd_given(c, index)) hd_arg_error(c, argument, "expected a dimension, got nil");
+    if (!hd_given(c, index)) hd_arg_error(c, argument, "expected a dimension (-1 is the last), got nil");
     return hd_dim_at(c, index, argument, ndim);
 }
 
@@ -211,17 +256,28 @@ uint32_t hd_opt_dims(hd_call *c, int index, const char *argument, int ndim) {
 int64_t hd_arg_position(hd_call *c, int index, const char *argument, int64_t size) {
     int64_t i = hd_arg_integer(c, index, argument);
     if (i == 0 || i > size || i < -size)
-        hd_arg_error(c, argument, "expected an index 1..%lld (or from the end, -1..-%lld), got %lld",
-                     (long long)size, (long long)size, (long long)i);
+        hd_arg_error(c, argument, "expected an index 1..%lld or -%lld..-1, got %lld%s", (long long)size,
+                     (long long)size, (long long)i, i == 0 ? "; indices count from 1" : "");
     return i > 0 ? i - 1 : i + size;
+}
+
+/* What else it may be: a dtype, or options that do not stand last. */
+static const char *hint_of_size(hd_call *c, int index) {
+    hd_dtype dtype;
+    if (lua_type(c->L, index) == LUA_TTABLE) return "; sizes are numbers, or one table";
+    if (lua_type(c->L, index) != LUA_TSTRING) return "";
+    const char *text = lua_tostring(c->L, index);
+    if (hd_dtype_parse(text, &dtype)) return "; a dtype is an option, {dtype = ...}, and comes last";
+    return hd_suggest(c, "dtype", text, "");
 }
 
 static void add_size(hd_call *c, int index, hd_shape *shape, bool inferred) {
     int64_t size = 0;
     if (!to_integer(c->L, index, &size) || size < (inferred ? -1 : 0)) {
         char text[HD_VALUE_TEXT];
-        hd_arg_error(c, "shape", "expected sizes that are integers, 0 or more%s, got %s at position %d",
-                     inferred ? " (one may be -1)" : "", hd_value_text(c, index, text), shape->ndim + 1);
+        hd_arg_error(c, "shape", "expected sizes that are integers, 0 or more%s, got %s at position %d%s",
+                     inferred ? " (one may be -1)" : "", hd_value_text(c, index, text), shape->ndim + 1,
+                     hint_of_size(c, index));
     }
     if (shape->ndim == HD_MAX_DIMS) hd_arg_error(c, "shape", "expected at most %d dimensions", HD_MAX_DIMS);
     shape->size[shape->ndim++] = size;
@@ -253,9 +309,10 @@ void hd_check_index_dtype(hd_call *c, int index, const char *argument, const hd_
     if (t->dtype == HD_I64 || t->dtype == HD_I32) return;
     if (t->dtype == HD_U8)
         hd_arg_error(c, argument,
-                     "u8 may mean a mask or indices: convert it, by t:to \"bool\" or t:to \"i64\"; got %s",
+                     "expected integers, got %s; u8 may mean a mask or indices: t:to \"bool\" or t:to "
+                     "\"i64\" says which",
                      hd_value_text(c, index, text));
-    hd_arg_error(c, argument, "expected integers (dtype = \"i64\", or heed.ids(...)), got %s",
+    hd_arg_error(c, argument, "expected integers, got %s; heed.ids(...) makes them, t:to \"i64\" converts",
                  hd_value_text(c, index, text));
 }
 
@@ -281,8 +338,13 @@ hd_tensor *hd_opt_ids(hd_call *c, int index, const char *argument) {
 }
 
 int hd_arg_list(hd_call *c, int index, const char *argument) {
-    if (!hd_given(c, index) || lua_type(c->L, index) != LUA_TTABLE)
-        hd_arg_expected(c, index, argument, "a list of tensors");
+    if (!hd_given(c, index) || lua_type(c->L, index) != LUA_TTABLE) {
+        char text[HD_VALUE_TEXT];
+        hd_arg_error(c, argument, "expected a list of tensors, got %s%s",
+                     index > c->top ? "nil" : hd_value_text(c, index, text),
+                     hd_given(c, index) && hd_to_handle(c->L, c->h, index) ? "; put them in braces: {a, b}"
+                                                                           : "");
+    }
     lua_Integer count = (lua_Integer)lua_rawlen(c->L, index);
     if (count > 1000000)
         hd_arg_error(c, argument, "expected at most 1000000 tensors, got %lld", (long long)count);
@@ -333,8 +395,15 @@ static bool is_among(const char *name, const char *allowed) {
     return false;
 }
 
+static void unknown_option(hd_call *c, const char *name, const char *allowed) {
+    const char *hint = hd_suggest(c, "near", name, allowed);
+    if (*hint) hd_arg_error(c, "options", "there is no option \"%.60s\"%s", name, hint);
+    hd_arg_error(c, "options", "there is no option \"%.60s\"; there are: %s", name, listed(c, allowed));
+}
+
 void hd_take_options(hd_call *c, const char *allowed) {
     lua_State *L = c->L;
+    c->allowed = allowed;
     if (c->top == 0 || !is_options(L, c->top)) return;
     c->options = c->top--;
     lua_pushnil(L);
@@ -342,9 +411,7 @@ void hd_take_options(hd_call *c, const char *allowed) {
         char text[HD_VALUE_TEXT];
         if (lua_type(L, -2) != LUA_TSTRING)
             hd_arg_error(c, "options", "expected names as keys, got %s", hd_value_text(c, -2, text));
-        if (!is_among(lua_tostring(L, -2), allowed))
-            hd_arg_error(c, "options", "there is no option '%.60s'; known are: %s", lua_tostring(L, -2),
-                         allowed);
+        if (!is_among(lua_tostring(L, -2), allowed)) unknown_option(c, lua_tostring(L, -2), allowed);
         lua_pop(L, 1);
     }
 }

@@ -11,14 +11,18 @@ typedef struct hd_shape {
     int64_t size[HD_MAX_DIMS];
 } hd_shape;
 
-/* "heed.name: argument: message". */
+/* "heed.name: argument: message"; without the argument when it is NULL. */
 int hd_arg_error(hd_call *c, const char *argument, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* "heed.name: argument: expected what, got <value at index>". */
 int hd_arg_expected(hd_call *c, int index, const char *argument, const char *expected);
-/* What a message says about the value at index: "nil", "string \"1\"", "f32 tensor [2, 3]". In buffer. */
+/* What a message says about the value at index: "nil", "\"1\"", "f32 tensor [2, 3]". In buffer. */
 #define HD_VALUE_TEXT 192
 const char *hd_value_text(hd_call *c, int index, char buffer[HD_VALUE_TEXT]);
+
+/* The end of a message that names what there is not: "; did you mean sum?", or "". `kind` as in lua/heed/suggest.lua;
+ * candidates are separated by blanks, NULL: the methods of tensors. Pushed. */
+const char *hd_suggest(hd_call *c, const char *kind, const char *name, const char *candidates);
 
 /* Is there an argument (or an option's value, by the index that hd_option gave) at i? */
 static inline bool hd_given(const hd_call *c, int i) {

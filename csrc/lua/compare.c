@@ -3,9 +3,17 @@
 
 #include "lua/check.h"
 
-static int no_order(lua_State *L) {
-    hd_call c = hd_begin(L, "compare");
-    return hd_arg_error(&c, "<, <=, >, >=", "compare elementwise by a:lt(b), a:le(b), a:gt(b), a:ge(b)");
+/* Lua turns a > b into b < a. */
+static int no_order(lua_State *L, const char *name, const char *methods) {
+    hd_call c = hd_begin(L, name);
+    return hd_arg_error(&c, NULL, "tensors are compared elementwise, by %s", methods);
+}
+
+static int no_less(lua_State *L) {
+    return no_order(L, "a < b", "a:lt(b), and a > b by a:gt(b)");
+}
+static int no_less_or_equal(lua_State *L) {
+    return no_order(L, "a <= b", "a:le(b), and a >= b by a:ge(b)");
 }
 
 static bool all_true(hd_call *c, hd_tensor *comparison) {
@@ -92,6 +100,6 @@ static const hd_function functions[] = {
 
 void hd_register_compare(hd_registrar *r) {
     hd_define(r, functions);
-    hd_define_meta(r, r->tensor, "__lt", no_order, NULL);
-    hd_define_meta(r, r->tensor, "__le", no_order, NULL);
+    hd_define_meta(r, r->tensor, "__lt", no_less, NULL);
+    hd_define_meta(r, r->tensor, "__le", no_less_or_equal, NULL);
 }

@@ -39,14 +39,14 @@ static int unary(lua_State *L) {
     const unary_entry *e = hd_entry(L);
     hd_call c = hd_enter(L, e->name);
     hd_no_more(&c, 1);
-    return hd_return(&c, hd_unary_op(c.cx, e->op, hd_arg_tensor(&c, 1, "self")));
+    return hd_return(&c, hd_unary_op(c.cx, e->op, hd_arg_tensor(&c, 1, "t")));
 }
 
 static int unary_in_place(lua_State *L) {
     const unary_entry *e = hd_entry(L);
     hd_call c = hd_begin(L, e->in_place);
     hd_no_more(&c, 1);
-    return hd_return_self(&c, hd_unary_(c.cx, e->op, hd_arg_tensor(&c, 1, "self")));
+    return hd_return_self(&c, hd_unary_(c.cx, e->op, hd_arg_tensor(&c, 1, "t")));
 }
 
 /* gelu({approximate = "none" | "tanh" | "sigmoid"}) */
@@ -67,13 +67,13 @@ static hd_unary which_gelu(hd_call *c) {
 static int gelu(lua_State *L) {
     hd_call c = hd_enter(L, "gelu");
     hd_unary op = which_gelu(&c);
-    return hd_return(&c, hd_unary_op(c.cx, op, hd_arg_tensor(&c, 1, "self")));
+    return hd_return(&c, hd_unary_op(c.cx, op, hd_arg_tensor(&c, 1, "t")));
 }
 
 static int gelu_(lua_State *L) {
     hd_call c = hd_begin(L, "gelu_");
     hd_unary op = which_gelu(&c);
-    return hd_return_self(&c, hd_unary_(c.cx, op, hd_arg_tensor(&c, 1, "self")));
+    return hd_return_self(&c, hd_unary_(c.cx, op, hd_arg_tensor(&c, 1, "t")));
 }
 
 /* round(decimals = 0): half to even. */
@@ -89,20 +89,20 @@ static int decimals_of(hd_call *c) {
 static int round_(lua_State *L) {
     hd_call c = hd_enter(L, "round");
     int decimals = decimals_of(&c);
-    return hd_return(&c, hd_round_decimals(c.cx, hd_arg_tensor(&c, 1, "self"), decimals));
+    return hd_return(&c, hd_round_decimals(c.cx, hd_arg_tensor(&c, 1, "t"), decimals));
 }
 
 static int round_in_place(lua_State *L) {
     hd_call c = hd_begin(L, "round_");
     int decimals = decimals_of(&c);
-    return hd_return_self(&c, hd_round_decimals_(c.cx, hd_arg_tensor(&c, 1, "self"), decimals));
+    return hd_return_self(&c, hd_round_decimals_(c.cx, hd_arg_tensor(&c, 1, "t"), decimals));
 }
 
 /* ~t: of booleans. */
 static int bitwise_not(lua_State *L) {
     hd_call c = hd_enter(L, "logical_not");
-    hd_tensor *t = hd_arg_tensor(&c, 1, "self");
-    if (t->dtype != HD_BOOL) hd_arg_expected(&c, 1, "self", "a bool tensor for ~");
+    hd_tensor *t = hd_arg_tensor(&c, 1, "t");
+    if (t->dtype != HD_BOOL) hd_arg_expected(&c, 1, "t", "a bool tensor for ~");
     return hd_return(&c, hd_unary_op(c.cx, HD_LOGICAL_NOT, t));
 }
 
@@ -129,14 +129,14 @@ static int shaped(lua_State *L) {
     const shaped_entry *e = hd_entry(L);
     hd_call c = hd_enter(L, e->name);
     double parameter = parameter_of(&c, e);
-    return hd_return(&c, hd_shaped_op(c.cx, e->op, hd_arg_tensor(&c, 1, "self"), parameter));
+    return hd_return(&c, hd_shaped_op(c.cx, e->op, hd_arg_tensor(&c, 1, "t"), parameter));
 }
 
 static int shaped_in_place(lua_State *L) {
     const shaped_entry *e = hd_entry(L);
     hd_call c = hd_begin(L, e->in_place);
     double parameter = parameter_of(&c, e);
-    return hd_return_self(&c, hd_shaped_(c.cx, e->op, hd_arg_tensor(&c, 1, "self"), parameter));
+    return hd_return_self(&c, hd_shaped_(c.cx, e->op, hd_arg_tensor(&c, 1, "t"), parameter));
 }
 
 /* ---- two operands ------------------------------------------------------------------------ */
@@ -213,7 +213,7 @@ static int of_truth_values(lua_State *L) {
 static int binary_in_place(lua_State *L) {
     const binary_entry *e = hd_entry(L);
     hd_call c = hd_begin(L, e->in_place);
-    hd_tensor *a = hd_arg_tensor(&c, 1, "self");
+    hd_tensor *a = hd_arg_tensor(&c, 1, "t");
     if (hd_is_number(&c, 2))
         return hd_return_self(&c, hd_binary_scalar_(c.cx, e->op, a, hd_arg_scalar(&c, 2, "b")));
     if (!hd_given(&c, 2) || lua_type(L, 2) != LUA_TUSERDATA)
@@ -223,7 +223,7 @@ static int binary_in_place(lua_State *L) {
 
 static int unary_minus(lua_State *L) {
     hd_call c = hd_enter(L, "neg");
-    return hd_return(&c, hd_unary_op(c.cx, HD_NEG, hd_arg_tensor(&c, 1, "self")));
+    return hd_return(&c, hd_unary_op(c.cx, HD_NEG, hd_arg_tensor(&c, 1, "t")));
 }
 
 static int matmul(lua_State *L) {
@@ -268,14 +268,14 @@ static int where(lua_State *L) {
 static int masked_fill(lua_State *L) {
     hd_call c = hd_enter(L, "masked_fill");
     hd_no_more(&c, 3);
-    hd_tensor *t = hd_arg_tensor(&c, 1, "self"), *mask = hd_arg_tensor(&c, 2, "mask");
+    hd_tensor *t = hd_arg_tensor(&c, 1, "t"), *mask = hd_arg_tensor(&c, 2, "mask");
     return hd_return(&c, hd_masked_fill(c.cx, t, mask, hd_arg_scalar(&c, 3, "value")));
 }
 
 static int masked_fill_(lua_State *L) {
     hd_call c = hd_begin(L, "masked_fill_");
     hd_no_more(&c, 3);
-    hd_tensor *t = hd_arg_tensor(&c, 1, "self"), *mask = hd_arg_tensor(&c, 2, "mask");
+    hd_tensor *t = hd_arg_tensor(&c, 1, "t"), *mask = hd_arg_tensor(&c, 2, "mask");
     return hd_return_self(&c, hd_masked_fill_(c.cx, t, mask, hd_arg_scalar(&c, 3, "value")));
 }
 
@@ -300,14 +300,14 @@ static int clamp(lua_State *L) {
     hd_call c = hd_enter(L, "clamp");
     bounds b;
     read_bounds(&c, &b);
-    return hd_return(&c, hd_clamp(c.cx, hd_arg_tensor(&c, 1, "self"), b.low, b.high));
+    return hd_return(&c, hd_clamp(c.cx, hd_arg_tensor(&c, 1, "t"), b.low, b.high));
 }
 
 static int clamp_(lua_State *L) {
     hd_call c = hd_begin(L, "clamp_");
     bounds b;
     read_bounds(&c, &b);
-    return hd_return_self(&c, hd_clamp_(c.cx, hd_arg_tensor(&c, 1, "self"), b.low, b.high));
+    return hd_return_self(&c, hd_clamp_(c.cx, hd_arg_tensor(&c, 1, "t"), b.low, b.high));
 }
 
 /* tril(diagonal = 0), triu alike */
@@ -320,25 +320,25 @@ static int64_t diagonal_of(hd_call *c) {
 static int tril(lua_State *L) {
     hd_call c = hd_enter(L, "tril");
     int64_t diagonal = diagonal_of(&c);
-    return hd_return(&c, hd_tril(c.cx, hd_arg_tensor(&c, 1, "self"), diagonal));
+    return hd_return(&c, hd_tril(c.cx, hd_arg_tensor(&c, 1, "t"), diagonal));
 }
 
 static int triu(lua_State *L) {
     hd_call c = hd_enter(L, "triu");
     int64_t diagonal = diagonal_of(&c);
-    return hd_return(&c, hd_triu(c.cx, hd_arg_tensor(&c, 1, "self"), diagonal));
+    return hd_return(&c, hd_triu(c.cx, hd_arg_tensor(&c, 1, "t"), diagonal));
 }
 
 static int tril_(lua_State *L) {
     hd_call c = hd_begin(L, "tril_");
     int64_t diagonal = diagonal_of(&c);
-    return hd_return_self(&c, hd_tril_(c.cx, hd_arg_tensor(&c, 1, "self"), diagonal));
+    return hd_return_self(&c, hd_tril_(c.cx, hd_arg_tensor(&c, 1, "t"), diagonal));
 }
 
 static int triu_(lua_State *L) {
     hd_call c = hd_begin(L, "triu_");
     int64_t diagonal = diagonal_of(&c);
-    return hd_return_self(&c, hd_triu_(c.cx, hd_arg_tensor(&c, 1, "self"), diagonal));
+    return hd_return_self(&c, hd_triu_(c.cx, hd_arg_tensor(&c, 1, "t"), diagonal));
 }
 
 /* ---- softmax ----------------------------------------------------------------------------- */
@@ -351,13 +351,13 @@ static int dim_of(hd_call *c, const hd_tensor *t) {
 
 static int softmax(lua_State *L) {
     hd_call c = hd_enter(L, "softmax");
-    hd_tensor *t = hd_arg_tensor(&c, 1, "self");
+    hd_tensor *t = hd_arg_tensor(&c, 1, "t");
     return hd_return(&c, hd_softmax(c.cx, t, dim_of(&c, t)));
 }
 
 static int log_softmax(lua_State *L) {
     hd_call c = hd_enter(L, "log_softmax");
-    hd_tensor *t = hd_arg_tensor(&c, 1, "self");
+    hd_tensor *t = hd_arg_tensor(&c, 1, "t");
     return hd_return(&c, hd_log_softmax(c.cx, t, dim_of(&c, t)));
 }
 
@@ -366,20 +366,20 @@ static int log_softmax(lua_State *L) {
 static int fill_(lua_State *L) {
     hd_call c = hd_begin(L, "fill_");
     hd_no_more(&c, 2);
-    hd_tensor *t = hd_arg_tensor(&c, 1, "self");
+    hd_tensor *t = hd_arg_tensor(&c, 1, "t");
     return hd_return_self(&c, hd_fill_(c.cx, t, hd_arg_scalar(&c, 2, "value")));
 }
 
 static int zero_(lua_State *L) {
     hd_call c = hd_begin(L, "zero_");
     hd_no_more(&c, 1);
-    return hd_return_self(&c, hd_fill_(c.cx, hd_arg_tensor(&c, 1, "self"), hd_scalar_i(0)));
+    return hd_return_self(&c, hd_fill_(c.cx, hd_arg_tensor(&c, 1, "t"), hd_scalar_i(0)));
 }
 
 static int copy_(lua_State *L) {
     hd_call c = hd_begin(L, "copy_");
     hd_no_more(&c, 2);
-    hd_tensor *t = hd_arg_tensor(&c, 1, "self"), *source = hd_arg_tensor(&c, 2, "source");
+    hd_tensor *t = hd_arg_tensor(&c, 1, "t"), *source = hd_arg_tensor(&c, 2, "source");
     return hd_return_self(&c, hd_copy_(c.cx, t, source));
 }
 

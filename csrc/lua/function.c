@@ -123,7 +123,7 @@ void hd_function_check_saved(hd_call *c, const context *k, int i, const char *wh
 
 /* ctx:save(...): tensors (nil holds its place) for backward, guarded against being overwritten. */
 static int save(lua_State *L) {
-    hd_call c = hd_begin(L, "func: ctx:save");
+    hd_call c = hd_begin(L, "ctx:save");
     check_context(&c);
     for (int i = 2; i <= c.top; i++) hd_opt_tensor(&c, i, "values (keep others in fields, ctx.name = value)");
     hd_function_save(&c, 1, 2, c.top);
@@ -132,7 +132,7 @@ static int save(lua_State *L) {
 
 /* ctx:saved() returns them. */
 static int saved(lua_State *L) {
-    hd_call c = hd_begin(L, "func: ctx:saved");
+    hd_call c = hd_begin(L, "ctx:saved");
     context *k = check_context(&c);
     if (k->released)
         hd_arg_error(&c, "ctx", "what was saved is released; the first backward needs {retain = true}");
@@ -153,7 +153,7 @@ static int saved(lua_State *L) {
 
 /* ctx:needs(i): does argument i of forward want a gradient? Of use in backward. */
 static int needs(lua_State *L) {
-    hd_call c = hd_begin(L, "func: ctx:needs");
+    hd_call c = hd_begin(L, "ctx:needs");
     context *k = check_context(&c);
     int64_t i = hd_arg_integer(&c, 2, "i");
     lua_pushboolean(L, k->node && i >= 1 && i <= k->node->num_inputs && hd_node_needs(k->node, (int)i - 1));
@@ -162,7 +162,7 @@ static int needs(lua_State *L) {
 
 /* Upvalue 3: methods. Fields are the script's. */
 static int context_index(lua_State *L) {
-    hd_call c = hd_begin(L, "func: ctx");
+    hd_call c = hd_begin(L, "heed.func context");
     check_context(&c);
     lua_pushvalue(L, 2);
     if (lua_rawget(L, lua_upvalueindex(3)) != LUA_TNIL) return 1;
@@ -173,7 +173,7 @@ static int context_index(lua_State *L) {
 }
 
 static int context_newindex(lua_State *L) {
-    hd_call c = hd_begin(L, "func: ctx");
+    hd_call c = hd_begin(L, "heed.func context");
     check_context(&c);
     lua_settop(L, 3);
     if (lua_getiuservalue(L, 1, HD_FN_FIELDS) != LUA_TTABLE) {
@@ -256,8 +256,19 @@ static int enter_lua(lua_State *L) {
     return 0;
 }
 
+/* What this library's own Lua raises says all there is to say. */
+static bool is_raised_by_us(lua_State *L) {
+    lua_Debug ar;
+    for (int level = 1; lua_getstack(L, level, &ar); level++) {
+        lua_getinfo(L, "S", &ar);
+        if (*ar.what != 'C') return hd_is_own_source(ar.source);
+    }
+    return false;
+}
+
 static int add_traceback(lua_State *L) {
-    if (lua_type(L, 1) != LUA_TSTRING || strcmp(lua_tostring(L, 1), "interrupted") == 0) return 1;
+    if (lua_type(L, 1) != LUA_TSTRING || strcmp(lua_tostring(L, 1), "interrupted") == 0 || is_raised_by_us(L))
+        return 1;
     luaL_traceback(L, L, lua_tostring(L, 1), 1);
     return 1;
 }

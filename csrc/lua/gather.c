@@ -4,27 +4,27 @@
 static int gather(lua_State *L) {
     hd_call c = hd_enter(L, "gather");
     hd_no_more(&c, 3);
-    hd_tensor *index = hd_arg_ids(&c, 3, "index"), *t = hd_arg_tensor(&c, 1, "self");
+    hd_tensor *index = hd_arg_ids(&c, 3, "index"), *t = hd_arg_tensor(&c, 1, "t");
     return hd_return(&c, hd_gather(c.cx, t, hd_arg_dim(&c, 2, "dim", t->ndim), index));
 }
 
 static int index_select(lua_State *L) {
     hd_call c = hd_enter(L, "index_select");
     hd_no_more(&c, 3);
-    hd_tensor *index = hd_arg_ids(&c, 3, "index"), *t = hd_arg_tensor(&c, 1, "self");
+    hd_tensor *index = hd_arg_ids(&c, 3, "index"), *t = hd_arg_tensor(&c, 1, "t");
     return hd_return(&c, hd_index_select(c.cx, t, hd_arg_dim(&c, 2, "dim", t->ndim), index));
 }
 
 static int masked_select(lua_State *L) {
     hd_call c = hd_enter(L, "masked_select");
     hd_no_more(&c, 2);
-    return hd_return(&c, hd_masked_select(c.cx, hd_arg_tensor(&c, 1, "self"), hd_arg_tensor(&c, 2, "mask")));
+    return hd_return(&c, hd_masked_select(c.cx, hd_arg_tensor(&c, 1, "t"), hd_arg_tensor(&c, 2, "mask")));
 }
 
 static int one_hot(lua_State *L) {
     hd_call c = hd_enter(L, "one_hot");
     hd_no_more(&c, 2);
-    hd_tensor *index = hd_arg_ids(&c, 1, "self");
+    hd_tensor *index = hd_arg_ids(&c, 1, "t");
     int64_t classes = hd_arg_integer(&c, 2, "classes");
     if (classes < 1) hd_arg_error(&c, "classes", "expected 1 or more, got %lld", (long long)classes);
     return hd_return(&c, hd_one_hot(c.cx, index, classes));
@@ -47,7 +47,7 @@ static int add(lua_State *L) {
     const adding *a = hd_entry(L);
     hd_call c = hd_enter(L, a->name);
     hd_no_more(&c, 4);
-    hd_tensor *index = hd_arg_ids(&c, 3, "index"), *t = hd_arg_tensor(&c, 1, "self");
+    hd_tensor *index = hd_arg_ids(&c, 3, "index"), *t = hd_arg_tensor(&c, 1, "t");
     int dim = hd_arg_dim(&c, 2, "dim", t->ndim);
     return hd_return(&c, a->add(c.cx, t, dim, index, hd_arg_tensor(&c, 4, "src")));
 }
@@ -56,7 +56,7 @@ static int add_in_place(lua_State *L) {
     const adding *a = hd_entry(L);
     hd_call c = hd_begin(L, a->in_place);
     hd_no_more(&c, 4);
-    hd_tensor *index = hd_arg_ids(&c, 3, "index"), *t = hd_arg_tensor(&c, 1, "self");
+    hd_tensor *index = hd_arg_ids(&c, 3, "index"), *t = hd_arg_tensor(&c, 1, "t");
     int dim = hd_arg_dim(&c, 2, "dim", t->ndim);
     return hd_return_self(&c, a->add_(c.cx, t, dim, index, hd_arg_tensor(&c, 4, "src")));
 }

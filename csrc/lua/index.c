@@ -1,5 +1,6 @@
 /* t[key] and t[key] = value. A key is a number, a bool tensor, an index tensor, or a list of numbers, slices, bool and
  * index tensors. */
+#include <stdio.h>
 #include <string.h>
 
 #include "lua/check.h"
@@ -10,7 +11,7 @@ typedef enum key_kind { KEY_NUMBER, KEY_LIST, KEY_MASK, KEY_IDS } key_kind;
 /* A bool tensor or one of integers? */
 static bool is_mask(hd_call *c, int index, const hd_tensor *t) {
     if (t->dtype == HD_BOOL) return true;
-    hd_check_index_dtype(c, index, "key", t);
+    hd_check_index_dtype(c, index, NULL, t);
     return false;
 }
 
@@ -19,7 +20,7 @@ static key_kind kind_of_key(hd_call *c) {
     if (lua_type(L, 2) == LUA_TNUMBER) return KEY_NUMBER;
     if (lua_type(L, 2) == LUA_TTABLE) return KEY_LIST;
     if (!hd_to_handle(L, c->h, 2))
-        hd_arg_expected(c, 2, "key", "an index, a table of indices and slices, or a bool or i64 tensor");
+        hd_arg_expected(c, 2, NULL, "an index, a table of indices and slices, or a bool or i64 tensor");
     return is_mask(c, 2, hd_arg_tensor(c, 2, "key")) ? KEY_MASK : KEY_IDS;
 }
 
@@ -37,7 +38,7 @@ static int64_t bound(hd_call *c, const char *what, lua_Integer n, int dim, int64
     int64_t i = lua_tointegerx(c->L, -1, &is_integer);
     if (lua_type(c->L, -1) != LUA_TNUMBER || !is_integer) {
         char text[HD_VALUE_TEXT];
-        hd_arg_error(c, "key", "expected an integer as the %s of a slice of dimension %d, got %s", what,
+        hd_arg_error(c, NULL, "expected an integer as the %s of a slice of dimension %d, got %s", what,
                      dim + 1, hd_value_text(c, -1, text));
     }
     lua_pop(c->L, 1);
@@ -50,18 +51,19 @@ static part slice_part(hd_call *c, int dim, int64_t size) {
     lua_Integer length = (lua_Integer)lua_rawlen(c->L, -1);
     if (length == 0) return (part){.count = size, .step = 1};
     if (length > 3)
-        hd_arg_error(c, "key",
+        hd_arg_error(c, NULL,
                      "expected {first, last} or {first, last, step} for dimension %d, got %lld values",
                      dim + 1, (long long)length);
     int64_t first = bound(c, "first", 1, dim, size);
     int64_t last = length > 1 ? bound(c, "last", 2, dim, size) : first;
     int64_t step = length > 2 ? bound(c, "step", 3, dim, size) : 1;
     if (step < 1)
-        hd_arg_error(c, "key", "expected a step of 1 or more in dimension %d, got %lld", dim + 1,
+        hd_arg_error(c, NULL, "expected a step of 1 or more in dimension %d, got %lld", dim + 1,
                      (long long)step);
     if (first < 1 || last > size || first > last + 1)
-        hd_arg_error(c, "key", "expected a slice within 1..%lld of dimension %d, got {%lld, %lld}",
-                     (long long)size, dim + 1, (long long)first, (long long)last);
+        hd_arg_error(c, NULL, "expected a slice within 1..%lld of dimension %d, got {%lld, %lld}%s",
+                     (long long)size, dim + 1, (long long)first, (long long)last,
+                     first == 0 ? "; indices count from 1, and both ends are included" : "");
     return (part){.first = first - 1, .count = first > last ? 0 : (last - first) / step + 1, .step = step};
 }
 
@@ -70,18 +72,19 @@ static part single_part(hd_call *c, int index, int dim, const hd_tensor *t) {
     char text[HD_VALUE_TEXT], shape[HD_SHAPE_TEXT];
     int64_t size = t->shape[dim], i = lua_tointegerx(c->L, index, &is_integer);
     if (lua_type(c->L, index) != LUA_TNUMBER || !is_integer)
-        hd_arg_error(c, "key", "expected an integer, a slice or a tensor for dimension %d, got %s", dim + 1,
+        hd_arg_error(c, NULL, "expected an integer, a slice or a tensor for dimension %d, got %s", dim + 1,
                      hd_value_text(c, index, text));
     if (i == 0 || i > size || i < -size)
-        hd_arg_error(c, "key", "expected 1..%lld (or -%lld..-1) in dimension %d of %s, got %lld",
-                     (long long)size, (long long)size, dim + 1, hd_tensor_shape_text(t, shape), (long long)i);
+        hd_arg_error(c, NULL, "expected 1..%lld or -%lld..-1 in dimension %d of %s, got %lld%s",
+                     (long long)size, (long long)size, dim + 1, hd_tensor_shape_text(t, shape), (long long)i,
+                     i == 0 ? "; indices count from 1" : "");
     return (part){.single = true, .first = i > 0 ? i - 1 : i + size, .count = 1, .step = 1};
 }
 
 static void too_many(hd_call *c, const hd_tensor *t, int64_t count) {
     char shape[HD_SHAPE_TEXT];
-    hd_arg_error(c, "key", "expected entries for at most %d dimensions of a tensor of shape %s, got %lld", t->ndim,
-                 hd_tensor_shape_text(t, shape), (long long)count);
+    hd_arg_error(c, NULL, "expected entries for at most %d dimensions of a tensor of shape %s, got %lld",
+                 t->ndim, hd_tensor_shape_text(t, shape), (long long)count);
 }
 
 /* A mask within a list stands for as many dimensions as it has: an index of each, as tensors on the stack. */
@@ -93,7 +96,7 @@ static int mask_parts(hd_call *c, const hd_tensor *t, hd_tensor *mask, int dim, 
     bool fits = mask->ndim > 0;
     for (int i = 0; i < mask->ndim && fits; i++) fits = mask->shape[i] == t->shape[dim + i];
     if (!fits)
-        hd_arg_error(c, "key", "expected a mask of the sizes of %s from dimension %d on, got %s",
+        hd_arg_error(c, NULL, "expected a mask of the sizes of %s from dimension %d on, got %s",
                      hd_tensor_shape_text(t, want), dim + 1, hd_tensor_shape_text(mask, got));
     luaL_checkstack(c->L, HD_MAX_DIMS, NULL);
     for (int i = 0; i < mask->ndim; i++) made[i] = hd_push_handle(c);
@@ -109,11 +112,12 @@ static int mask_parts(hd_call *c, const hd_tensor *t, hd_tensor *mask, int dim, 
 static int read_entry(hd_call *c, const hd_tensor *t, int dim, part parts[HD_MAX_DIMS]) {
     hd_handle *handle = hd_to_handle(c->L, c->h, -1);
     if (!handle) {
-        parts[dim] = lua_type(c->L, -1) == LUA_TTABLE ? slice_part(c, dim, t->shape[dim]) : single_part(c, -1, dim, t);
+        parts[dim] =
+            lua_type(c->L, -1) == LUA_TTABLE ? slice_part(c, dim, t->shape[dim]) : single_part(c, -1, dim, t);
         lua_pop(c->L, 1);
         return 1;
     }
-    if (!handle->t) hd_arg_error(c, "key", "the tensor for dimension %d was dropped", dim + 1);
+    if (!handle->t) hd_arg_error(c, NULL, "the tensor for dimension %d was dropped", dim + 1);
     if (is_mask(c, -1, handle->t)) return mask_parts(c, t, handle->t, dim, parts);
     parts[dim] = (part){.count = t->shape[dim], .step = 1, .index = handle->t};
     return 1;
@@ -125,7 +129,7 @@ static int read_list(hd_call *c, const hd_tensor *t, part parts[HD_MAX_DIMS]) {
     lua_State *L = c->L;
     lua_Integer count = (lua_Integer)lua_rawlen(L, 2);
     int dim = 0;
-    hd_check_list(c, 2, "key");
+    hd_check_list(c, 2, NULL);
     if (count > t->ndim) too_many(c, t, count);
     luaL_checkstack(L, HD_MAX_DIMS + 4, NULL);
     for (int i = 1; i <= count; i++) {
@@ -185,9 +189,9 @@ static bool names_an_element(const hd_tensor *t, const part *parts, int count) {
 
 static int read_number(hd_call *c) {
     lua_State *L = c->L;
-    hd_tensor *t = hd_arg_tensor(c, 1, "self");
+    hd_tensor *t = hd_arg_tensor(c, 1, "t");
     if (t->ndim == 0)
-        hd_arg_error(c, "key", "a tensor without dimensions has no elements to index; use t:item()");
+        hd_arg_error(c, NULL, "a tensor without dimensions has no elements to index; use t:item()");
     int is_integer;
     if (lua_tointegerx(L, 2, &is_integer) == t->shape[0] + 1 && is_integer) {
         lua_pushnil(L); /* ends ipairs */
@@ -200,7 +204,7 @@ static int read_number(hd_call *c) {
     }
     c->out = hd_push_handle(c);
     c->slot = lua_gettop(L);
-    return hd_return(c, hd_select(c->cx, hd_arg_tensor(c, 1, "self"), 0, p.first));
+    return hd_return(c, hd_select(c->cx, hd_arg_tensor(c, 1, "t"), 0, p.first));
 }
 
 static int read_list_key(hd_call *c) {
@@ -208,7 +212,7 @@ static int read_list_key(hd_call *c) {
     hd_tensor *index[HD_MAX_DIMS];
     c->out = hd_push_handle(c);
     c->slot = lua_gettop(c->L);
-    hd_tensor *t = hd_arg_tensor(c, 1, "self");
+    hd_tensor *t = hd_arg_tensor(c, 1, "t");
     int count = read_list(c, t, parts);
     if (count > 0 && names_an_element(t, parts, count)) {
         hd_push_element(c->L, t, position_of_parts(t, parts));
@@ -227,7 +231,7 @@ static hd_tensor *mask_over(hd_call *c, const hd_tensor *t, hd_tensor *mask) {
     bool fits = mask->ndim > 0 && mask->ndim <= t->ndim;
     for (int i = 0; i < mask->ndim && fits; i++) fits = mask->shape[i] == t->shape[i];
     if (!fits)
-        return hd_fail_null(c->cx, HD_EARG, "key: expected a mask of the first sizes of %s, got %s",
+        return hd_fail_null(c->cx, HD_EARG, "expected a mask of the first sizes of %s, got %s",
                             hd_tensor_shape_text(t, want), hd_tensor_shape_text(mask, got));
     int64_t stride[HD_MAX_DIMS] = {0};
     for (int i = 0; i < mask->ndim; i++) stride[i] = mask->stride[i];
@@ -252,10 +256,19 @@ static hd_tensor *select_where(hd_call *c, hd_tensor *t, hd_tensor *mask) {
 static int read_tensor(hd_call *c, key_kind kind) {
     c->out = hd_push_handle(c);
     c->slot = lua_gettop(c->L);
-    hd_tensor *t = hd_arg_tensor(c, 1, "self"), *key = hd_arg_tensor(c, 2, "key");
-    if (t->ndim == 0) hd_arg_error(c, "key", "a tensor without dimensions has no elements to index");
+    hd_tensor *t = hd_arg_tensor(c, 1, "t"), *key = hd_arg_tensor(c, 2, "key");
+    if (t->ndim == 0) hd_arg_error(c, NULL, "a tensor without dimensions has no elements to index");
     return hd_return(c, kind == KEY_MASK ? select_where(c, t, key)
                                          : hd_index(c->cx, t, (hd_tensor *[HD_MAX_DIMS]){key}));
+}
+
+static void no_member(lua_State *L) {
+    char name[64];
+    const char *key = lua_tostring(L, 2);
+    snprintf(name, sizeof name, "t.%.60s", key);
+    hd_call c = hd_begin(L, name);
+    hd_arg_error(&c, NULL, "a tensor has no field or method of this name%s",
+                 hd_suggest(&c, "member", key, NULL));
 }
 
 /* Upvalue 3: methods and properties by name. */
@@ -266,15 +279,14 @@ static int read_field(lua_State *L) {
     if (type == LUA_TNUMBER)
         hd_push_property(L, h, (int)lua_tointeger(L, -1));
     else if (type == LUA_TNIL) {
-        hd_call c = hd_begin(L, "tensor");
-        hd_arg_error(&c, "field", "a tensor has no field or method '%.60s'", lua_tostring(L, 2));
+        no_member(L);
     }
     return 1;
 }
 
 static int read(lua_State *L) {
     if (lua_type(L, 2) == LUA_TSTRING) return read_field(L);
-    hd_call c = hd_begin(L, "index");
+    hd_call c = hd_begin(L, "t[key]");
     switch (kind_of_key(&c)) {
     case KEY_NUMBER: return read_number(&c);
     case KEY_LIST: return read_list_key(&c);
@@ -289,7 +301,7 @@ static int read(lua_State *L) {
 static hd_tensor *value_tensor(hd_call *c) {
     lua_State *L = c->L;
     if (hd_to_handle(L, c->h, 3)) return hd_arg_tensor(c, 3, "value");
-    hd_dtype dtype = (hd_dtype)hd_arg_tensor(c, 1, "self")->dtype;
+    hd_dtype dtype = (hd_dtype)hd_arg_tensor(c, 1, "t")->dtype;
     int type = lua_type(L, 3);
     if (type != LUA_TNUMBER && type != LUA_TBOOLEAN && type != LUA_TTABLE)
         hd_arg_expected(c, 3, "value", "a number, a tensor or a table of numbers");
@@ -312,7 +324,7 @@ static bool is_plain(const hd_call *c, const hd_tensor *t) {
 
 /* A single number into a tensor that nobody records: no temporaries. */
 static int assign_element(hd_call *c, hd_tensor *t, int64_t position) {
-    hd_try(c, hd_check_inplace(c->cx, "index assignment", t));
+    hd_try(c, hd_check_inplace(c->cx, t));
     hd_store_element(c, 3, "value", (hd_dtype)t->dtype, t->storage->data, position);
     hd_wrote(t);
     return 0;
@@ -325,40 +337,41 @@ static int finish_assignment(hd_call *c, hd_status status) {
 }
 
 static int assign_parts(hd_call *c, const part *parts, int count) {
-    hd_tensor *t = hd_arg_tensor(c, 1, "self");
+    hd_tensor *t = hd_arg_tensor(c, 1, "t");
     int type = lua_type(c->L, 3);
     if ((type == LUA_TNUMBER || type == LUA_TBOOLEAN) && count == t->ndim &&
         names_an_element(t, parts, count) && is_plain(c, t))
         return assign_element(c, t, position_of_parts(t, parts));
     hd_tensor *value = value_tensor(c);
-    t = hd_arg_tensor(c, 1, "self");
+    t = hd_arg_tensor(c, 1, "t");
     bool recording = c->cx->grad_enabled;
     c->cx->grad_enabled = false; /* the region is a place to write to, not a value in the graph */
     hd_tensor *region = view_of_parts(c, t, parts, count);
     c->cx->grad_enabled = recording;
     if (!region) hd_raise(c);
     hd_tensor *index[HD_MAX_DIMS];
-    hd_status status = indices_of_parts(parts, count, index) ? hd_assign_index_(c->cx, t, region, index, value)
-                                                             : hd_assign_(c->cx, t, region, value);
+    hd_status status = indices_of_parts(parts, count, index)
+                           ? hd_assign_index_(c->cx, t, region, index, value)
+                           : hd_assign_(c->cx, t, region, value);
     hd_release(region);
     return finish_assignment(c, status);
 }
 
 static int assign_by_key(hd_call *c, key_kind kind) {
     part parts[HD_MAX_DIMS];
-    hd_tensor *t = hd_arg_tensor(c, 1, "self");
+    hd_tensor *t = hd_arg_tensor(c, 1, "t");
     if (kind == KEY_NUMBER) {
         if (t->ndim == 0)
-            hd_arg_error(c, "key", "a tensor without dimensions has no elements to index; use t:fill_(v)");
+            hd_arg_error(c, NULL, "a tensor without dimensions has no elements to index; use t:fill_(v)");
         parts[0] = single_part(c, 2, 0, t);
         return assign_parts(c, parts, 1);
     }
     if (kind == KEY_LIST) return assign_parts(c, parts, read_list(c, t, parts));
     hd_tensor *value = value_tensor(c);
-    t = hd_arg_tensor(c, 1, "self");
+    t = hd_arg_tensor(c, 1, "t");
     hd_tensor *key = hd_arg_tensor(c, 2, "key");
     if (t->ndim == 0)
-        hd_arg_error(c, "key", "a tensor without dimensions has no elements to index; use t:fill_(v)");
+        hd_arg_error(c, NULL, "a tensor without dimensions has no elements to index; use t:fill_(v)");
     return finish_assignment(c, kind == KEY_MASK
                                     ? hd_assign_mask_(c->cx, t, key, value)
                                     : hd_assign_index_(c->cx, t, t, (hd_tensor *[HD_MAX_DIMS]){key}, value));
@@ -366,11 +379,13 @@ static int assign_by_key(hd_call *c, key_kind kind) {
 
 static int assign(lua_State *L) {
     if (lua_type(L, 2) == LUA_TSTRING) {
-        hd_call c = hd_begin(L, "tensor");
+        char name[64];
+        snprintf(name, sizeof name, "t.%.60s", lua_tostring(L, 2));
+        hd_call c = hd_begin(L, name);
         hd_set_property(&c, lua_tostring(L, 2));
         return 0;
     }
-    hd_call c = hd_begin(L, "index");
+    hd_call c = hd_begin(L, "t[key]");
     return assign_by_key(&c, kind_of_key(&c));
 }
 

@@ -58,14 +58,14 @@ static hd_tensor *without_batch(hd_ctx *cx, hd_tensor *t) {
     return one;
 }
 
-/* multi_head_attention(in_w, in_b, out_w, out_b, num_heads, dropout, training, query, key, value, causal,
- * key_lengths, mask, bias, want_weights) -> out, weights or nil */
+/* multi_head_attention(in_w, in_b, out_w, out_b, num_heads, dropout, training, query, key, value, mask,
+ * bias, want_weights) -> out, weights or nil */
 static int multi_head_attention(lua_State *L) {
     hd_call c = hd_enter(L, "multi_head_attention");
-    hd_attention_options o = {.want_weights = hd_opt_boolean(&c, 15, "weights", false)};
+    hd_attention_options o = {.want_weights = hd_opt_boolean(&c, 13, "weights", false)};
     hd_handle *second = o.want_weights ? hd_push_handle(&c) : NULL;
     int second_slot = lua_gettop(L);
-    hd_read_masks(&c, 11, false, &o);
+    hd_read_mask(&c, 11, false, &o);
     reader r = {&c, 1};
     hd_mha_params p = {0};
     p.in_proj_weight = tensor(&r, "in_proj_weight");
@@ -119,13 +119,12 @@ static void complete(hd_mha_params *p, const layer_options *o) {
     p->dropout = o->attention_dropout;
 }
 
-/* encoder_layer(x, causal, key_lengths, mask, bias, training, dropout, attention_dropout, num_heads,
- * activation, norm_first, eps, in_w, in_b, out_w, out_b, w1, b1, w2, b2, n1w, n1b, n2w, n2b) */
+/* encoder_layer(x, mask, bias, training, dropout, attention_dropout, num_heads, activation, norm_first, eps, in_w, in_b, out_w, out_b, w1, b1, w2, b2, n1w, n1b, n2w, n2b) */
 static int encoder_layer(lua_State *L) {
     hd_call c = hd_enter(L, "encoder_layer");
     hd_attention_options masks = {0};
-    hd_read_masks(&c, 2, false, &masks);
-    reader r = {&c, 6};
+    hd_read_mask(&c, 2, false, &masks);
+    reader r = {&c, 4};
     layer_options o = read_options(&r);
     hd_encoder_layer_params p = {.norm_first = o.norm_first, .dropout = o.dropout};
     p.self_attn = attention_params(&r, false);
@@ -138,14 +137,13 @@ static int encoder_layer(lua_State *L) {
     return hd_return(&c, hd_encoder_layer(c.cx, &p, hd_arg_tensor(&c, 1, "x"), &masks, o.training));
 }
 
-/* decoder_layer(x, memory, causal, key_lengths, mask, bias, m_causal, m_key_lengths, m_mask, m_bias, then as
- * above, with the parameters of cross-attention after those of self-attention and n3w, n3b at the end) */
+/* decoder_layer(x, memory, mask, bias, memory_mask, memory_bias, then as above, with the parameters of cross-attention after those of self-attention and n3w, n3b at the end) */
 static int decoder_layer(lua_State *L) {
     hd_call c = hd_enter(L, "decoder_layer");
     hd_attention_options masks = {0}, memory_masks = {0};
-    hd_read_masks(&c, 3, false, &masks);
-    hd_read_masks(&c, 7, true, &memory_masks);
-    reader r = {&c, 11};
+    hd_read_mask(&c, 3, false, &masks);
+    hd_read_mask(&c, 5, true, &memory_masks);
+    reader r = {&c, 7};
     layer_options o = read_options(&r);
     hd_decoder_layer_params p = {.norm_first = o.norm_first, .dropout = o.dropout};
     p.self_attn = attention_params(&r, false);

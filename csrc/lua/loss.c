@@ -45,7 +45,7 @@ static hd_cross_entropy_options class_options(hd_call *c, int index) {
 
 /* cross_entropy(logits, targets, ignore_index, label_smoothing, weight, reduction, smoothing_exclude) */
 static int cross_entropy(lua_State *L) {
-    hd_call c = hd_enter(L, "cross_entropy");
+    hd_call c = hd_enter(L, "loss.cross_entropy");
     hd_tensor *targets = hd_arg_ids(&c, 2, "targets");
     hd_cross_entropy_options o = class_options(&c, 3);
     hd_tensor *logits = hd_arg_tensor(&c, 1, "logits");
@@ -56,7 +56,7 @@ static int cross_entropy(lua_State *L) {
 /* linear_cross_entropy(hidden, weight, targets, bias, ignore_index, label_smoothing, class_weight, reduction,
  * smoothing_exclude) */
 static int linear_cross_entropy(lua_State *L) {
-    hd_call c = hd_enter(L, "linear_cross_entropy");
+    hd_call c = hd_enter(L, "loss.linear_cross_entropy");
     hd_tensor *targets = hd_arg_ids(&c, 3, "targets");
     hd_cross_entropy_options o = class_options(&c, 5);
     hd_tensor *hidden = hd_arg_tensor(&c, 1, "hidden"), *weight = hd_arg_tensor(&c, 2, "weight"),
@@ -67,7 +67,7 @@ static int linear_cross_entropy(lua_State *L) {
 
 /* nll_loss(log_probs, targets, ignore_index, weight, reduction) */
 static int nll_loss(lua_State *L) {
-    hd_call c = hd_enter(L, "nll_loss");
+    hd_call c = hd_enter(L, "loss.nll_loss");
     hd_tensor *targets = hd_arg_ids(&c, 2, "targets");
     hd_cross_entropy_options o = {.has_ignore_index = hd_given(&c, 3),
                                   .ignore_index = hd_opt_integer(&c, 3, "ignore_index", 0),
@@ -85,17 +85,21 @@ static hd_loss_reduction pair_reduction_at(hd_call *c, int index, bool has_batch
 }
 
 static const struct pair_entry {
-    const char *name;
+    const char *name, *public_name; /* in heed.core, and for messages */
     hd_pair_kind kind;
 } pair_entries[] = {
-    {"mse_loss", HD_PAIR_SQUARED},    {"l1_loss", HD_PAIR_ABSOLUTE}, {"huber_loss", HD_PAIR_HUBER},
-    {"bce_with_logits", HD_PAIR_BCE}, {"kl_div", HD_PAIR_KL},        {"kl_div_log", HD_PAIR_KL_LOG},
+    {"mse_loss", "loss.mse_loss", HD_PAIR_SQUARED},
+    {"l1_loss", "loss.l1_loss", HD_PAIR_ABSOLUTE},
+    {"huber_loss", "loss.huber_loss", HD_PAIR_HUBER},
+    {"bce_with_logits", "loss.bce_with_logits", HD_PAIR_BCE},
+    {"kl_div", "loss.kl_div", HD_PAIR_KL},
+    {"kl_div_log", "loss.kl_div", HD_PAIR_KL_LOG},
 };
 
 /* mse_loss and its kin(input, target, reduction, weight, pos_weight, parameter, factor = 1) */
 static int pair_loss(lua_State *L) {
     const struct pair_entry *entry = hd_entry(L);
-    hd_call c = hd_enter(L, entry->name);
+    hd_call c = hd_enter(L, entry->public_name);
     hd_pair_options o = {.kind = entry->kind,
                          .reduction = pair_reduction_at(&c, 3, entry->kind >= HD_PAIR_KL),
                          .parameter = hd_opt_number(&c, 6, "parameter", 0),

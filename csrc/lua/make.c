@@ -185,7 +185,7 @@ static int randperm(lua_State *L) {
 /* The tensor at index 1; its options come after `count` arguments. */
 static hd_tensor *like(hd_call *c, const char *options, int count, hd_dtype *dtype) {
     hd_take_options(c, options);
-    hd_tensor *t = hd_arg_tensor(c, 1, "self");
+    hd_tensor *t = hd_arg_tensor(c, 1, "t");
     expect_options_at(c, count + 1, "{dtype = ...}");
     *dtype = hd_option_dtype(c, (hd_dtype)t->dtype);
     return t;

@@ -128,7 +128,7 @@ static void unlink_scope(hd_scope *s) {
 
 static hd_scope *check_scope(hd_call *c) {
     hd_scope *s = hd_to_type(c->L, c->h->scope_type, 1);
-    if (!s) hd_arg_expected(c, 1, "self", "a scope");
+    if (!s) hd_arg_expected(c, 1, "scope", "a scope");
     return s;
 }
 

@@ -26,54 +26,6 @@ double hd_opt_probability(hd_call *c, int index, const char *argument) {
     return p;
 }
 
-/* [B, L, S] to [B, 1, L, S], in a userdata that is pushed. */
-static hd_tensor *for_all_heads(hd_call *c, hd_tensor *mask) {
-    if (mask->ndim != 3) return mask;
-    hd_handle *made = hd_push_handle(c);
-    made->t = hd_unsqueeze(c->cx, mask, 1);
-    if (!made->t) hd_raise(c);
-    if (c->h->live_functions) hd_anchor_result(c, lua_gettop(c->L));
-    return made->t;
-}
-
-static hd_tensor *sum_of_biases(hd_call *c, hd_tensor *a, hd_tensor *b) {
-    if (!a || !b) return a ? a : b;
-    hd_handle *made = hd_push_handle(c);
-    made->t = hd_binary_op(c->cx, HD_ADD, a, b);
-    if (!made->t) hd_raise(c);
-    if (c->h->live_functions) hd_anchor_result(c, lua_gettop(c->L));
-    return made->t;
-}
-
-/* Row `row` of [2, sequences + 1], in a userdata that is pushed. */
-static hd_tensor *starts_at(hd_call *c, hd_tensor *starts, int64_t row) {
-    hd_handle *made = hd_push_handle(c);
-    hd_tensor *view = hd_select(c->cx, starts, 0, row);
-    made->t = view ? hd_contiguous(c->cx, view) : NULL;
-    hd_release(view);
-    if (!made->t) hd_raise(c);
-    return made->t;
-}
-
-void hd_read_masks(hd_call *c, int index, bool of_memory, hd_attention_options *o) {
-    const char *mask_name = of_memory ? "memory_mask" : "mask",
-               *bias_name = of_memory ? "memory_bias" : "bias";
-    o->causal = hd_opt_boolean(c, index, of_memory ? "memory_causal" : "causal", false);
-    o->key_lengths = hd_opt_ids(c, index + 1, of_memory ? "memory_key_lengths" : "key_lengths");
-    if (o->key_lengths && o->key_lengths->ndim == 2 && o->key_lengths->shape[0] == 2) {
-        hd_tensor *starts = o->key_lengths;
-        o->key_lengths = NULL;
-        o->query_starts = starts_at(c, starts, 0);
-        o->key_starts = starts_at(c, starts, 1);
-    }
-    hd_tensor *mask = hd_opt_tensor(c, index + 2, mask_name), *bias = hd_opt_tensor(c, index + 3, bias_name);
-    if (mask) mask = for_all_heads(c, mask);
-    if (bias) bias = for_all_heads(c, bias);
-    bool is_float = mask && hd_dtype_is_float((hd_dtype)mask->dtype);
-    o->mask = is_float ? NULL : mask;
-    o->bias = is_float ? sum_of_biases(c, mask, bias) : bias;
-}
-
 int hd_return_attention(hd_call *c, hd_tensor *out, hd_handle *second, int second_slot, hd_tensor *weights) {
     if (second && !weights) {
         hd_release(out);
@@ -113,19 +65,18 @@ static hd_tensor *without_heads(hd_ctx *cx, hd_tensor *t, int ndim) {
     return matrix;
 }
 
-/* attention(q, k, v, scale, softcap, dropout, causal, key_lengths, mask, bias, want_weights) -> out, weights
- * or nil */
+/* attention(q, k, v, scale, softcap, dropout, mask, bias, want_weights) -> out, weights or nil */
 static int attention(lua_State *L) {
     hd_call c = hd_enter(L, "attention");
     hd_attention_options o = {.scale = hd_opt_number(&c, 4, "scale", 0),
                               .softcap = hd_opt_number(&c, 5, "softcap", 0),
                               .dropout = hd_opt_probability(&c, 6, "dropout"),
-                              .want_weights = hd_opt_boolean(&c, 11, "weights", false)};
+                              .want_weights = hd_opt_boolean(&c, 9, "weights", false)};
     if (hd_given(&c, 4) && (o.scale == 0 || !isfinite(o.scale)))
         hd_arg_error(&c, "scale", "expected a number that is finite and not 0, got %g", o.scale);
     hd_handle *second = o.want_weights ? hd_push_handle(&c) : NULL;
     int second_slot = lua_gettop(L), ndim = hd_arg_tensor(&c, 1, "q")->ndim;
-    hd_read_masks(&c, 7, false, &o);
+    hd_read_mask(&c, 7, false, &o);
     hd_tensor *q = as_heads(&c, 1, "q"), *k = as_heads(&c, 2, "k"), *v = as_heads(&c, 3, "v");
     hd_tensor *out = NULL, *weights = NULL;
     if (hd_attention(c.cx, q, k, v, &o, &out, &weights)) return hd_return(&c, NULL);

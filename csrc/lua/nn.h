@@ -4,15 +4,13 @@
 
 #include "lua/check.h"
 
-/* "relu", "gelu", "silu", or absent: none. */
+/* "relu", "gelu", "gelu_tanh", "gelu_sigmoid", "silu", or absent: none. */
 hd_activation hd_opt_activation(hd_call *c, int index, const char *argument);
 /* A probability 0..1; absent: 0. */
 double hd_opt_probability(hd_call *c, int index, const char *argument);
-/* causal, key_lengths, mask, bias at index .. index+3. Instead of key_lengths [B], the starts of packed
- * sequences [2, sequences + 1]: of queries and of keys. A mask of floats counts as a bias; [B, L, S] serves
- * all heads. What has to be made is pushed. of_memory: messages say memory_mask, memory_bias, ...
- */
-void hd_read_masks(hd_call *c, int index, bool of_memory, hd_attention_options *o);
+/* A mask (mask.c) and a bias, or nil, at index and index + 1. A bias [B, L, S] serves all heads: what has to be made for
+ * it is pushed. of_memory: messages say memory_mask, memory_bias. mask.c */
+void hd_read_mask(hd_call *c, int index, bool of_memory, hd_attention_options *o);
 /* Gives two results their userdata: values at c->slot, weights in `second` (index second_slot) when there are
  * any. */
 int hd_return_attention(hd_call *c, hd_tensor *out, hd_handle *second, int second_slot, hd_tensor *weights);

@@ -99,7 +99,7 @@ static void count_steps(hd_call *c, const group *g) {
 /* optim_step(kind, groups): groups are tables { params, m, v, steps, lr, ... }; parameters without a gradient are passed
  * over. All of them move, or none; steps counts up for those that did. */
 static int optim_step(lua_State *L) {
-    hd_call c = hd_begin(L, "optim_step");
+    hd_call c = hd_begin(L, "heed.optim.Optimizer:step");
     hd_optimizer kind = optimizer_at(&c, 1);
     if (c.top < 2 || lua_type(L, 2) != LUA_TTABLE) hd_arg_expected(&c, 2, "groups", "a list of groups");
     int group_count = (int)lua_rawlen(L, 2), params = 0;
@@ -133,7 +133,7 @@ static hd_tensor **gradients(hd_call *c, int64_t *count) {
 
 /* grad_norm(params): the 2-norm of all gradients together, as a number. */
 static int grad_norm(lua_State *L) {
-    hd_call c = hd_begin(L, "grad_norm");
+    hd_call c = hd_begin(L, "optim.clip_grad_norm");
     int64_t count;
     hd_tensor **grads = gradients(&c, &count);
     double norm = 0;
@@ -143,7 +143,7 @@ static int grad_norm(lua_State *L) {
 }
 
 static int scale_grads(lua_State *L) {
-    hd_call c = hd_begin(L, "scale_grads");
+    hd_call c = hd_begin(L, "optim.scale_grads");
     int64_t count;
     double factor = hd_arg_number(&c, 2, "factor");
     hd_tensor **grads = gradients(&c, &count);
@@ -153,7 +153,7 @@ static int scale_grads(lua_State *L) {
 
 /* zero_grads(params): none has a gradient any more. */
 static int zero_grads(lua_State *L) {
-    hd_call c = hd_begin(L, "zero_grads");
+    hd_call c = hd_begin(L, "heed.optim.Optimizer:zero_grad");
     int count = hd_arg_list(&c, 1, "params");
     for (int i = 1; i <= count; i++) {
         hd_tensor *t = hd_list_tensor(&c, 1, "params", i), *grad = t->grad;
@@ -167,7 +167,7 @@ static int zero_grads(lua_State *L) {
 
 /* average_all(averages, tensors, decay): averages = decay averages + (1 - decay) tensors */
 static int average_all(lua_State *L) {
-    hd_call c = hd_begin(L, "average_all");
+    hd_call c = hd_begin(L, "optim.EMA");
     double decay = hd_arg_number(&c, 3, "decay");
     int count, others;
     hd_tensor **averages = hd_arg_tensors(&c, 1, "averages", &count),
@@ -179,7 +179,7 @@ static int average_all(lua_State *L) {
 
 /* swap_all(a, b): the contents of two lists of tensors change places */
 static int swap_all(lua_State *L) {
-    hd_call c = hd_begin(L, "swap_all");
+    hd_call c = hd_begin(L, "optim.EMA");
     int count, others;
     hd_tensor **a = hd_arg_tensors(&c, 1, "a", &count), **b = hd_arg_tensors(&c, 2, "b", &others);
     if (count != others) hd_arg_error(&c, "b", "expected %d tensors, as many as in a, got %d", count, others);

@@ -5,14 +5,14 @@
 
 static int dim_of_part(hd_call *c, const hd_tensor *t) {
     int dim = hd_arg_dim(c, 2, "dim", t->ndim);
-    if (t->ndim == 0) hd_arg_error(c, "self", "a tensor without dimensions has no parts");
+    if (t->ndim == 0) hd_arg_error(c, "t", "a tensor without dimensions has no parts");
     return dim;
 }
 
 static int narrow(lua_State *L) {
     hd_call c = hd_enter(L, "narrow");
     hd_no_more(&c, 4);
-    hd_tensor *t = hd_arg_tensor(&c, 1, "self");
+    hd_tensor *t = hd_arg_tensor(&c, 1, "t");
     int dim = dim_of_part(&c, t);
     int64_t size = t->shape[dim], start = hd_arg_integer(&c, 3, "start"),
             length = hd_arg_integer(&c, 4, "length");
@@ -27,7 +27,7 @@ static int narrow(lua_State *L) {
 static int select_(lua_State *L) {
     hd_call c = hd_enter(L, "select");
     hd_no_more(&c, 3);
-    hd_tensor *t = hd_arg_tensor(&c, 1, "self");
+    hd_tensor *t = hd_arg_tensor(&c, 1, "t");
     int dim = dim_of_part(&c, t);
     return hd_return(&c, hd_select(c.cx, t, dim, hd_arg_position(&c, 3, "index", t->shape[dim])));
 }
@@ -45,7 +45,7 @@ static list new_list(hd_call *c, int64_t count) {
     lua_State *L = c->L;
     list l = {.count = count};
     luaL_checkstack(L, 8, NULL);
-    if (count > INT_MAX / 2) hd_arg_error(c, "self", "%lld parts are too many", (long long)count);
+    if (count > INT_MAX / 2) hd_arg_error(c, "t", "%lld parts are too many", (long long)count);
     l.parts = lua_newuserdatauv(L, sizeof *l.parts * (size_t)(count + 1), 0);
     for (int64_t i = 0; i < count; i++) l.parts[i] = NULL;
     lua_createtable(L, (int)count, 0);
@@ -78,13 +78,13 @@ static int return_list(hd_call *c, const list *l, hd_status status) {
 
 /* Memory for the sizes, that the collector owns. */
 static int64_t *new_sizes(hd_call *c, int64_t count) {
-    if (count > INT_MAX / 2) hd_arg_error(c, "self", "%lld parts are too many", (long long)count);
+    if (count > INT_MAX / 2) hd_arg_error(c, "t", "%lld parts are too many", (long long)count);
     return lua_newuserdatauv(c->L, sizeof(int64_t) * (size_t)(count + 1), 0);
 }
 
 static int return_split(hd_call *c, int dim, int64_t count, const int64_t *sizes) {
     list l = new_list(c, count);
-    return return_list(c, &l, hd_split(c->cx, hd_arg_tensor(c, 1, "self"), dim, count, sizes, l.parts));
+    return return_list(c, &l, hd_split(c->cx, hd_arg_tensor(c, 1, "t"), dim, count, sizes, l.parts));
 }
 
 /* Parts of `size`, the last may be smaller; of an empty dimension one, empty. */
@@ -115,7 +115,7 @@ static int split_by(hd_call *c, int dim, int64_t total) {
 }
 
 static int dim_to_cut(hd_call *c, int index, const hd_tensor *t) {
-    if (t->ndim == 0) hd_arg_error(c, "self", "a tensor without dimensions cannot be taken apart");
+    if (t->ndim == 0) hd_arg_error(c, "t", "a tensor without dimensions cannot be taken apart");
     return hd_opt_dim(c, index, "dim", t->ndim, 0);
 }
 
@@ -123,7 +123,7 @@ static int dim_to_cut(hd_call *c, int index, const hd_tensor *t) {
 static int split(lua_State *L) {
     hd_call c = hd_begin(L, "split");
     hd_no_more(&c, 3);
-    hd_tensor *t = hd_arg_tensor(&c, 1, "self");
+    hd_tensor *t = hd_arg_tensor(&c, 1, "t");
     int dim = dim_to_cut(&c, 3, t);
     if (lua_type(L, 2) == LUA_TTABLE) return split_by(&c, dim, t->shape[dim]);
     int64_t size = hd_arg_integer(&c, 2, "size");
@@ -135,7 +135,7 @@ static int split(lua_State *L) {
 static int chunk(lua_State *L) {
     hd_call c = hd_begin(L, "chunk");
     hd_no_more(&c, 3);
-    hd_tensor *t = hd_arg_tensor(&c, 1, "self");
+    hd_tensor *t = hd_arg_tensor(&c, 1, "t");
     int64_t count = hd_arg_integer(&c, 2, "count");
     int dim = dim_to_cut(&c, 3, t);
     if (count < 1) hd_arg_error(&c, "count", "expected 1 or more, got %lld", (long long)count);
@@ -146,10 +146,10 @@ static int chunk(lua_State *L) {
 static int unbind(lua_State *L) {
     hd_call c = hd_begin(L, "unbind");
     hd_no_more(&c, 2);
-    hd_tensor *t = hd_arg_tensor(&c, 1, "self");
+    hd_tensor *t = hd_arg_tensor(&c, 1, "t");
     int dim = dim_to_cut(&c, 2, t);
     list l = new_list(&c, t->shape[dim]);
-    return return_list(&c, &l, hd_unbind(c.cx, hd_arg_tensor(&c, 1, "self"), dim, l.parts));
+    return return_list(&c, &l, hd_unbind(c.cx, hd_arg_tensor(&c, 1, "t"), dim, l.parts));
 }
 
 static const hd_function functions[] = {

@@ -173,7 +173,7 @@ static int tensor_tostring(lua_State *L) {
         return 1;
     }
     hd_call c = hd_enter(L, "tostring");
-    hd_tensor *t = hd_arg_tensor(&c, 1, "self");
+    hd_tensor *t = hd_arg_tensor(&c, 1, "t");
     c.out->t = hd_retain(t); /* the buffer's growth may run finalizers */
     luaL_Buffer buffer;
     luaL_buffinit(L, &buffer);
@@ -193,22 +193,22 @@ static int tensor_tostring(lua_State *L) {
 
 /* A tensor of one element reads as its number inside a string. */
 static int tensor_concat(lua_State *L) {
-    hd_call c = hd_begin(L, "concat");
+    hd_call c = hd_begin(L, "a .. b");
     for (int i = 1; i <= 2; i++) {
         hd_handle *handle = hd_to_handle(L, c.h, i);
         char text[HD_NUMBER_TEXT];
         if (!handle) {
             if (lua_type(L, i) != LUA_TSTRING && lua_type(L, i) != LUA_TNUMBER &&
                 !luaL_getmetafield(L, i, "__tostring"))
-                hd_arg_expected(&c, i, i == 1 ? "left" : "right", "a string or a number");
+                hd_arg_expected(&c, i, i == 1 ? "a" : "b", "a string or a number");
             luaL_tolstring(L, i, NULL);
             lua_replace(L, i);
             continue;
         }
-        hd_tensor *t = hd_arg_tensor(&c, i, i == 1 ? "left" : "right");
+        hd_tensor *t = hd_arg_tensor(&c, i, i == 1 ? "a" : "b");
         if (hd_numel(t) != 1)
-            hd_arg_error(&c, i == 1 ? "left" : "right",
-                         "expected a tensor of one element, got shape %s; use tostring(t)",
+            hd_arg_error(&c, i == 1 ? "a" : "b",
+                         "expected a tensor of one element, got shape %s; tostring(t) is the picture of all",
                          hd_tensor_shape_text(t, (char[HD_SHAPE_TEXT]){0}));
         if (t->dtype == HD_BOOL)
             lua_pushstring(L, hd_element(t, t->offset) != 0 ? "true" : "false");

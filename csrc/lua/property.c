@@ -45,9 +45,9 @@ static void push_grad(hd_call *c, hd_handle *handle) {
 }
 
 void hd_push_property(lua_State *L, hd_lua *h, int code) {
-    hd_call c = {.L = L, .h = h, .cx = h->cx, .name = "tensor", .top = 1};
+    hd_call c = {.L = L, .h = h, .cx = h->cx, .name = "t.shape", .top = 1};
     if (!h->cx) luaL_error(L, "heed: this Lua state is closing");
-    hd_tensor *t = hd_arg_tensor(&c, 1, "self");
+    hd_tensor *t = hd_arg_tensor(&c, 1, "t");
     switch ((property)code) {
     case SHAPE: hd_push_shape(L, t->ndim, t->shape); return;
     case DTYPE: lua_pushstring(L, hd_dtype_name((hd_dtype)t->dtype)); return;
@@ -59,14 +59,21 @@ void hd_push_property(lua_State *L, hd_lua *h, int code) {
 
 /* ---- setting ----------------------------------------------------------------------------- */
 
+/* NULL where the call's name says it: "t.grad". */
+static const char *unless_said(const hd_call *c, const char *argument) {
+    return strncmp(c->name, "t.", 2) == 0 ? NULL : argument;
+}
+
 void hd_set_requires_grad(hd_call *c, hd_handle *handle, bool wanted) {
     hd_tensor *t = handle->t;
     if (t->node) {
         if (wanted) return;
-        hd_arg_error(c, "requires_grad", "only a leaf can stop wanting a gradient; use t:detach()");
+        hd_arg_error(c, unless_said(c, "requires_grad"),
+                     "only a leaf can stop wanting a gradient; t:detach() gives one");
     }
     if (wanted && t->dtype != HD_F32 && t->dtype != HD_F64)
-        hd_arg_error(c, "requires_grad", "only f32 and f64 tensors have gradients, this one is %s",
+        hd_arg_error(c, unless_said(c, "requires_grad"),
+                     "expected f32 or f64, which alone have gradients, got %s",
                      hd_dtype_name((hd_dtype)t->dtype));
     t->requires_grad = wanted;
     if (wanted) hd_handle_unscope(handle);
@@ -79,13 +86,13 @@ static void set_grad(hd_call *c, hd_tensor *t) {
         hd_release(old);
         return;
     }
-    hd_tensor *grad = hd_arg_tensor(c, 3, "grad");
+    hd_tensor *grad = hd_arg_tensor(c, 3, "value");
     char want[HD_SHAPE_TEXT], got[HD_SHAPE_TEXT];
-    if (t->node) hd_arg_error(c, "grad", "only leaves keep a gradient");
+    if (t->node) hd_arg_error(c, NULL, "only leaves keep a gradient");
     if (grad->dtype != t->dtype || !hd_same_shape(grad, t))
-        hd_arg_error(c, "grad", "expected %s %s like its tensor, got %s %s",
-                     hd_dtype_name((hd_dtype)t->dtype), hd_tensor_shape_text(t, want),
-                     hd_dtype_name((hd_dtype)grad->dtype), hd_tensor_shape_text(grad, got));
+        hd_arg_error(c, NULL, "expected %s %s like its tensor, got %s %s", hd_dtype_name((hd_dtype)t->dtype),
+                     hd_tensor_shape_text(t, want), hd_dtype_name((hd_dtype)grad->dtype),
+                     hd_tensor_shape_text(grad, got));
     /* A header of its own for what has a graph, and for what has a gradient or is t: no circle may close. */
     bool apart = grad->node || grad->requires_grad || grad->grad || grad == t;
     hd_tensor *kept = apart ? hd_tensor_alias(c->cx, grad) : hd_retain(grad);
@@ -97,21 +104,22 @@ static void set_grad(hd_call *c, hd_tensor *t) {
 
 void hd_set_property(hd_call *c, const char *name) {
     hd_handle *handle = lua_touserdata(c->L, 1);
-    hd_tensor *t = hd_arg_tensor(c, 1, "self");
+    hd_tensor *t = hd_arg_tensor(c, 1, "t");
     if (strcmp(name, "grad") == 0) {
         set_grad(c, t);
     } else if (strcmp(name, "requires_grad") == 0) {
-        if (!lua_isboolean(c->L, 3)) hd_arg_expected(c, 3, "requires_grad", "a boolean");
+        if (!lua_isboolean(c->L, 3)) hd_arg_expected(c, 3, NULL, "a boolean");
         hd_set_requires_grad(c, handle, lua_toboolean(c->L, 3));
     } else {
-        hd_arg_error(c, "field", "a tensor has no field '%.60s' that can be set; grad and requires_grad can",
-                     name);
+        hd_arg_error(c, NULL,
+                     "expected grad or requires_grad: other fields of tensors are not set; a table beside "
+                     "the tensor can keep what is yours");
     }
 }
 
 static int requires_grad_(lua_State *L) {
     hd_call c = hd_begin(L, "requires_grad_");
-    hd_arg_tensor(&c, 1, "self");
+    hd_arg_tensor(&c, 1, "t");
     hd_set_requires_grad(&c, lua_touserdata(L, 1), hd_opt_boolean(&c, 2, "requires_grad", true));
     lua_settop(L, 1);
     return 1;

@@ -4,7 +4,7 @@
 /* A generator is a userdata that holds a hd_rng. */
 static hd_rng *check_generator(hd_call *c) {
     hd_rng *rng = hd_to_type(c->L, c->h->generator_type, 1);
-    if (!rng) hd_arg_expected(c, 1, "self", "a generator");
+    if (!rng) hd_arg_expected(c, 1, "generator", "a generator; its methods are called with a colon");
     return rng;
 }
 
@@ -80,7 +80,7 @@ static int uniform_(lua_State *L) {
     hd_no_more(&c, 3);
     hd_rng *rng = hd_option_generator(&c);
     double low = hd_opt_number(&c, 2, "low", 0), high = hd_opt_number(&c, 3, "high", 1);
-    return hd_return_self(&c, hd_uniform_(c.cx, rng, hd_arg_tensor(&c, 1, "self"), low, high));
+    return hd_return_self(&c, hd_uniform_(c.cx, rng, hd_arg_tensor(&c, 1, "t"), low, high));
 }
 
 /* normal_(mean = 0, std = 1, {generator = }) */
@@ -91,7 +91,7 @@ static int normal_(lua_State *L) {
     hd_rng *rng = hd_option_generator(&c);
     double mean = hd_opt_number(&c, 2, "mean", 0), std = hd_opt_number(&c, 3, "std", 1);
     if (!(std >= 0)) hd_arg_error(&c, "std", "expected 0 or more, got %g", std);
-    return hd_return_self(&c, hd_normal_(c.cx, rng, hd_arg_tensor(&c, 1, "self"), mean, std));
+    return hd_return_self(&c, hd_normal_(c.cx, rng, hd_arg_tensor(&c, 1, "t"), mean, std));
 }
 
 /* multinomial(n = 1, {replacement = false, generator = }) */
@@ -102,7 +102,7 @@ static int multinomial(lua_State *L) {
     hd_rng *rng = hd_option_generator(&c);
     bool replacement = hd_option_boolean(&c, "replacement", false);
     int64_t n = hd_opt_integer(&c, 2, "n", 1);
-    return hd_return(&c, hd_multinomial(c.cx, rng, hd_arg_tensor(&c, 1, "self"), n, replacement));
+    return hd_return(&c, hd_multinomial(c.cx, rng, hd_arg_tensor(&c, 1, "t"), n, replacement));
 }
 
 static const hd_function functions[] = {

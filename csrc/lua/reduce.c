@@ -16,7 +16,7 @@ static bool keepdim_of(hd_call *c, int index) {
 static over read_over(hd_call *c, const char *options) {
     hd_take_options(c, options);
     hd_no_more(c, 3);
-    over o = {.t = hd_arg_tensor(c, 1, "self")};
+    over o = {.t = hd_arg_tensor(c, 1, "t")};
     o.dims = hd_opt_dims(c, hd_or_option(c, 2, "dim"), "dim", o.t->ndim);
     o.keepdim = keepdim_of(c, 3);
     return o;
@@ -73,7 +73,7 @@ static int norm(lua_State *L) {
     hd_call c = hd_enter(L, "norm");
     hd_take_options(&c, "p dim keepdim");
     hd_no_more(&c, 4);
-    hd_tensor *t = hd_arg_tensor(&c, 1, "self");
+    hd_tensor *t = hd_arg_tensor(&c, 1, "t");
     double p = hd_opt_number(&c, hd_or_option(&c, 2, "p"), "p", 2);
     uint32_t dims = hd_opt_dims(&c, hd_or_option(&c, 3, "dim"), "dim", t->ndim);
     if (p != p) hd_arg_error(&c, "p", "expected a number, got nan");
@@ -119,14 +119,14 @@ static int extreme(lua_State *L, const char *name, bool smallest) {
     hd_no_more(&c, 3);
     int at = hd_or_option(&c, 2, "dim");
     if (!at)
-        return hd_return(&c, hd_reduce(c.cx, smallest ? HD_MIN : HD_MAX, hd_arg_tensor(&c, 1, "self"),
-                                       HD_ALL_DIMS, false));
+        return hd_return(
+            &c, hd_reduce(c.cx, smallest ? HD_MIN : HD_MAX, hd_arg_tensor(&c, 1, "t"), HD_ALL_DIMS, false));
     if (hd_to_handle(L, c.h, at))
         hd_arg_error(&c, "dim", "expected a dimension; of two tensors elementwise: %s(a, b)",
                      smallest ? "minimum" : "maximum");
     hd_handle *second = hd_push_handle(&c);
     int second_slot = lua_gettop(L);
-    hd_tensor *t = hd_arg_tensor(&c, 1, "self"), *values = NULL, *indices = NULL;
+    hd_tensor *t = hd_arg_tensor(&c, 1, "t"), *values = NULL, *indices = NULL;
     int dim = hd_arg_dim(&c, at, "dim", t->ndim);
     bool keepdim = keepdim_of(&c, 3);
     hd_set_grad_mode(&c);
@@ -145,7 +145,7 @@ static int arg_extreme(lua_State *L, const char *name, bool smallest) {
     hd_call c = hd_enter(L, name);
     hd_take_options(&c, "dim keepdim");
     hd_no_more(&c, 3);
-    hd_tensor *t = hd_arg_tensor(&c, 1, "self");
+    hd_tensor *t = hd_arg_tensor(&c, 1, "t");
     int dim = hd_opt_dim(&c, hd_or_option(&c, 2, "dim"), "dim", t->ndim, INT_MIN);
     return hd_return(&c, hd_argmax(c.cx, t, dim, keepdim_of(&c, 3), smallest));
 }
@@ -166,7 +166,7 @@ static int sort(lua_State *L) {
     hd_no_more(&c, 2);
     hd_handle *second = hd_push_handle(&c);
     int second_slot = lua_gettop(L);
-    hd_tensor *t = hd_arg_tensor(&c, 1, "self"), *values = NULL, *indices = NULL;
+    hd_tensor *t = hd_arg_tensor(&c, 1, "t"), *values = NULL, *indices = NULL;
     int dim = hd_opt_dim(&c, hd_or_option(&c, 2, "dim"), "dim", t->ndim, -1);
     bool descending = hd_option_boolean(&c, "descending", false);
     hd_set_grad_mode(&c);
@@ -181,7 +181,7 @@ static int topk(lua_State *L) {
     hd_no_more(&c, 3);
     hd_handle *second = hd_push_handle(&c);
     int second_slot = lua_gettop(L);
-    hd_tensor *t = hd_arg_tensor(&c, 1, "self"), *values = NULL, *indices = NULL;
+    hd_tensor *t = hd_arg_tensor(&c, 1, "t"), *values = NULL, *indices = NULL;
     int64_t k = hd_arg_integer(&c, 2, "k");
     int dim = hd_opt_dim(&c, hd_or_option(&c, 3, "dim"), "dim", t->ndim, -1);
     bool largest = hd_option_boolean(&c, "largest", true);
@@ -195,7 +195,7 @@ static int cumsum(lua_State *L) {
     hd_call c = hd_enter(L, "cumsum");
     hd_take_options(&c, "dim");
     hd_no_more(&c, 2);
-    hd_tensor *t = hd_arg_tensor(&c, 1, "self");
+    hd_tensor *t = hd_arg_tensor(&c, 1, "t");
     return hd_return(&c, hd_cumsum(c.cx, t, hd_arg_dim(&c, hd_or_option(&c, 2, "dim"), "dim", t->ndim)));
 }
 

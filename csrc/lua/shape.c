@@ -5,21 +5,21 @@
 
 static int view(lua_State *L) {
     hd_call c = hd_enter(L, "view");
-    hd_tensor *t = hd_arg_tensor(&c, 1, "self");
+    hd_tensor *t = hd_arg_tensor(&c, 1, "t");
     hd_shape shape = hd_arg_shape(&c, 2, true);
     return hd_return(&c, hd_view(c.cx, t, shape.ndim, shape.size));
 }
 
 static int reshape(lua_State *L) {
     hd_call c = hd_enter(L, "reshape");
-    hd_tensor *t = hd_arg_tensor(&c, 1, "self");
+    hd_tensor *t = hd_arg_tensor(&c, 1, "t");
     hd_shape shape = hd_arg_shape(&c, 2, true);
     return hd_return(&c, hd_reshape(c.cx, t, shape.ndim, shape.size));
 }
 
 static int expand(lua_State *L) {
     hd_call c = hd_enter(L, "expand");
-    hd_tensor *t = hd_arg_tensor(&c, 1, "self");
+    hd_tensor *t = hd_arg_tensor(&c, 1, "t");
     hd_shape shape = hd_arg_shape(&c, 2, true);
     return hd_return(&c, hd_expand(c.cx, t, shape.ndim, shape.size));
 }
@@ -28,7 +28,7 @@ static int expand(lua_State *L) {
 static int flatten(lua_State *L) {
     hd_call c = hd_enter(L, "flatten");
     hd_no_more(&c, 3);
-    hd_tensor *t = hd_arg_tensor(&c, 1, "self");
+    hd_tensor *t = hd_arg_tensor(&c, 1, "t");
     int first = hd_opt_dim(&c, 2, "first", t->ndim, 0),
         last = t->ndim ? hd_opt_dim(&c, 3, "last", t->ndim, t->ndim - 1) : -1;
     if (t->ndim > 0 && first > last)
@@ -45,14 +45,14 @@ static int flatten(lua_State *L) {
 static int squeeze(lua_State *L) {
     hd_call c = hd_enter(L, "squeeze");
     hd_no_more(&c, 2);
-    hd_tensor *t = hd_arg_tensor(&c, 1, "self");
+    hd_tensor *t = hd_arg_tensor(&c, 1, "t");
     return hd_return(&c, hd_squeeze_dims(c.cx, t, hd_opt_dims(&c, 2, "dims", t->ndim)));
 }
 
 static int unsqueeze(lua_State *L) {
     hd_call c = hd_enter(L, "unsqueeze");
     hd_no_more(&c, 2);
-    hd_tensor *t = hd_arg_tensor(&c, 1, "self");
+    hd_tensor *t = hd_arg_tensor(&c, 1, "t");
     return hd_return(&c, hd_unsqueeze(c.cx, t, hd_arg_dim(&c, 2, "dim", t->ndim + 1)));
 }
 
@@ -81,13 +81,13 @@ static int stack(lua_State *L) {
 static int contiguous(lua_State *L) {
     hd_call c = hd_enter(L, "contiguous");
     hd_no_more(&c, 1);
-    return hd_return_or_same(&c, 1, hd_contiguous(c.cx, hd_arg_tensor(&c, 1, "self")));
+    return hd_return_or_same(&c, 1, hd_contiguous(c.cx, hd_arg_tensor(&c, 1, "t")));
 }
 
 static int clone(lua_State *L) {
     hd_call c = hd_enter(L, "clone");
     hd_no_more(&c, 1);
-    return hd_return(&c, hd_clone(c.cx, hd_arg_tensor(&c, 1, "self")));
+    return hd_return(&c, hd_clone(c.cx, hd_arg_tensor(&c, 1, "t")));
 }
 
 /* to(dtype) or to{dtype = } */
@@ -96,7 +96,7 @@ static int to(lua_State *L) {
     hd_take_options(&c, "dtype");
     hd_no_more(&c, 2);
     hd_dtype dtype = hd_arg_dtype(&c, hd_or_option(&c, 2, "dtype"), "dtype");
-    return hd_return_or_same(&c, 1, hd_cast(c.cx, hd_arg_tensor(&c, 1, "self"), dtype));
+    return hd_return_or_same(&c, 1, hd_cast(c.cx, hd_arg_tensor(&c, 1, "t"), dtype));
 }
 
 static const hd_function functions[] = {

@@ -41,9 +41,9 @@ static bool detects_anomaly(const hd_lua *h, const lua_State *L) {
     return false;
 }
 
-static bool is_own_source(const char *source) {
-    return strncmp(source, "@heed/", 6) == 0 || strstr(source, "/lua/heed/") ||
-           strstr(source, "/lua/5.4/heed/");
+bool hd_is_own_source(const char *source) {
+    return strncmp(source, "@heed/", 6) == 0 || strncmp(source, "@lua/heed/", 10) == 0 ||
+           strstr(source, "/lua/heed/") || strstr(source, "/lua/5.4/heed/");
 }
 
 /* The line of the innermost Lua function that is not heed's own. Neither allocates nor raises. */
@@ -52,7 +52,7 @@ static void user_line(hd_ctx *cx, char *buffer, size_t size) {
     lua_Debug ar;
     for (int level = 0; lua_getstack(L, level, &ar); level++) {
         lua_getinfo(L, "Sl", &ar);
-        if (ar.currentline <= 0 || is_own_source(ar.source)) continue;
+        if (ar.currentline <= 0 || hd_is_own_source(ar.source)) continue;
         snprintf(buffer, size, "%s:%d", ar.short_src, ar.currentline);
         return;
     }
@@ -165,7 +165,7 @@ static void push_position(lua_State *L) {
     lua_Debug ar;
     for (int level = 1; lua_getstack(L, level, &ar); level++) {
         lua_getinfo(L, "Sl", &ar);
-        if (ar.currentline > 0 && !is_own_source(ar.source)) {
+        if (ar.currentline > 0 && !hd_is_own_source(ar.source)) {
             lua_pushfstring(L, "%s:%d: ", ar.short_src, ar.currentline);
             return;
         }
@@ -173,16 +173,23 @@ static void push_position(lua_State *L) {
     luaL_where(L, 1);
 }
 
+/* A function's name, or what is written without one: "t[key]", "a < b", "#t", "t.shape"? */
+static bool is_function_name(const char *name) {
+    return strncmp(name, "t.", 2) != 0 &&
+           name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.")] == '\0';
+}
+
 static int raise_message(hd_call *c, const char *message) {
     lua_State *L = c->L;
+    const char *name = lua_pushfstring(L, is_function_name(c->name) ? "heed.%s" : "%s", c->name);
     hd_push_uv(L, HD_UV_LOCATE);
     if (lua_isfunction(L, -1)) { /* it knows the path of the module that runs */
-        lua_pushstring(L, c->name);
+        lua_pushstring(L, name);
         lua_pushstring(L, message);
         if (lua_pcall(L, 2, 1, 0) == LUA_OK && lua_type(L, -1) == LUA_TSTRING) return lua_error(L);
     }
     push_position(L);
-    lua_pushfstring(L, "heed.%s: %s", c->name, message);
+    lua_pushfstring(L, "%s: %s", name, message);
     lua_concat(L, 2);
     return lua_error(L);
 }
@@ -210,7 +217,7 @@ int hd_raise(hd_call *c) {
 int hd_arg_error(hd_call *c, const char *argument, const char *format, ...) {
     char message[HD_MESSAGE_SIZE];
     /* Cut, because it may be a name from outside: the tensor of a file. */
-    int used = snprintf(message, sizeof message, "%.80s: ", argument);
+    int used = argument ? snprintf(message, sizeof message, "%.80s: ", argument) : 0;
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(message + used, sizeof message - (size_t)used, format, arguments);
@@ -322,11 +329,13 @@ static void push_record(lua_State *L) {
     hd_clock_start(h);
 }
 
-/* locate_errors(f): f(name, message) gives the whole message of an error, with its position. */
+/* locate_errors(locate, suggest): locate(name, message) gives the whole message of an error, with its position;
+ * suggest(kind, name, candidates) what is said of a name that there is not. */
 static int locate_errors(lua_State *L) {
-    lua_settop(L, 1);
+    lua_settop(L, 2);
     lua_pushvalue(L, lua_upvalueindex(1));
     lua_insert(L, 1);
+    lua_setiuservalue(L, 1, HD_UV_SUGGEST);
     lua_setiuservalue(L, 1, HD_UV_LOCATE);
     return 0;
 }
@@ -366,6 +375,7 @@ static void register_rooms(hd_registrar *r) {
     hd_register_reduce(r);
     hd_register_nonzero(r);
     hd_register_nn(r);
+    hd_register_mask(r);
     hd_register_loss(r);
     hd_register_layers(r);
     hd_register_shapes(r);

@@ -45,7 +45,7 @@ typedef struct hd_guard {
 
 struct hd_lua {
     hd_ctx *cx; /* NULL while the state closes */
-    const void *tensor_type, *shape_type, *generator_type, *guard_type, *scope_type, *function_type;
+    const void *tensor_type, *shape_type, *generator_type, *mask_type, *guard_type, *scope_type, *function_type;
     hd_guard *guards;          /* newest first, of all coroutines; usually none */
     hd_scope *scopes;          /* likewise */
     hd_handle *doomed;         /* what a finalizer wanted dropped: at the entry of the next operation */
@@ -69,6 +69,7 @@ enum {
     HD_UV_TENSOR,
     HD_UV_SHAPE,
     HD_UV_GENERATOR,
+    HD_UV_MASK,
     HD_UV_GUARD,
     HD_UV_SCOPE,
     HD_UV_FUNCTION, /* metatables */
@@ -76,13 +77,16 @@ enum {
     HD_UV_CONTEXTS, /* weak: address of a context of heed.func -> its userdata */
     HD_UV_ERROR,    /* what a Lua function raised inside backward */
     HD_UV_LOCATE,   /* what the Lua side gave to core.locate_errors, or nil */
-    HD_UV_COUNT = HD_UV_LOCATE
+    HD_UV_SUGGEST,  /* the second of it */
+    HD_UV_COUNT = HD_UV_SUGGEST
 };
 
 /* The record of this state: made by luaopen_heed_core. NULL when heed was not opened. */
 hd_lua *hd_lua_of(lua_State *L);
 /* Pushes the record's userdata (nil when heed was not opened). */
 void hd_lua_push_record(lua_State *L);
+/* Is a chunk of this name one of lua/heed? */
+bool hd_is_own_source(const char *source);
 /* Pushes user value n of the record, from inside a function of ours. */
 void hd_push_uv(lua_State *L, int n);
 
@@ -91,12 +95,14 @@ typedef struct hd_call {
     lua_State *L;
     hd_lua *h;
     hd_ctx *cx;
-    const char *name; /* as in Lua: "matmul" */
-    int top;          /* the arguments are 1..top */
-    int options;      /* index of the options table, once hd_take_options found one; else 0 */
-    uint64_t pushed;  /* bit i: index i holds an option's value */
-    hd_rng rng;       /* the training stream as the call found it: a second try draws the same numbers */
-    int slot;         /* index of the result's userdata, 0: none */
+    const char
+        *name;   /* as in Lua: "matmul", "loss.cross_entropy"; or what is written without one: "t[key]" */
+    int top;     /* the arguments are 1..top */
+    int options; /* index of the options table, once hd_take_options found one; else 0 */
+    const char *allowed; /* the options' names, once hd_take_options was told; else NULL */
+    uint64_t pushed;     /* bit i: index i holds an option's value */
+    hd_rng rng;          /* the training stream as the call found it: a second try draws the same numbers */
+    int slot;            /* index of the result's userdata, 0: none */
     hd_handle *out;
 } hd_call;
 
@@ -181,6 +187,7 @@ void hd_register_compare(hd_registrar *r);
 void hd_register_reduce(hd_registrar *r);
 void hd_register_nonzero(hd_registrar *r);
 void hd_register_nn(hd_registrar *r);
+void hd_register_mask(hd_registrar *r);
 void hd_register_loss(hd_registrar *r);
 void hd_register_layers(hd_registrar *r);
 void hd_register_shapes(hd_registrar *r);

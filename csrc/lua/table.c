@@ -37,11 +37,13 @@ static void check_length(nested *n, int depth) {
     char where[HD_SHAPE_TEXT], text[HD_VALUE_TEXT];
     int64_t wanted = n->shape.size[depth];
     if (lua_type(L, -1) != LUA_TTABLE)
-        hd_arg_error(n->c, n->argument, "ragged: expected a table of %lld at %s, got %s", (long long)wanted,
-                     position_text(n, depth, where), hd_value_text(n->c, -1, text));
+        hd_arg_error(n->c, n->argument,
+                     "expected a table of %lld values at %s, as long as the one before, got %s",
+                     (long long)wanted, position_text(n, depth, where), hd_value_text(n->c, -1, text));
     if ((int64_t)lua_rawlen(L, -1) != wanted)
-        hd_arg_error(n->c, n->argument, "ragged: expected %lld values at %s, got %lld", (long long)wanted,
-                     position_text(n, depth, where), (long long)lua_rawlen(L, -1));
+        hd_arg_error(n->c, n->argument,
+                     "expected %lld values at %s, as many as before, got %lld; heed.data.pad fills rows up",
+                     (long long)wanted, position_text(n, depth, where), (long long)lua_rawlen(L, -1));
 }
 
 static void store_leaf(nested *n, int depth) {

@@ -4,7 +4,7 @@
 
 static int size(lua_State *L) {
     hd_call c = hd_begin(L, "size");
-    hd_tensor *t = hd_arg_tensor(&c, 1, "self");
+    hd_tensor *t = hd_arg_tensor(&c, 1, "t");
     if (hd_given(&c, 2)) {
         int dim = hd_arg_dim(&c, 2, "dim", t->ndim);
         if (t->ndim == 0) hd_arg_error(&c, "dim", "a tensor without dimensions has no sizes");
@@ -17,44 +17,45 @@ static int size(lua_State *L) {
 }
 
 static int length(lua_State *L) {
-    hd_call c = hd_begin(L, "#");
-    hd_tensor *t = hd_arg_tensor(&c, 1, "self");
-    if (t->ndim == 0) hd_arg_error(&c, "self", "a tensor without dimensions has no length");
+    hd_call c = hd_begin(L, "#t");
+    hd_tensor *t = hd_arg_tensor(&c, 1, "t");
+    if (t->ndim == 0)
+        hd_arg_error(&c, NULL, "a tensor without dimensions has no length; t:item() is its number");
     lua_pushinteger(L, t->shape[0]);
     return 1;
 }
 
 static int dim(lua_State *L) {
     hd_call c = hd_begin(L, "dim");
-    lua_pushinteger(L, hd_arg_tensor(&c, 1, "self")->ndim);
+    lua_pushinteger(L, hd_arg_tensor(&c, 1, "t")->ndim);
     return 1;
 }
 
 static int numel(lua_State *L) {
     hd_call c = hd_begin(L, "numel");
-    lua_pushinteger(L, hd_numel(hd_arg_tensor(&c, 1, "self")));
+    lua_pushinteger(L, hd_numel(hd_arg_tensor(&c, 1, "t")));
     return 1;
 }
 
 static int is_contiguous(lua_State *L) {
     hd_call c = hd_begin(L, "is_contiguous");
-    lua_pushboolean(L, hd_is_contiguous(hd_arg_tensor(&c, 1, "self")));
+    lua_pushboolean(L, hd_is_contiguous(hd_arg_tensor(&c, 1, "t")));
     return 1;
 }
 
 static int stride(lua_State *L) {
     hd_call c = hd_begin(L, "stride");
-    hd_tensor *t = hd_arg_tensor(&c, 1, "self");
+    hd_tensor *t = hd_arg_tensor(&c, 1, "t");
     hd_push_shape(L, t->ndim, t->stride);
     return 1;
 }
 
 static int item(lua_State *L) {
     hd_call c = hd_begin(L, "item");
-    hd_tensor *t = hd_arg_tensor(&c, 1, "self");
+    hd_tensor *t = hd_arg_tensor(&c, 1, "t");
     char text[HD_SHAPE_TEXT];
     if (hd_numel(t) != 1)
-        hd_arg_error(&c, "self", "expected a tensor of one element, got shape %s",
+        hd_arg_error(&c, "t", "expected a tensor of one element, got shape %s; t:totable() gives all of them",
                      hd_tensor_shape_text(t, text));
     hd_push_element(L, t, t->offset);
     return 1;
@@ -76,7 +77,7 @@ static void push_table(hd_call *c, const hd_tensor *t, int depth, int64_t positi
 
 static int totable(lua_State *L) {
     hd_call c = hd_enter(L, "totable");
-    hd_tensor *t = hd_arg_tensor(&c, 1, "self");
+    hd_tensor *t = hd_arg_tensor(&c, 1, "t");
     c.out->t = hd_retain(t); /* filling the table may run finalizers: hold the tensor meanwhile */
     push_table(&c, t, 0, t->offset);
     return 1;
@@ -84,7 +85,7 @@ static int totable(lua_State *L) {
 
 static int bytes(lua_State *L) {
     hd_call c = hd_enter(L, "bytes");
-    hd_tensor *t = hd_arg_tensor(&c, 1, "self");
+    hd_tensor *t = hd_arg_tensor(&c, 1, "t");
     c.cx->grad_enabled = false;
     c.out->t = hd_contiguous(c.cx, t);
     if (!c.out->t) hd_raise(&c);
@@ -95,7 +96,7 @@ static int bytes(lua_State *L) {
 
 static int data_id(lua_State *L) {
     hd_call c = hd_begin(L, "data_id");
-    lua_pushlightuserdata(L, hd_arg_tensor(&c, 1, "self")->storage);
+    lua_pushlightuserdata(L, hd_arg_tensor(&c, 1, "t")->storage);
     return 1;
 }
 
@@ -108,7 +109,7 @@ static int is_tensor(lua_State *L) {
 static int free_handle(lua_State *L) {
     hd_call c = hd_begin(L, "free");
     hd_handle *handle = hd_to_handle(L, c.h, 1);
-    if (!handle) hd_arg_expected(&c, 1, "self", "a tensor");
+    if (!handle) hd_arg_expected(&c, 1, "t", "a tensor");
     hd_drop(L, c.h, handle);
     return 0;
 }

@@ -26,7 +26,7 @@ hd_status hd_assign_node(hd_ctx *cx, const hd_node_class *class, hd_tensor *x, h
     hd_tensor *inputs[] = {x, v};
     *node = NULL;
     if (!hd_dtype_is_float((hd_dtype)x->dtype) || !hd_wants_grad(cx, 2, inputs)) return HD_OK;
-    if (hd_check_whole(cx, class->name, x)) return cx->error.status;
+    if (hd_check_whole(cx, x)) return cx->error.status;
     *node = hd_node_new(cx, class, 2, inputs, 1);
     return *node ? HD_OK : cx->error.status;
 }
@@ -101,7 +101,7 @@ void hd_locate(const hd_tensor *x, const hd_tensor *place, hd_region *r) {
 hd_status hd_assign_(hd_ctx *cx, hd_tensor *x, hd_tensor *place, hd_tensor *v) {
     hd_tensor value = hd_without_leading_ones(v, place->ndim);
     hd_node *node;
-    if (hd_check_inplace(cx, "index assignment", x) || hd_check_broadcasts_to(cx, "value", &value, place) ||
+    if (hd_check_inplace(cx, x) || hd_check_broadcasts_to(cx, "value", &value, place) ||
         hd_assign_node(cx, &assign_class, x, v, &node))
         return cx->error.status;
     if (node) {
@@ -206,7 +206,7 @@ hd_tensor *hd_value_rows(hd_ctx *cx, const hd_tensor *v, hd_dtype dtype, int ndi
 
 hd_status hd_assign_mask_(hd_ctx *cx, hd_tensor *x, hd_tensor *mask, hd_tensor *v) {
     hd_node *node = NULL;
-    if (hd_check_inplace(cx, "mask assignment", x)) return cx->error.status;
+    if (hd_check_inplace(cx, x)) return cx->error.status;
     hd_tensor *over = mask_over(cx, x, mask);
     if (!over) return cx->error.status;
     mask_params p = {mask->ndim, hd_count_true(over)};

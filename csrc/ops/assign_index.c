@@ -165,7 +165,7 @@ hd_status hd_assign_index_(hd_ctx *cx, hd_tensor *x, hd_tensor *place, hd_tensor
     hd_lookup l = {0};
     hd_node *node = NULL;
     hd_tensor *rows = NULL;
-    hd_status status = hd_check_inplace(cx, "index assignment", x);
+    hd_status status = hd_check_inplace(cx, x);
     if (!status) status = hd_lookup_begin(cx, &l, place, index, x);
     if (!status) {
         hd_tensor value = hd_without_leading_ones(v, l.result_ndim);

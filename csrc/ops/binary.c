@@ -369,13 +369,13 @@ hd_status hd_binary_(hd_ctx *cx, hd_binary op, hd_tensor *t, hd_tensor *b) {
     plan p;
     hd_tensor *inputs[] = {t, b};
     hd_dtype promoted = hd_dtype_promote((hd_dtype)t->dtype, (hd_dtype)b->dtype);
-    if (hd_check_inplace(cx, tensor_classes[op].name, t) || hd_check_computes(cx, t) ||
-        hd_check_computes(cx, b) || make_plan(cx, op, promoted, &p) ||
-        hd_check_holds(cx, (hd_dtype)t->dtype, p.result) || hd_check_broadcasts_to(cx, "operand", b, t))
+    if (hd_check_inplace(cx, t) || hd_check_computes(cx, t) || hd_check_computes(cx, b) ||
+        make_plan(cx, op, promoted, &p) || hd_check_holds(cx, (hd_dtype)t->dtype, p.result) ||
+        hd_check_broadcasts_to(cx, "operand", b, t))
         return cx->error.status;
     if (!hd_dtype_is_float((hd_dtype)t->dtype) || !hd_wants_grad(cx, 2, inputs))
         return write_result(cx, op, &p, t, b);
-    hd_tensor *former = hd_check_whole(cx, tensor_classes[op].name, t) ? NULL : hd_former(cx, t);
+    hd_tensor *former = hd_check_whole(cx, t) ? NULL : hd_former(cx, t);
     if (!former) return cx->error.status;
     hd_tensor *y = hd_binary_op(cx, op, former, b == t ? former : b);
     hd_release(former);
@@ -385,7 +385,7 @@ hd_status hd_binary_(hd_ctx *cx, hd_binary op, hd_tensor *t, hd_tensor *b) {
 hd_status hd_binary_scalar_(hd_ctx *cx, hd_binary op, hd_tensor *t, hd_scalar b) {
     plan p;
     uint64_t element;
-    if (hd_check_inplace(cx, scalar_classes[op].name, t) || plan_scalar(cx, op, t, b, false, &p, &element) ||
+    if (hd_check_inplace(cx, t) || plan_scalar(cx, op, t, b, false, &p, &element) ||
         hd_check_holds(cx, (hd_dtype)t->dtype, p.result))
         return cx->error.status;
     if (hd_wants_grad(cx, 1, &t)) {

@@ -132,9 +132,8 @@ hd_tensor *hd_randn(hd_ctx *cx, hd_rng *rng, hd_dtype dtype, int ndim, const int
     return drawn(cx, rng, dtype, ndim, shape, cx->kernels->normal[dtype], 0, 1);
 }
 
-static hd_status draw_over(hd_ctx *cx, hd_rng *rng, hd_tensor *t, const char *name, draw_fn f, double p,
-                           double q) {
-    if (hd_check_inplace(cx, name, t)) return cx->error.status;
+static hd_status draw_over(hd_ctx *cx, hd_rng *rng, hd_tensor *t, draw_fn f, double p, double q) {
+    if (hd_check_inplace(cx, t)) return cx->error.status;
     if (t->requires_grad || !hd_is_contiguous(t))
         return hd_become(cx, t, drawn(cx, rng, (hd_dtype)t->dtype, t->ndim, t->shape, f, p, q));
     hd_status status = draw_into(cx, rng, t, f, p, q);
@@ -144,12 +143,12 @@ static hd_status draw_over(hd_ctx *cx, hd_rng *rng, hd_tensor *t, const char *na
 
 hd_status hd_uniform_(hd_ctx *cx, hd_rng *rng, hd_tensor *t, double low, double high) {
     if (check_float(cx, (hd_dtype)t->dtype)) return cx->error.status;
-    return draw_over(cx, rng, t, "uniform_", cx->kernels->uniform[t->dtype], low, high);
+    return draw_over(cx, rng, t, cx->kernels->uniform[t->dtype], low, high);
 }
 
 hd_status hd_normal_(hd_ctx *cx, hd_rng *rng, hd_tensor *t, double mean, double std) {
     if (check_float(cx, (hd_dtype)t->dtype)) return cx->error.status;
-    return draw_over(cx, rng, t, "normal_", cx->kernels->normal[t->dtype], mean, std);
+    return draw_over(cx, rng, t, cx->kernels->normal[t->dtype], mean, std);
 }
 
 /* 64 bits for element i of a draw. */

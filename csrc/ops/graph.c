@@ -127,17 +127,18 @@ void hd_node_release_ref(hd_node *node) {
 hd_tensor *hd_node_saved(hd_ctx *cx, hd_node *node, int slot) {
     hd_saved *saved = &node->saved[slot];
     if (!saved->tensor)
-        return hd_fail_null(cx, HD_EARG,
-                            "%s: what it saved was released by an earlier backward; "
-                            "the first one needs {retain = true}",
-                            node->class->name);
+        return hd_fail_null(
+            cx, HD_EARG,
+            "what %s saved was released by an earlier backward; give the earlier one { retain = true }",
+            node->class->name);
     if (saved->tensor->storage->version != saved->version) {
         char text[HD_SHAPE_TEXT];
-        return hd_fail_null(cx, HD_EARG,
-                            "%s: a tensor %s that its gradient needs was overwritten in place "
-                            "(version %u, saved at %u); clone it before writing",
-                            node->class->name, hd_tensor_shape_text(saved->tensor, text),
-                            saved->tensor->storage->version, saved->version);
+        return hd_fail_null(
+            cx, HD_EARG,
+            "a tensor %s that the gradient of %s needs was overwritten in place (version %u, saved at "
+            "%u); clone it before writing",
+            hd_tensor_shape_text(saved->tensor, text), node->class->name, saved->tensor->storage->version,
+            saved->version);
     }
     return saved->tensor;
 }
@@ -166,23 +167,22 @@ fail:
 
 /* ---- writing in place ------------------------------------------------------------------------------ */
 
-hd_status hd_check_inplace(hd_ctx *cx, const char *operation, const hd_tensor *t) {
+hd_status hd_check_inplace(hd_ctx *cx, const hd_tensor *t) {
     if (cx->shapes_only && hd_dtype_is_float((hd_dtype)t->dtype)) cx->skipping = true;
     if (hd_overlaps_itself(t))
-        return hd_fail(cx, HD_EARG,
-                       "%s: the tensor is expanded: several of its elements share one place in memory; "
-                       "clone it first",
-                       operation);
+        return hd_fail(
+            cx, HD_EARG,
+            "the tensor is expanded: several of its elements share one place in memory; clone it first");
     if (!cx->grad_enabled) return HD_OK;
     if (t->requires_grad && !t->node)
-        return hd_fail(cx, HD_EARG,
-                       "%s: the tensor is a leaf that wants a gradient; write to it inside heed.no_grad",
-                       operation);
+        return hd_fail(
+            cx, HD_EARG,
+            "the tensor is a leaf that wants a gradient; write to it inside heed.no_grad(function)");
     if (t->is_view)
-        return hd_fail(cx, HD_EARG,
-                       "%s: the tensor is a view of one that is recorded for gradients; "
-                       "write to the whole by index assignment, or inside heed.no_grad",
-                       operation);
+        return hd_fail(
+            cx, HD_EARG,
+            "the tensor is a view of one that is recorded for gradients; write to the whole by index "
+            "assignment, or inside heed.no_grad(function)");
     return HD_OK;
 }
 
@@ -263,10 +263,9 @@ static hd_status check_gradient(hd_ctx *cx, const hd_node *node, const char *wha
     char expected[HD_SHAPE_TEXT], got[HD_SHAPE_TEXT];
     bool same = gradient->ndim == ndim && !memcmp(gradient->shape, shape, (size_t)ndim * sizeof *shape);
     if (same && gradient->dtype == dtype) return HD_OK;
-    return hd_fail(cx, HD_EARG, "backward: %s: gradient of %s %d: expected %s %s, got %s %s",
-                   node->class->name, what, position + 1, hd_dtype_name((hd_dtype)dtype),
-                   hd_shape_text(ndim, shape, expected), hd_dtype_name((hd_dtype)gradient->dtype),
-                   hd_tensor_shape_text(gradient, got));
+    return hd_fail(cx, HD_EARG, "%s: gradient of %s %d: expected %s %s, got %s %s", node->class->name, what,
+                   position + 1, hd_dtype_name((hd_dtype)dtype), hd_shape_text(ndim, shape, expected),
+                   hd_dtype_name((hd_dtype)gradient->dtype), hd_tensor_shape_text(gradient, got));
 }
 
 static hd_status arrive_at_leaf(hd_ctx *cx, const hd_node *node, int input, hd_tensor *leaf,
@@ -289,7 +288,7 @@ static hd_status arrive_at_node(hd_ctx *cx, hd_backward *run, const hd_node *fro
         (status = check_gradient(cx, from, "input", input, meta->dtype, meta->ndim, meta->shape, gradient)))
         return status;
     if (node->run && node->run != run)
-        return hd_fail(cx, HD_EARG, "backward: this part of the graph is being visited by another backward");
+        return hd_fail(cx, HD_EARG, "this part of the graph is being visited by another backward");
     if (!node->run && (status = heap_push(cx, run, node))) return status;
     return accumulate(cx, &node->grads[output], gradient);
 }
@@ -353,10 +352,11 @@ static hd_status differentiate(hd_ctx *cx, hd_backward *run, hd_node *node) {
 static hd_status visit(hd_ctx *cx, hd_backward *run, hd_node *node) {
     hd_status status = HD_OK;
     if (node->freed)
-        status = hd_fail(cx, HD_EARG,
-                         "backward: the graph was already visited and what %s saved is released; "
-                         "the first backward needs {retain = true}",
-                         node->class->name);
+        status =
+            hd_fail(cx, HD_EARG,
+                    "an earlier backward went through this graph, and what %s saved is released; give the "
+                    "earlier one { retain = true }, or compute the tensor anew",
+                    node->class->name);
     if (!status && run->looks_for_nan) status = hd_anomaly_in_arrivals(cx, node);
     if (!status) status = node->recompute ? go_through_again(cx, run, node) : differentiate(cx, run, node);
     release_all(node->grads, node->num_outputs);
@@ -370,9 +370,10 @@ static hd_status visit(hd_ctx *cx, hd_backward *run, hd_node *node) {
 static hd_tensor *root_gradient(hd_ctx *cx, hd_tensor *root, hd_tensor *gradient) {
     char expected[HD_SHAPE_TEXT], got[HD_SHAPE_TEXT];
     if (!root->requires_grad)
-        return hd_fail_null(cx, HD_EARG,
-                            "the tensor does not depend on anything that wants a gradient "
-                            "(requires_grad = true on a leaf, outside heed.no_grad)");
+        return hd_fail_null(
+            cx, HD_EARG,
+            "the tensor does not depend on anything that wants a gradient: requires_grad = true on a "
+            "leaf (a parameter has it), and no heed.no_grad or detach on the way");
     if (gradient) {
         hd_dtype dtype = hd_dtype_of_gradient((hd_dtype)root->dtype);
         if (!hd_same_shape(root, gradient) || dtype != (hd_dtype)gradient->dtype)
@@ -383,9 +384,11 @@ static hd_tensor *root_gradient(hd_ctx *cx, hd_tensor *root, hd_tensor *gradient
         return hd_tensor_alias(cx, gradient);
     }
     if (hd_numel(root) != 1)
-        return hd_fail_null(cx, HD_EARG,
-                            "gradient: expected one, because the tensor %s has more than one element",
-                            hd_tensor_shape_text(root, got));
+        return hd_fail_null(
+            cx, HD_EARG,
+            "gradient: expected one, because the tensor %s has more than one element; y:sum():backward() "
+            "goes back from the sum, y:backward(gradient) from all with weights",
+            hd_tensor_shape_text(root, got));
     return hd_gradient_one(cx, root);
 }
 

@@ -42,7 +42,9 @@ static int kind(hd_dtype t) {
 
 hd_status hd_check_holds(hd_ctx *cx, hd_dtype held, hd_dtype result) {
     if (kind(result) <= kind(held)) return HD_OK;
-    return hd_fail(cx, HD_EARG, "dtype: the result is %s, which a tensor of %s cannot hold in place",
+    return hd_fail(cx, HD_EARG,
+                   "dtype: the result is %s, which a tensor of %s cannot hold in place; without the _ there "
+                   "is a new tensor",
                    hd_dtype_name(result), hd_dtype_name(held));
 }
 
@@ -54,19 +56,19 @@ hd_status hd_check_broadcasts_to(hd_ctx *cx, const char *argument, const hd_tens
         fits = other->shape[d] == 1 || other->shape[d] == t->shape[lead + d];
     if (fits) return HD_OK;
     char from[HD_SHAPE_TEXT], to[HD_SHAPE_TEXT];
-    return hd_fail(cx, HD_EARG, "%s: shape %s does not broadcast to %s", argument,
-                   hd_tensor_shape_text(other, from), hd_tensor_shape_text(t, to));
+    return hd_fail(cx, HD_EARG, "%s: expected a shape that broadcasts to %s, got %s", argument,
+                   hd_tensor_shape_text(t, to), hd_tensor_shape_text(other, from));
 }
 
 /* ---- recorded writes ------------------------------------------------------------------------- */
 
-hd_status hd_check_whole(hd_ctx *cx, const char *operation, const hd_tensor *t) {
+hd_status hd_check_whole(hd_ctx *cx, const hd_tensor *t) {
     size_t bytes = (size_t)hd_numel(t) * hd_dtype_size((hd_dtype)t->dtype);
     if (t->requires_grad || bytes == t->storage->bytes) return HD_OK;
-    return hd_fail(cx, HD_EARG,
-                   "%s: the tensor is a part of another one, which would not learn of the gradient; "
-                   "write to the whole by index assignment, or clone the part",
-                   operation);
+    return hd_fail(
+        cx, HD_EARG,
+        "the tensor is a part of another one, which would not learn of the gradient; write to the whole by "
+        "index assignment, or clone the part");
 }
 
 hd_tensor *hd_former(hd_ctx *cx, hd_tensor *t) {
@@ -127,7 +129,7 @@ hd_status hd_fill_data(hd_ctx *cx, hd_tensor *t, const void *element) {
 
 hd_status hd_fill_(hd_ctx *cx, hd_tensor *t, hd_scalar value) {
     uint64_t element;
-    if (hd_check_inplace(cx, "fill_", t)) return cx->error.status;
+    if (hd_check_inplace(cx, t)) return cx->error.status;
     if (hd_scalar_store(cx, "value", value, (hd_dtype)t->dtype, &element)) return cx->error.status;
     hd_tensor *inputs[] = {t};
     hd_node *node = NULL;
@@ -172,12 +174,12 @@ hd_status hd_copy_data(hd_ctx *cx, hd_tensor *t, const hd_tensor *source) {
 }
 
 hd_status hd_copy_(hd_ctx *cx, hd_tensor *t, hd_tensor *source) {
-    if (hd_check_inplace(cx, "copy_", t)) return cx->error.status;
+    if (hd_check_inplace(cx, t)) return cx->error.status;
     if (hd_check_broadcasts_to(cx, "source", source, t)) return cx->error.status;
     hd_tensor *inputs[] = {t, hd_dtype_is_float((hd_dtype)t->dtype) ? source : NULL};
     hd_node *node = NULL;
     if (hd_wants_grad(cx, 2, inputs)) {
-        if (hd_check_whole(cx, "copy_", t)) return cx->error.status;
+        if (hd_check_whole(cx, t)) return cx->error.status;
         node = hd_node_new(cx, &copy_class, 2, inputs, 1);
         if (!node) return cx->error.status;
     }

@@ -64,7 +64,7 @@ hd_tensor *hd_as_dtype(hd_ctx *cx, hd_tensor *x, hd_dtype dtype);
 /* ---- writing in place on recorded tensors (inplace.c) ---------------------------------------- */
 /* A tensor without a gradient is about to get one: it must not be a part of some other that would not know.
  */
-hd_status hd_check_whole(hd_ctx *cx, const char *operation, const hd_tensor *t);
+hd_status hd_check_whole(hd_ctx *cx, const hd_tensor *t);
 /* The functional way: `former` stands for t before the write, an operation on it makes y, then y's content
  * and place in the graph become t's. */
 hd_tensor *hd_former(hd_ctx *cx, hd_tensor *t);

@@ -36,8 +36,9 @@ static hd_tensor *from_the_end(hd_ctx *cx, const hd_tensor *index, int64_t size)
 
 static hd_tensor *owned(hd_ctx *cx, hd_tensor *index, const hd_tensor *written) {
     if (!hd_dtype_is_integer((hd_dtype)index->dtype))
-        return hd_fail_null(cx, HD_EARG, "index: expected integers (heed.ids, or dtype = \"i64\"), got %s",
-                            hd_dtype_name((hd_dtype)index->dtype));
+        return hd_fail_null(
+            cx, HD_EARG, "index: expected integers, got %s; heed.ids(...) makes them, t:to \"i64\" converts",
+            hd_dtype_name((hd_dtype)index->dtype));
     bool apart = written && hd_shares_memory(index, written);
     return apart && index->dtype == HD_I64 ? hd_clone(cx, index) : hd_dense(cx, index, HD_I64);
 }

@@ -9,6 +9,7 @@
  */
 #include <string.h>
 
+#include "base/parallel.h"
 #include "kernels/gemm.h"
 #include "ops/internal.h"
 
@@ -156,21 +157,39 @@ static hd_tensor *readable(hd_ctx *cx, hd_tensor *t, hd_dtype dtype) {
     return y;
 }
 
-/* Integers: exact, modulo 2^64, and not in a hurry. */
-static void multiply_integers(const product *p) {
+/* One product of integers, modulo 2^64: rows of y gather multiples of rows of w, which come block by block so
+ * that they stay in the cache for all rows of a task. */
+typedef struct integer_product {
+    const product *p;
+    void (*add_rows)(int64_t rows, int64_t n, const int64_t *a, int64_t sa, const int64_t *x, int64_t sx,
+                     int64_t *y);
+    const int64_t *x, *w; /* w: rows of neighbours */
+    int64_t *y;
+} integer_product;
+
+enum { INTEGER_ROWS = 16, INTEGER_INNER = 64, INTEGER_COLUMNS = 512 };
+
+static void integer_rows(void *arg, int64_t first, int64_t last, int worker) {
+    (void)worker;
+    const integer_product *l = arg;
+    const product *p = l->p;
+    for (int64_t i = first; i < last; i++) memset(l->y + i * p->c.row, 0, (size_t)p->n * sizeof *l->y);
+    for (int64_t j = 0; j < p->n; j += INTEGER_COLUMNS)
+        for (int64_t k = 0; k < p->k; k += INTEGER_INNER)
+            for (int64_t i = first; i < last; i++)
+                l->add_rows(p->k - k < INTEGER_INNER ? p->k - k : INTEGER_INNER,
+                            p->n - j < INTEGER_COLUMNS ? p->n - j : INTEGER_COLUMNS,
+                            l->x + i * p->a.row + k * p->a.col, p->a.col, l->w + k * p->b.row + j, p->b.row,
+                            l->y + i * p->c.row + j);
+}
+
+/* w's rows are of neighbours (b.col is 1), y's too. */
+static hd_status multiply_integers(hd_ctx *cx, const product *p) {
     int64_t at[HD_MAX_DIMS] = {0}, a = 0, b = 0, c = 0;
-    const int64_t *x = hd_data(p->a.t), *w = hd_data(p->b.t);
-    int64_t *y = hd_data(p->c.t);
     for (;;) {
-        for (int64_t i = 0; i < p->m; i++) {
-            for (int64_t j = 0; j < p->n; j++) {
-                uint64_t sum = 0;
-                for (int64_t k = 0; k < p->k; k++)
-                    sum += (uint64_t)x[a + i * p->a.row + k * p->a.col] *
-                           (uint64_t)w[b + k * p->b.row + j * p->b.col];
-                y[c + i * p->c.row + j * p->c.col] = (int64_t)sum;
-            }
-        }
+        integer_product l = {p, cx->kernels->add_rows_i64, (const int64_t *)hd_data(p->a.t) + a,
+                             (const int64_t *)hd_data(p->b.t) + b, (int64_t *)hd_data(p->c.t) + c};
+        if (hd_parallel_ranges(cx, p->m, INTEGER_ROWS, integer_rows, &l)) return cx->error.status;
         int d = p->ndim - 1;
         for (; d >= 0; d--) {
             a += p->a.batch[d], b += p->b.batch[d], c += p->c.batch[d];
@@ -178,7 +197,7 @@ static void multiply_integers(const product *p) {
             a -= p->a.batch[d] * at[d], b -= p->b.batch[d] * at[d], c -= p->c.batch[d] * at[d];
             at[d] = 0;
         }
-        if (d < 0) return;
+        if (d < 0) return HD_OK;
     }
 }
 
@@ -201,8 +220,12 @@ static hd_status multiply(hd_ctx *cx, const hd_tensor *a, bool at, const hd_tens
         return hd_fill_data(cx, c, &zero);
     }
     if (c->dtype == HD_I64) {
-        multiply_integers(&p);
-        return HD_OK;
+        hd_tensor *dense = hd_dense(cx, (hd_tensor *)b, HD_I64);
+        if (!dense) return cx->error.status;
+        p.b = side_of(dense, false, ndim, shape);
+        hd_status status = multiply_integers(cx, &p);
+        hd_release(dense);
+        return status;
     }
     simplify(&p);
     return run_products(cx, &p);
@@ -226,8 +249,19 @@ static hd_status common_batch(hd_ctx *cx, const hd_tensor *a, const hd_tensor *b
     batch_b.ndim -= 2;
     if (!hd_broadcast_shape(cx, &batch_a, &batch_b, ndim, shape)) return HD_OK;
     char x[HD_SHAPE_TEXT], y[HD_SHAPE_TEXT];
-    return hd_fail(cx, HD_EARG, "%s and %s: their batch dimensions do not broadcast",
+    return hd_fail(cx, HD_EARG,
+                   "a, b: expected batch dimensions (all but the last two) that broadcast, got %s and %s",
                    hd_tensor_shape_text(a, x), hd_tensor_shape_text(b, y));
+}
+
+/* Which of the two fits when transposed? */
+static const char *fitting_transpose(const hd_tensor *a, const hd_tensor *b) {
+    if (b->ndim > 1 && a->shape[a->ndim - 1] == b->shape[b->ndim - 1])
+        return b->ndim == 2 ? "; b:t() would fit" : "; b:transpose(-1, -2) would fit";
+    int64_t inner_b = b->shape[b->ndim > 1 ? b->ndim - 2 : 0];
+    if (a->ndim > 1 && a->shape[a->ndim - 2] == inner_b)
+        return a->ndim == 2 ? "; a:t() would fit" : "; a:transpose(-1, -2) would fit";
+    return "";
 }
 
 static hd_status check_operands(hd_ctx *cx, const hd_tensor *a, const hd_tensor *b) {
@@ -235,12 +269,13 @@ static hd_status check_operands(hd_ctx *cx, const hd_tensor *a, const hd_tensor 
     if (hd_check_computes(cx, a) || hd_check_computes(cx, b)) return cx->error.status;
     if (a->ndim == 0 || b->ndim == 0)
         return hd_fail(cx, HD_EARG,
-                       "%s and %s: expected vectors or matrices, got a single number; * multiplies by one",
+                       "a, b: expected vectors or matrices, got %s and %s; * multiplies by a single number",
                        hd_tensor_shape_text(a, x), hd_tensor_shape_text(b, y));
     int64_t inner_a = a->shape[a->ndim - 1], inner_b = b->shape[b->ndim > 1 ? b->ndim - 2 : 0];
     if (inner_a == inner_b) return HD_OK;
-    return hd_fail(cx, HD_EARG, "%s and %s: inner sizes %lld and %lld differ", hd_tensor_shape_text(a, x),
-                   hd_tensor_shape_text(b, y), (long long)inner_a, (long long)inner_b);
+    return hd_fail(cx, HD_EARG, "b: expected %lld %s, as a %s has columns, got %s%s", (long long)inner_a,
+                   b->ndim > 1 ? "rows" : "elements", hd_tensor_shape_text(a, x), hd_tensor_shape_text(b, y),
+                   fitting_transpose(a, b));
 }
 
 /* ---- gradients ------------------------------------------------------------------------------- */

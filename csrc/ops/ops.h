@@ -236,6 +236,12 @@ hd_status hd_attention(hd_ctx *cx, hd_tensor *q, hd_tensor *k, hd_tensor *v, con
 hd_status hd_attention_packed(hd_ctx *cx, hd_tensor *q, hd_tensor *packed, int num_heads,
                               const hd_attention_options *o, hd_tensor **out, hd_tensor **weights);
 
+/* mask_dense.c: what options let the queries see, of scores = B, H, L, S: bool [B, H, n, S] for n queries `rows` (i64 [n],
+ * from 1), NULL: all L. And what alibi adds to their scores: [1, H, n, S] of f32 or f64. */
+hd_tensor *hd_mask_dense(hd_ctx *cx, const hd_attention_options *o, const int64_t scores[4], const hd_tensor *rows);
+hd_tensor *hd_alibi_dense(hd_ctx *cx, const hd_attention_options *o, hd_dtype dtype, const int64_t scores[4],
+                          const hd_tensor *rows);
+
 /* ---- sequences.c: batches without their padding ------------------------------------------------------------------------ */
 /* x [B, L, ...] and lengths i64 [B] (0..L): the first lengths[b] of each entry, one behind the other: [N, ...]. Any dtype. */
 hd_tensor *hd_pack_sequences(hd_ctx *cx, hd_tensor *x, hd_tensor *lengths);

@@ -122,7 +122,7 @@ hd_status hd_total_norm(hd_ctx *cx, int64_t count, hd_tensor *const *tensors, do
 
 hd_status hd_scale_all(hd_ctx *cx, int64_t count, hd_tensor *const *tensors, double factor) {
     for (int64_t i = 0; i < count; i++)
-        if (check_float(cx, "tensor", i, tensors[i]) || hd_check_inplace(cx, "scale", tensors[i]))
+        if (check_float(cx, "tensor", i, tensors[i]) || hd_check_inplace(cx, tensors[i]))
             return cx->error.status;
     hd_status status = HD_OK;
     cx->uninterruptible++;

@@ -112,15 +112,16 @@ static hd_status outside(hd_ctx *cx, const char *argument, const hd_tensor *t, c
     char text[HD_SHAPE_TEXT], also[48] = "";
     for (int d = 0; d < t->ndim; d++) position[d] = index[d] + 1;
     if (ignored) snprintf(also, sizeof also, " or ignore_index %lld", (long long)*ignored);
-    return hd_fail(cx, HD_EARG, "%s: expected values in 1..%lld%s, got %lld at %s", argument, (long long)n,
-                   also, (long long)value, hd_shape_text(t->ndim, position, text));
+    const char *hint = value == 0 ? "; they count from 1" : "";
+    return hd_fail(cx, HD_EARG, "%s: expected values in 1..%lld%s, got %lld at %s%s", argument, (long long)n,
+                   also, (long long)value, hd_shape_text(t->ndim, position, text), hint);
 }
 
 hd_status hd_require_classes(hd_ctx *cx, const char *argument, const hd_tensor *t, int64_t n,
                              const int64_t *ignored) {
     if (hd_dtype_is_float((hd_dtype)t->dtype))
         return hd_fail(cx, HD_EARG,
-                       "%s: expected an integer tensor (dtype = \"i64\"; heed.ids makes one), got %s",
+                       "%s: expected integers, got %s; heed.ids(...) makes them, t:to \"i64\" converts",
                        argument, hd_dtype_name((hd_dtype)t->dtype));
     if (hd_require_dtype(cx, argument, t, HD_I64)) return cx->error.status;
     if (t->storage->hollow) return HD_OK;

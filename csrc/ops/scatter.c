@@ -339,7 +339,7 @@ static hd_status node_for(hd_ctx *cx, const addition *op, hd_tensor *t, hd_tenso
     hd_tensor *inputs[] = {t, src};
     *node = NULL;
     if (!hd_wants_grad(cx, 2, inputs)) return HD_OK;
-    if (hd_check_whole(cx, op->class_.name, t)) return cx->error.status;
+    if (hd_check_whole(cx, t)) return cx->error.status;
     *node = hd_node_new(cx, &op->class_, 2, inputs, 1);
     if (!*node) return cx->error.status;
     memcpy((*node)->params, &dim, sizeof dim);
@@ -354,7 +354,7 @@ static hd_tensor *apart(hd_ctx *cx, hd_tensor *x, const hd_tensor *t) {
 static hd_status add_in_place(hd_ctx *cx, const addition *op, hd_tensor *t, int dim, hd_tensor *index,
                               hd_tensor *src) {
     int d = 0;
-    if (hd_check_inplace(cx, op->class_.name, t)) return cx->error.status;
+    if (hd_check_inplace(cx, t)) return cx->error.status;
     hd_tensor *own_index = apart(cx, index, t), *own_src = apart(cx, src, t);
     hd_tensor *checked = own_index && own_src ? checked_for(cx, op, t, dim, own_index, own_src, &d) : NULL;
     hd_node *node = NULL;

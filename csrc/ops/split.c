@@ -56,8 +56,7 @@ static const hd_node_class unbind_class = {"unbind", unbind_backward, NULL};
 static hd_status record_parts(hd_ctx *cx, const hd_node_class *class, hd_tensor *x, int dim, int64_t count,
                               hd_tensor **parts) {
     if (count == 0 || !hd_wants_grad(cx, 1, &x)) return HD_OK;
-    if (count > INT_MAX)
-        return hd_fail(cx, HD_EARG, "self: expected fewer parts than %lld", (long long)count);
+    if (count > INT_MAX) return hd_fail(cx, HD_EARG, "t: expected fewer parts than %lld", (long long)count);
     hd_node *node = hd_node_new(cx, class, 1, &x, (int)count);
     if (!node) return cx->error.status;
     memcpy(node->params, &dim, sizeof dim);

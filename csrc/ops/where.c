@@ -131,7 +131,7 @@ hd_tensor *hd_masked_fill(hd_ctx *cx, hd_tensor *x, hd_tensor *mask, hd_scalar v
 
 hd_status hd_masked_fill_(hd_ctx *cx, hd_tensor *t, hd_tensor *mask, hd_scalar value) {
     uint64_t element;
-    if (hd_check_inplace(cx, "masked_fill_", t) || hd_check_computes(cx, t) || check_mask(cx, "mask", mask) ||
+    if (hd_check_inplace(cx, t) || hd_check_computes(cx, t) || check_mask(cx, "mask", mask) ||
         hd_check_broadcasts_to(cx, "mask", mask, t) ||
         hd_scalar_store(cx, "value", value, (hd_dtype)t->dtype, &element))
         return cx->error.status;
@@ -242,7 +242,7 @@ hd_tensor *hd_clamp(hd_ctx *cx, hd_tensor *x, const hd_scalar *low, const hd_sca
 }
 
 hd_status hd_clamp_(hd_ctx *cx, hd_tensor *t, const hd_scalar *low, const hd_scalar *high) {
-    if (hd_check_inplace(cx, "clamp_", t) || hd_check_computes(cx, t)) return cx->error.status;
+    if (hd_check_inplace(cx, t) || hd_check_computes(cx, t)) return cx->error.status;
     hd_dtype result = (hd_dtype)t->dtype;
     if (low) result = hd_scalar_promote(result, *low);
     if (high) result = hd_scalar_promote(result, *high);
@@ -323,9 +323,9 @@ hd_tensor *hd_triu(hd_ctx *cx, hd_tensor *x, int64_t diagonal) {
     return hd_record(cx, &triu_class, keep_triangle(cx, x, t), 1, &x, 0, NULL, &t, sizeof t);
 }
 
-static hd_status triangle_(hd_ctx *cx, const char *name, hd_tensor *t, int64_t diagonal,
+static hd_status triangle_(hd_ctx *cx, hd_tensor *t, int64_t diagonal,
                            hd_tensor *(*f)(hd_ctx *, hd_tensor *, int64_t)) {
-    if (hd_check_inplace(cx, name, t)) return cx->error.status;
+    if (hd_check_inplace(cx, t)) return cx->error.status;
     hd_tensor *source = hd_inplace_source(cx, t);
     hd_tensor *y = source ? f(cx, source, diagonal) : NULL;
     hd_release(source);
@@ -333,9 +333,9 @@ static hd_status triangle_(hd_ctx *cx, const char *name, hd_tensor *t, int64_t d
 }
 
 hd_status hd_tril_(hd_ctx *cx, hd_tensor *t, int64_t diagonal) {
-    return triangle_(cx, "tril_", t, diagonal, hd_tril);
+    return triangle_(cx, t, diagonal, hd_tril);
 }
 
 hd_status hd_triu_(hd_ctx *cx, hd_tensor *t, int64_t diagonal) {
-    return triangle_(cx, "triu_", t, diagonal, hd_triu);
+    return triangle_(cx, t, diagonal, hd_triu);
 }

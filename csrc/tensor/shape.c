@@ -108,15 +108,43 @@ static int64_t size_in(const hd_tensor *t, int dim, int ndim) {
     return own < 0 ? 1 : t->shape[own];
 }
 
+/* Is there a place in the shorter of two shapes where a dimension of size 1 makes them broadcast? Its number as Lua
+ * counts, and the shape with it; 0: none. */
+static int fitting_unsqueeze(const hd_tensor *a, const hd_tensor *b, hd_tensor *made) {
+    const hd_tensor *less = a->ndim < b->ndim ? a : b, *more = less == a ? b : a;
+    if (less->ndim == 0 || less->ndim == more->ndim) return 0;
+    for (int place = less->ndim; place > 0; place--) {
+        bool fits = true;
+        made->ndim = less->ndim + 1;
+        for (int i = 0; i < made->ndim; i++) made->shape[i] = i == place ? 1 : less->shape[i - (i > place)];
+        for (int i = 0; i < more->ndim && fits; i++) {
+            int64_t x = size_in(made, i, more->ndim), y = more->shape[i];
+            fits = x == y || x == 1 || y == 1;
+        }
+        if (fits) return place + 1;
+    }
+    return 0;
+}
+
+static hd_status do_not_broadcast(hd_ctx *cx, const hd_tensor *a, const hd_tensor *b) {
+    char left[HD_SHAPE_TEXT], right[HD_SHAPE_TEXT], new[HD_SHAPE_TEXT];
+    hd_tensor made;
+    int place = fitting_unsqueeze(a, b, &made);
+    hd_tensor_shape_text(a, left);
+    hd_tensor_shape_text(b, right);
+    if (place == 0)
+        return hd_fail(cx, HD_EARG, "shapes: expected two that broadcast, got %s and %s", left, right);
+    return hd_fail(
+        cx, HD_EARG,
+        "shapes: expected two that broadcast, got %s and %s; the %s by unsqueeze(%d) is %s and fits", left,
+        right, a->ndim < b->ndim ? "first" : "second", place, hd_tensor_shape_text(&made, new));
+}
+
 hd_status hd_broadcast_shape(hd_ctx *cx, const hd_tensor *a, const hd_tensor *b, int *ndim, int64_t *shape) {
     int n = a->ndim > b->ndim ? a->ndim : b->ndim;
     for (int i = 0; i < n; i++) {
         int64_t x = size_in(a, i, n), y = size_in(b, i, n);
-        if (x != y && x != 1 && y != 1) {
-            char left[HD_SHAPE_TEXT], right[HD_SHAPE_TEXT];
-            return hd_fail(cx, HD_EARG, "shapes: expected two that broadcast, got %s and %s",
-                           hd_tensor_shape_text(a, left), hd_tensor_shape_text(b, right));
-        }
+        if (x != y && x != 1 && y != 1) return do_not_broadcast(cx, a, b);
         shape[i] = x == 1 ? y : x;
     }
     *ndim = n;

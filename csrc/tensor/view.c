@@ -169,7 +169,7 @@ hd_tensor *hd_view_expand(hd_ctx *cx, const hd_tensor *t, int ndim, const int64_
 
 static hd_status cannot_reshape(hd_ctx *cx, const hd_tensor *t, int ndim, const int64_t *wanted) {
     char from[HD_SHAPE_TEXT], to[HD_SHAPE_TEXT];
-    return hd_fail(cx, HD_EARG, "shape: expected one of %lld elements as %s has, got %s",
+    return hd_fail(cx, HD_EARG, "shape: expected sizes for the %lld elements of %s, got %s",
                    (long long)hd_numel(t), hd_tensor_shape_text(t, from), hd_shape_text(ndim, wanted, to));
 }
 

@@ -1,13 +1,17 @@
 --- Argument checks that teach: the function, the argument, what was expected and what came.
 
 local errors = require "heed.errors"
+local suggest = require "heed.suggest"
 
 local check = {}
 
 local raise = errors.raise
 local mathtype = math.type
 
----A short description of a value for messages: `"abc"`, `2.5`, `a table`.
+local function with_article(name) return (name:find "^[AEIOUaeiou]" and "an " or "a ") .. name end
+
+---A short description of a value for messages, as csrc/lua/check.c has it: `"abc"`, `2.5`, `f32 tensor [2, 3]`,
+---`a table of length 3`, `a Linear`.
 ---@return string
 function check.describe(value)
     local kind = type(value)
@@ -16,9 +20,12 @@ function check.describe(value)
     elseif kind == "number" or kind == "boolean" or kind == "nil" then
         return tostring(value)
     elseif kind == "userdata" and check.is_tensor(value) then
-        return ("a tensor %s %s"):format(value.dtype, tostring(value.shape))
+        return ("%s tensor %s"):format(value.dtype, tostring(value.shape))
     end
-    return "a " .. kind
+    local class = debug and debug.getmetatable(value)
+    local name = type(class) == "table" and rawget(class, "__name")
+    if type(name) == "string" then return with_article(name) end
+    return kind == "table" and ("a table of length %d"):format(rawlen(value)) or "a " .. kind
 end
 
 ---Is this a tensor? Replaced by heed.core's own test when it loads.
@@ -48,7 +55,7 @@ end
 ---A value of one of Lua's types.
 function check.type(where, name, value, kind)
     if type(value) ~= kind then
-        raise("%s: %s: expected a %s, got %s", where, name, kind, check.describe(value))
+        raise("%s: %s: expected %s, got %s", where, name, with_article(kind), check.describe(value))
     end
     return value
 end
@@ -73,24 +80,33 @@ function check.one_of(where, name, value, choices)
     end
     local quoted = {}
     for i, choice in ipairs(choices) do quoted[i] = ("%q"):format(choice) end
-    return raise("%s: %s: expected %s, got %s", where, name, table.concat(quoted, " or "), check.describe(value))
+    local list = table.concat(quoted, ", ", 1, math.max(#quoted - 1, 1))
+    if #quoted > 1 then list = list .. " or " .. quoted[#quoted] end
+    local hint = type(value) == "string" and suggest.choice(value, choices) or ""
+    return raise("%s: %s: expected %s, got %s%s", where, name, list, check.describe(value), hint)
+end
+
+local function names_of(known)
+    local names = {}
+    for name in pairs(known) do names[#names + 1] = name end
+    table.sort(names)
+    return names
 end
 
 ---An options table: nil is an empty one, and a name that is not among `known` (a set) is refused.
 ---@return table options
 function check.options(where, options, known)
     if options == nil then return {} end
-    check.type(where, "options", options, "table")
+    -- A number where { lr = ... } was meant; a mask, or some other object, where { mask = ... } was.
+    if type(options) ~= "table" or getmetatable(options) ~= nil then
+        raise("%s: options: expected a table of named options, { %s = ... }, got %s", where, names_of(known)[1],
+            check.describe(options))
+    end
     for name in pairs(options) do
         if not known[name] then
-            -- A mask, or some other object, where { mask = ... } was meant.
-            if getmetatable(options) ~= nil then
-                raise("%s: options: expected a table of named options, got %s", where, tostring(options))
-            end
-            local names = {}
-            for n in pairs(known) do names[#names + 1] = n end
-            table.sort(names)
-            raise("%s: there is no option %s (there are: %s)", where, check.describe(name), table.concat(names, ", "))
+            local hint = type(name) == "string" and suggest.near(name, known) or ""
+            if hint == "" then hint = "; there are: " .. table.concat(names_of(known), ", ") end
+            raise("%s: options: there is no option %s%s", where, check.describe(name), hint)
         end
     end
     return options

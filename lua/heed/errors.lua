@@ -41,10 +41,10 @@ local function survey(level)
     return position, modules, stock
 end
 
--- What a message says after the name of a class ("nn.Linear: in: ..."), or nil when it does not begin with it.
+-- What a message says after the name of a class ("heed.nn.Linear: in: ..."), or nil when it does not begin with it.
 local function after_class(message, class_name)
     local first, rest = message:match "^([%w_.]+): (.*)$"
-    return (first == class_name or first == "nn." .. class_name) and rest or nil
+    return (first == class_name or first == "heed.nn." .. class_name) and rest or nil
 end
 
 local function with_path(modules, message)
@@ -76,13 +76,13 @@ function errors.locate(message, level)
 end
 
 ---The same for an error of heed.core: inside a stock layer the name of the C function says nothing and is left out.
----@param name string
+---@param name string "heed.sum", "t[key]"
 ---@param message string
 ---@return string
 function errors.locate_core(name, message)
-    if not getinfo then return ("heed.%s: %s"):format(name, message) end
+    if not getinfo then return ("%s: %s"):format(name, message) end
     local position, modules, stock = survey(3)
-    return position .. with_path(modules, stock and message or ("heed.%s: %s"):format(name, message))
+    return position .. with_path(modules, stock and message or ("%s: %s"):format(name, message))
 end
 
 ---Raises an error that names the user's line and the module path.

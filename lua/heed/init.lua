@@ -1,18 +1,21 @@
---- heed: tensors, attention and Transformers. Everything public, a line an export.
+--- Tensors, attention and Transformers.
+
+-- Everything public, a line an export.
 
 local core = require "heed.core"
 local check = require "heed.check"
 
 check.is_tensor = core.is_tensor
-core.locate_errors(require("heed.errors").locate_core)
+core.locate_errors(require("heed.errors").locate_core, require("heed.suggest").core)
 
 -- What the modules of heed call, by position and without defaults; the names below are the public doors to them.
 local INSIDE = check.set("average_all", "bce_with_logits", "cross_entropy", "data_id", "decoder_layer", "encoder_layer",
     "fail_allocation", "feed_forward", "grad_norm", "huber_loss", "isatty", "kl_div", "kl_div_log", "l1_loss",
-    "linear_cross_entropy", "locate_errors", "methods", "mse_loss", "multi_head_attention", "nll_loss", "npy_load",
+    "linear_cross_entropy", "locate_errors", "mask", "mask_dense", "methods", "mse_loss", "multi_head_attention", "nll_loss", "npy_load",
     "npy_save", "optim_step", "replace_file", "rotary", "safetensors_load", "safetensors_save", "scale_grads",
     "shapes_only", "sinusoidal_positions", "swap_all", "zero_grads")
 
+---@class heed: heed.Functions, heed.Methods
 local heed = {}
 for name, value in pairs(core) do
     if not INSIDE[name] then heed[name] = value end

@@ -64,7 +64,7 @@ describe("backward", function()
         local y = x * 2
         local z = y * y
         y:add_(1)
-        assert.error_matches(function() z:sum():backward() end, "mul: a tensor %[2%] that its gradient needs was overwritten")
+        assert.error_matches(function() z:sum():backward() end, "a tensor %[2%] that the gradient of mul needs was overwritten")
     end)
 
     it("refuses in-place writes on leaves that want a gradient, outside no_grad", function()

@@ -128,7 +128,7 @@ local function check_refused(entry, dtype)
     if not follows then return end
     local ok, message = pcall(call, entry, case, table.unpack(tensors, 1, #case))
     if ok then error(("%s takes %s: the registry does not say so"):format(entry.name, dtype), 0) end
-    assert(message:find "heed%.[%w_%.]+: " and message:find(dtype, 1, true), "not a clear error: " .. message)
+    assert(message:find "heed%.[%w_%.:]+: " and message:find(dtype, 1, true), "not a clear error: " .. message)
 end
 
 local function check_stored(entry, dtype)

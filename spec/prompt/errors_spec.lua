@@ -1,4 +1,3 @@
-local nearest = require "heed.prompt.nearest"
 local session = require "spec.support.session"
 
 -- What an input says on the way of errors, after others.
@@ -62,10 +61,8 @@ describe("a hint", function()
             ["heed.matmull(1)"] = "did you mean heed.matmul?",
             ["heed.nn.Linearr(1)"] = "did you mean heed.nn.Linear?",
             ["heed.nn.linear(1)"] = "did you mean heed.nn.Linear?",
-            ["heed.ones(2).shap"] = "did you mean t.shape?",
-            ["heed.ones(2):sofmax()"] = "did you mean t.softmax?",
             ["string.formt('x')"] = "did you mean string.format?",
-            ["require 'heed.masks'"] = "did you mean heed.mask?",
+            ["require 'heed.optimm'"] = "did you mean heed.optim?",
             ["nothing_at_all()"] = "nothing is called nothing_at_all yet",
             ["nothing_at_all.x"] = "nothing is called nothing_at_all yet",
             ["1 + nothing_at_all"] = "nothing is called nothing_at_all yet",
@@ -73,20 +70,18 @@ describe("a hint", function()
             assert.are.equal(hint, hint_of(input), input)
         end
         assert.are.equal("did you mean counter?", hint_of("local counter = 1", "countr + 1"))
-        assert.are.equal("did you mean t:softmax?", hint_of("local t = heed.ones(2)", "t:sofmax()"))
     end)
 
     it("knows what it is called elsewhere", function()
         for input, hint in pairs {
             ["len({})"] = "the length of t is #t", ["x = np.zeros(3)"] = "the table is called heed",
-            ["heed.ones(2):numpy()"] = "t:totable() makes a Lua table", ["unpack {}"] = "it is table.unpack",
+            ["unpack {}"] = "it is table.unpack",
         } do
             assert.is_truthy((hint_of(input) or ""):find(hint, 1, true), input)
         end
     end)
 
     it("says what a wrong call wanted", function()
-        assert.are.equal("call a method with a colon: t:softmax(...)", hint_of("local t = heed.ones(2)", "t.softmax()"))
         for input, hint in pairs {
             ["for i in { 1 } do end"] = "ipairs",
             ["for i in pairs(nil) do end"] = "no value", ["'a' + 1"] = "joined by ..", ["1 < nil"] = "no value",
@@ -124,24 +119,5 @@ describe("a hint", function()
         assert.are.equal("", ask("heed.matmull", false))
         assert.is_truthy(ask("local scope <close> = heed.scope()", true):find "^hint: scope is closed already")
         for _, input in ipairs { "nil", "heed.ones(2).grad", "_G.x_y_z", "1", "'x'" } do assert.are.equal("", ask(input, true), input) end
-    end)
-end)
-
-describe("nearest", function()
-    it("finds slips of the keys", function()
-        for _, slip in ipairs { "sofmax", "sotfmax", "softmaxx", "SoftMax", "soft_max" } do
-            assert.are.same({ "softmax" }, nearest(slip, { "softmax", "matmul", "sum" }), slip)
-        end
-    end)
-
-    it("finds nothing where nothing is near", function()
-        assert.are.same({}, nearest("xyz", { "softmax", "xabc", "sum" }))
-        assert.are.same({}, nearest("t", { "x", "y" }))
-        assert.are.same({}, nearest("", { "a", "" }))
-    end)
-
-    it("gives the best first, and no more than asked for", function()
-        assert.are.same({ "prime", "print" }, nearest("prine", { "print", "prime", "pines", "zzz" }, 2))
-        assert.are.same({ "sum" }, nearest("summ", { "sum", "sums", "sumo" }, 1))
     end)
 end)

@@ -116,7 +116,7 @@ describe("docs/conventions.md", function()
         sum:sum():backward()
         assert.is_true(heed.allclose(w.grad, heed.tensor { 1.001 * 1.001, 3 * 1.001 }))
         assert.error_matches(function() heed.ones(2, { dtype = "bf16", requires_grad = true }) end,
-            "heed.ones: requires_grad: only f32 and f64 tensors have gradients, this one is bf16")
+            "heed.ones: requires_grad: expected f32 or f64, which alone have gradients, got bf16")
     end)
 
     it("says which tensors are indices", function()
@@ -135,7 +135,7 @@ describe("docs/conventions.md", function()
         for n, f in ipairs(takes) do
             local want, got = f(ids "i64"), f(ids "i32")
             assert.is_true(want == nil or heed.equal(want, got), n)
-            assert.error_matches(function() f(ids "u8") end, 'u8 may mean a mask or indices: .* t:to "bool" or t:to "i64"')
+            assert.error_matches(function() f(ids "u8") end, 'u8 may mean a mask or indices: t:to "bool" or t:to "i64"')
             assert.error(function() f(ids "f32") end)
         end
     end)

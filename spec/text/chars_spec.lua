@@ -33,7 +33,7 @@ describe("text.chars", function()
         assert.are.equal("ab", vocabulary:decode(ids))
         assert.error_matches(function() vocabulary:encode("a", { bso = true }) end, 'no option "bso"')
         assert.error_matches(function() chars("ab", { specials = { "unk" } }):encode("a", { eos = true }) end,
-            "chars:encode: eos: this vocabulary has no special token of that name %(it has: unk%)")
+            "Chars:encode: eos: this vocabulary has no special token of that name %(it has: unk%)")
     end)
 
     it("becomes what state_dict was taken of, and nothing else", function()

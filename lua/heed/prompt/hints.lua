@@ -2,9 +2,8 @@
 --- one there is none.
 
 local inspect = require "heed.prompt.inspect"
-local nearest = require "heed.prompt.nearest"
+local nearest = require "heed.nearest"
 local tokens = require "heed.prompt.tokens"
-local core = require "heed.core"
 
 local find, match, format, lower = string.find, string.match, string.format, string.lower
 local concat = table.concat
@@ -32,15 +31,6 @@ local ELSEWHERE = {
     echo = "print(x) prints", puts = "print(x) prints", this = "the object of a method is self",
     unpack = "it is table.unpack", loadstring = "it is load", setfenv = "load takes an environment",
     dir = "the Tab key shows what is in a table: heed.<Tab>", vars = "the Tab key shows what there is",
-}
-
--- Members that tensors have elsewhere.
-local TENSOR_ELSEWHERE = {
-    data = "t:detach() shares its values, t:totable() makes a Lua table", numpy = "t:totable() makes a Lua table",
-    tolist = "t:totable() makes a Lua table", ndim = "t:dim() is the number of dimensions", T = "t:transpose(1, 2)",
-    mm = "t:matmul(u)", dot = "t:matmul(u)", cuda = "there is one device, the processor", cpu = "there is one device, the processor",
-    device = "there is one device, the processor", print = "print(t)", length = "#t, or t:size(1)", len = "#t, or t:size(1)",
-    backwards = "t:backward()", append = "heed.cat { t, u }", plus = "t + u", equals = "t:equal(u)",
 }
 
 local function global_hint(name, scope)
@@ -78,11 +68,6 @@ local function field_hint(name, line, scope)
     return did_you_mean(nearest(name, inspect.names(value)), before)
 end
 
-local function tensor_hint(name, line)
-    if TENSOR_ELSEWHERE[name] then return TENSOR_ELSEWHERE[name] end
-    return did_you_mean(nearest(name, inspect.names(core.methods)), match(line, "([%a_][%w_.]*[.:])" .. name) or "t.")
-end
-
 local function module_hint(name)
     local list = {}
     for _, known in ipairs(inspect.modules()) do
@@ -93,15 +78,6 @@ local function module_hint(name)
 end
 
 -- ---- errors of what runs -------------------------------------------------------------------------------------------
-
--- t.softmax() where t:softmax() was meant: the first argument is missing.
-local function is_dot_call(line, message)
-    local name, argument = match(message, "heed%.([%w_]+): ([%w_]+): expected a tensor, got ")
-    if not name or argument ~= "self" and argument ~= "x" and argument ~= "a" and argument ~= "t" then return nil end
-    local object = match(line, "([%a_][%w_]*)%." .. name .. "%s*%(")
-    if object and object ~= "heed" then return format("call a method with a colon: %s:%s(...)", object, name) end
-    return nil
-end
 
 -- Each: a pattern of the message, and the hint, or a function of its captures, the line and the scope.
 local RUNTIME = {
@@ -116,7 +92,6 @@ local RUNTIME = {
     { "attempt to perform arithmetic on a nil value %(global '([^']*)'%)", function(name, _, scope)
         return global_hint(name, scope) or format("nothing is called %s yet", name)
     end },
-    { "no field or method '([^']*)'", tensor_hint },
     { "to 'for iterator' %(table expected, got nil%)", "pairs and ipairs want a table; what they were given has no value" },
     { "for iterator 'for iterator'", "for i, x in ipairs(t) do ... end goes through a list, pairs(t) through any table" },
     { "attempt to compare two (%a+) values", function(kind)
@@ -167,8 +142,6 @@ end
 ---@return string|nil
 function hints.runtime(message, line, scope)
     line = line or ""
-    local call = is_dot_call(line, message)
-    if call then return call end
     for _, rule in ipairs(RUNTIME) do
         local a, b = match(message, rule[1])
         if a then

@@ -1,6 +1,6 @@
 --- The names that somebody may have meant who wrote another one.
 
-local lower, gsub, byte, sub = string.lower, string.gsub, string.byte, string.sub
+local lower, gsub, byte, sub, find = string.lower, string.gsub, string.byte, string.sub, string.find
 local min, abs, huge = math.min, math.abs, math.huge
 local sort = table.sort
 
@@ -23,6 +23,9 @@ local function distance(a, b, most)
     return above[#b]
 end
 
+-- "layers" in "num_layers"
+local function is_word_of(name, candidate) return #name >= 4 and find("_" .. candidate .. "_", "_" .. name .. "_", 1, true) ~= nil end
+
 local function plain(name) return (gsub(lower(name), "_", "")) end
 
 local function badness(name, candidate)
@@ -31,7 +34,7 @@ local function badness(name, candidate)
     local most = #a <= 2 and 0 or #a <= 4 and 1 or #a <= 8 and 2 or 3
     local d = distance(a, b, most)
     if d <= most then return d + (sub(a, 1, 1) == sub(b, 1, 1) and 0 or 0.5) end
-    return huge
+    return is_word_of(lower(name), candidate) and 3 or huge
 end
 
 ---@param name string

@@ -1,0 +1,85 @@
+--- What the writer of a name may have meant: the last words of a message, "; did you mean sum?", or "" when nothing comes to mind.
+
+local nearest = require "heed.nearest"
+
+local concat, sort, gmatch = table.concat, table.sort, string.gmatch
+
+local suggest = {}
+
+-- What PyTorch, numpy and C call the types, and what they call devices.
+local DTYPES = {
+    float = "f32", float32 = "f32", single = "f32", fp32 = "f32", number = "f32", double = "f64", float64 = "f64", fp64 = "f64",
+    long = "i64", int64 = "i64", integer = "i64", int = "i32", int32 = "i32", uint8 = "u8", byte = "u8", boolean = "bool",
+    half = "f16", float16 = "f16", fp16 = "f16", bfloat16 = "bf16", bfloat = "bf16",
+}
+local DEVICES = { cuda = true, cpu = true, gpu = true, mps = true, xpu = true }
+
+-- What tensors have elsewhere, and how to come by it.
+local MEMBERS = {
+    data = "t:detach() shares its values, t:totable() makes a Lua table", numpy = "t:totable() makes a Lua table",
+    tolist = "t:totable() makes a Lua table", ndim = "t:dim() is the number of dimensions", T = "t:t(), or t:transpose(1, 2)",
+    mT = "t:transpose(-1, -2)", mm = "t:matmul(u)", bmm = "t:matmul(u)", dot = "t:matmul(u)", length = "#t, or t:size(1)",
+    len = "#t, or t:size(1)", append = "heed.cat { t, u }", plus = "t + u", equals = "t:equal(u)", print = "print(t)",
+    device = "there are no devices: everything is on the processor", cuda = "there are no devices: everything is on the processor",
+    cpu = "there are no devices: everything is on the processor", float = 't:to "f32"', double = 't:to "f64"', long = 't:to "i64"',
+    int = 't:to "i32"', half = 't:to "f16"', bool = 't:to "bool"', type = "t.dtype, or t:to(dtype)", zero_grad = "opt:zero_grad(), "
+        .. "model:zero_grad(), or t.grad = nil",
+}
+
+---@param name string
+---@param candidates string|table names: a list, the keys of a table, or a string with blanks between them
+---@return string
+function suggest.near(name, candidates)
+    local list = {}
+    if type(candidates) == "string" then
+        for word in gmatch(candidates, "%S+") do list[#list + 1] = word end
+    elseif #candidates > 0 then
+        list = candidates
+    else
+        for known in pairs(candidates) do list[#list + 1] = known end
+    end
+    sort(list)
+    local near = nearest(name, list)
+    return #near > 0 and "; did you mean " .. concat(near, " or ") .. "?" or ""
+end
+
+-- What is called otherwise elsewhere.
+local CHOICES = { swish = "silu", gelu_new = "gelu_tanh", quick_gelu = "gelu_sigmoid", gelu_pytorch_tanh = "gelu_tanh", glu = "swiglu",
+    layernorm = "layer", rmsnorm = "rms" }
+
+---@param name string
+---@param choices string[] one of which was expected
+---@return string
+function suggest.choice(name, choices)
+    for _, choice in ipairs(choices) do
+        if CHOICES[name:lower()] == choice then return ('; did you mean "%s"?'):format(choice) end
+    end
+    local near = nearest(name, choices, 1)
+    return near[1] and ('; did you mean "%s"?'):format(near[1]) or ""
+end
+
+---@param name string what was given for a dtype
+---@return string
+function suggest.dtype(name)
+    local plain = name:lower():gsub("^%a+%.", "")
+    if DEVICES[plain:gsub(":%d+$", "")] then return "; there are no devices: everything is on the processor" end
+    if DTYPES[plain] then return ('; did you mean "%s"?'):format(DTYPES[plain]) end
+    return ""
+end
+
+---@param name string of a field or method that tensors do not have
+---@param methods table<string, any> what they have
+---@return string
+function suggest.member(name, methods)
+    if MEMBERS[name] then return "; " .. MEMBERS[name] end
+    return suggest.near(name, methods)
+end
+
+---For heed.core: one of the above by its name.
+---@param kind "near"|"dtype"|"member"
+---@param name string
+---@param candidates string|table|nil
+---@return string
+function suggest.core(kind, name, candidates) return suggest[kind](name, candidates) end
+
+return suggest
