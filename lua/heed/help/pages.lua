@@ -298,27 +298,42 @@ end
 
 local STUB_HEADER = [[
 ---@meta _
---- What calling a class of layers gives. Written from the annotations of `init`, with the pages.
+--- What calling a class of layers gives, and what calling a layer. Written from the annotations of init and forward, with the pages.
 
 ---@class heed.nn
 ]]
 
----The stub that tells language servers that `nn.Linear(3, 2)` is a heed.nn.Linear.
+-- `nn.Linear(3, 2)` is a heed.nn.Linear.
+local function field_line(doc, name)
+    local parameters, init = {}, method(doc, "init")
+    for i, p in ipairs(init and init.params or {}) do
+        parameters[i] = ("%s%s: %s"):format(p.name, p.optional and "?" or "", p.written)
+    end
+    return ("---@field %s fun(%s): %s\n"):format(name, table.concat(parameters, ", "), doc.path)
+end
+
+-- And called it gives a tensor.
+local function call_lines(doc)
+    local forward = method(doc, "forward")
+    local first, result = forward and forward.params[1], forward and forward.returns[1]
+    if not (first and result) then return nil end
+    return ("\n---@class %s\n---@operator call(%s): %s\n"):format(doc.path, first.written, result.type)
+end
+
+---The stub that tells language servers what layers are as functions.
 ---@return string
 function pages.layers()
-    local lines = {}
+    local fields, calls = {}, {}
     for _, doc in ipairs(pages.public()) do
         local name = doc.kind == "class" and doc.path:match "^heed%.nn%.(%w+)$"
         if name and name ~= "Module" then
-            local parameters, init = {}, method(doc, "init")
-            for i, p in ipairs(init and init.params or {}) do
-                parameters[i] = ("%s%s: %s"):format(p.name, p.optional and "?" or "", p.written)
-            end
-            lines[#lines + 1] = ("---@field %s fun(%s): %s\n"):format(name, table.concat(parameters, ", "), doc.path)
+            fields[#fields + 1] = field_line(doc, name)
+            calls[#calls + 1] = call_lines(doc)
         end
     end
-    table.sort(lines)
-    return STUB_HEADER .. table.concat(lines)
+    table.sort(fields)
+    table.sort(calls)
+    return STUB_HEADER .. table.concat(fields) .. table.concat(calls)
 end
 
 ---Writes all pages into a folder.

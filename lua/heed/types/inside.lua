@@ -16,21 +16,42 @@ function inside.data_id(t) end
 ---@return { version: string, lua: string, blis: string, gemm: string, isa: string, cpu: string, threads: integer }
 function inside.info() end
 
----softmax(scale q k^T + bias) v. A mask of floats is added as a bias is; [B, L, S] serves all heads.
+---A mask as attention takes it: everything given hides at once. Steps are in postfix order: { "causal" }, { "window", left, right },
+---{ "prefix", n }, { "lengths", i64 [B] }, { "segments", i64 [L] or [B, L], i64 [S] or [B, S] }, { "dense", integers or bool },
+---{ "and" }, { "or" }, { "not" }.
+---@param steps? table[]
+---@param causal? boolean aligned to the end
+---@param key_lengths? heed.Tensor i64 [B]
+---@param query_starts? heed.Tensor i64 [sequences + 1], of packed sequences
+---@param key_starts? heed.Tensor
+---@param alibi? heed.Tensor f64 [H], slopes
+---@return userdata
+function inside.mask(steps, causal, key_lengths, query_starts, key_starts, alibi) end
+
+---Which keys the queries see; with a dtype, what ALiBi adds to their scores.
+---@param mask userdata
+---@param B integer
+---@param H integer
+---@param L integer
+---@param S integer
+---@param rows? heed.Tensor i64 [n] in 1..L; all when left out
+---@param dtype? "f32"|"f64"
+---@return heed.Tensor|nil bool [B, H, n, S], or floats [1, H, n, S]
+function inside.mask_dense(mask, B, H, L, S, rows, dtype) end
+
+---softmax(scale q k^T + bias) v.
 ---@param q heed.Tensor [B, H, L, D], [B, L, D] or [L, D]
 ---@param k heed.Tensor [B, Hk, S, D]
 ---@param v heed.Tensor [B, Hk, S, Dv]
 ---@param scale? number 1/sqrt(D)
 ---@param softcap? number
 ---@param dropout? number
----@param causal? boolean aligned to the end
----@param key_lengths? heed.Ids [B]
----@param mask? heed.Tensor bool: true may attend
----@param bias? heed.Tensor
+---@param mask? userdata of heed.core.mask
+---@param bias? heed.Tensor [L, S], [B, L, S] for all heads, or [B, H, L, S]
 ---@param want_weights? boolean
 ---@return heed.Tensor out [B, H, L, Dv]
 ---@return heed.Tensor? weights [B, H, L, S]
-function inside.attention(q, k, v, scale, softcap, dropout, causal, key_lengths, mask, bias, want_weights) end
+function inside.attention(q, k, v, scale, softcap, dropout, mask, bias, want_weights) end
 
 ---Pairs of features turned by angles: y_a = x_a cos - x_b sin, y_b = x_b cos + x_a sin. heed.nn.Rotary gives it its tables.
 ---@param x heed.Tensor [..., L, D]
@@ -155,14 +176,12 @@ function inside.sinusoidal_positions(max_len, d_model, first_position, layout, r
 ---@param query heed.Tensor [B, L, E] or [L, E]
 ---@param key? heed.Tensor [B, S, E]
 ---@param value? heed.Tensor [B, S, E]
----@param causal? boolean
----@param key_lengths? heed.Ids
----@param mask? heed.Tensor
+---@param mask? userdata
 ---@param bias? heed.Tensor
 ---@param want_weights? boolean
 ---@return heed.Tensor out
 ---@return heed.Tensor? weights
-function inside.multi_head_attention(in_w, in_b, out_w, out_b, num_heads, dropout, training, query, key, value, causal, key_lengths, mask, bias, want_weights) end
+function inside.multi_head_attention(in_w, in_b, out_w, out_b, num_heads, dropout, training, query, key, value, mask, bias, want_weights) end
 
 ---@param w1 heed.Tensor [F, E]
 ---@param b1 heed.Tensor|nil [F]
@@ -175,12 +194,12 @@ function inside.multi_head_attention(in_w, in_b, out_w, out_b, num_heads, dropou
 ---@return heed.Tensor
 function inside.feed_forward(w1, b1, w2, b2, activation, dropout, training, x) end
 
----(x, causal, key_lengths, mask, bias, training, dropout, attention_dropout, num_heads, activation, norm_first, eps,
+---(x, mask, bias, training, dropout, attention_dropout, num_heads, activation, norm_first, eps,
 ---in_w, in_b, out_w, out_b, w1, b1, w2, b2, n1w, n1b, n2w, n2b)
 ---@return heed.Tensor
 function inside.encoder_layer(...) end
 
----(x, memory, causal, key_lengths, mask, bias, and the same four of memory, training, dropout, attention_dropout, num_heads,
+---(x, memory, mask, bias, memory_mask, memory_bias, training, dropout, attention_dropout, num_heads,
 ---activation, norm_first, eps, in_w, in_b, out_w, out_b of self-attention, the same of cross-attention, w1, b1, w2, b2,
 ---n1w, n1b, n2w, n2b, n3w, n3b)
 ---@return heed.Tensor

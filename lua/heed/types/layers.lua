@@ -1,5 +1,5 @@
 ---@meta _
---- What calling a class of layers gives. Written from the annotations of `init`, with the pages.
+--- What calling a class of layers gives, and what calling a layer. Written from the annotations of init and forward, with the pages.
 
 ---@class heed.nn
 ---@field Dropout fun(p?: number): heed.nn.Dropout
@@ -25,3 +25,69 @@
 ---@field TransformerDecoderLayer fun(d_model: integer, num_heads: integer, d_ff?: integer, options?: heed.nn.LayerOptions): heed.nn.TransformerDecoderLayer
 ---@field TransformerEncoder fun(layer_count: integer, d_model: integer, num_heads: integer, d_ff?: integer, options?: heed.nn.StackOptions): heed.nn.TransformerEncoder
 ---@field TransformerEncoderLayer fun(d_model: integer, num_heads: integer, d_ff?: integer, options?: heed.nn.LayerOptions): heed.nn.TransformerEncoderLayer
+
+---@class heed.nn.Dropout
+---@operator call(heed.Tensor): heed.Tensor
+
+---@class heed.nn.Embedding
+---@operator call(heed.Tensor|integer[]): heed.Tensor
+
+---@class heed.nn.FeedForward
+---@operator call(heed.Tensor): heed.Tensor
+
+---@class heed.nn.GELU
+---@operator call(heed.Tensor): heed.Tensor
+
+---@class heed.nn.Identity
+---@operator call(any): any ...
+
+---@class heed.nn.LayerNorm
+---@operator call(heed.Tensor): heed.Tensor
+
+---@class heed.nn.LearnedPositions
+---@operator call(heed.Tensor|integer): heed.Tensor
+
+---@class heed.nn.Linear
+---@operator call(heed.Tensor): heed.Tensor
+
+---@class heed.nn.MultiHeadAttention
+---@operator call(heed.Tensor): heed.Tensor
+
+---@class heed.nn.RMSNorm
+---@operator call(heed.Tensor): heed.Tensor
+
+---@class heed.nn.ReLU
+---@operator call(heed.Tensor): heed.Tensor
+
+---@class heed.nn.Rotary
+---@operator call(heed.Tensor): heed.Tensor
+
+---@class heed.nn.Sequential
+---@operator call(heed.Tensor): heed.Tensor
+
+---@class heed.nn.SiLU
+---@operator call(heed.Tensor): heed.Tensor
+
+---@class heed.nn.Sigmoid
+---@operator call(heed.Tensor): heed.Tensor
+
+---@class heed.nn.SinusoidalPositions
+---@operator call(heed.Tensor|integer): heed.Tensor
+
+---@class heed.nn.Tanh
+---@operator call(heed.Tensor): heed.Tensor
+
+---@class heed.nn.Transformer
+---@operator call(heed.Tensor|integer[][]): heed.Tensor
+
+---@class heed.nn.TransformerDecoder
+---@operator call(heed.Tensor): heed.Tensor
+
+---@class heed.nn.TransformerDecoderLayer
+---@operator call(heed.Tensor): heed.Tensor
+
+---@class heed.nn.TransformerEncoder
+---@operator call(heed.Tensor): heed.Tensor
+
+---@class heed.nn.TransformerEncoderLayer
+---@operator call(heed.Tensor): heed.Tensor
