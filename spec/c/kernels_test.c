@@ -272,6 +272,26 @@ static void check_linear(void) {
     }
 }
 
+/* Sums of rows of i64, which wrap. */
+static void check_rows_of_integers(void) {
+    make(HD_I64, &in_a, 40, 11);
+    make(HD_I64, &in_b, 40, 12);
+    in_b.i[7] = INT64_MAX, in_a.i[2] = INT64_MIN + 3;
+    for (int64_t rows = 0; rows < 11; rows++)
+        for (int64_t n = 0; n < 70; n++)
+            for (int64_t sa = 1; sa < 3; sa++) {
+                memcpy(&out, &before, sizeof out);
+                k->add_rows_i64(rows, n, in_a.i + 1, sa, in_b.i + 3, n + 2, out.i + 1);
+                for (int64_t j = 0; j < n; j++) {
+                    uint64_t sum = (uint64_t)before.i[1 + j];
+                    for (int64_t r = 0; r < rows; r++)
+                        sum += (uint64_t)in_a.i[1 + r * sa] * (uint64_t)in_b.i[3 + r * (n + 2) + j];
+                    CHECK((uint64_t)out.i[1 + j] == sum);
+                }
+                CHECK(out.i[0] == before.i[0] && out.i[1 + n] == before.i[1 + n]);
+            }
+}
+
 /* ---- casts
  * ---------------------------------------------------------------------------------------------------- */
 
@@ -364,6 +384,7 @@ static void check_all(void) {
     check_binary();
     check_binary_special();
     check_linear();
+    check_rows_of_integers();
     check_casts();
     check_cast_limits();
     check_half();

@@ -72,7 +72,26 @@ LINEAR(i64, int64_t, integer_of, wrapping_fma)
 WHERE(i32, int32_t)
 WHERE(u8, uint8_t) /* of bool too */
 
+/* Four rows at a time: y is read and written once for them. */
+static void add_rows_i64(int64_t rows, int64_t n, const int64_t *a, int64_t sa, const int64_t *x, int64_t sx,
+                         int64_t *py) {
+    uint64_t *y = (uint64_t *)py;
+    int64_t r = 0;
+    for (; r + 4 <= rows; r += 4) {
+        const uint64_t a0 = (uint64_t)a[r * sa], a1 = (uint64_t)a[(r + 1) * sa];
+        const uint64_t a2 = (uint64_t)a[(r + 2) * sa], a3 = (uint64_t)a[(r + 3) * sa];
+        const uint64_t *x0 = (const uint64_t *)x + r * sx, *x1 = x0 + sx, *x2 = x1 + sx, *x3 = x2 + sx;
+        HD_INDEPENDENT for (int64_t j = 0; j < n; j++) y[j] +=
+            (a0 * x0[j] + a1 * x1[j]) + (a2 * x2[j] + a3 * x3[j]);
+    }
+    for (; r < rows; r++) {
+        const uint64_t a0 = (uint64_t)a[r * sa], *x0 = (const uint64_t *)x + r * sx;
+        HD_INDEPENDENT for (int64_t j = 0; j < n; j++) y[j] += a0 * x0[j];
+    }
+}
+
 void HD_ISA(hd_fill_linear)(hd_kernels *k) {
+    k->add_rows_i64 = add_rows_i64;
     fill_f32(k, HD_F32);
     fill_f64(k, HD_F64);
     fill_i64(k, HD_I64);
