@@ -58,6 +58,7 @@ static void check_shape(hd_dtype t, int64_t rows, int64_t n, int64_t stride) {
     }
     check_forward(t, rows, n, stride, k->softmax_row[t], k->softmax_cols[t]);
     check_forward(t, rows, n, stride, k->log_softmax_row[t], k->log_softmax_cols[t]);
+    for (int64_t i = 0; i < ROOM; i++) set(t, &in_a, i, -fabs(get(t, &in_a, i))); /* as logarithms are */
     check_gradient(t, rows, n, stride, k->log_softmax_row_grad[t], k->log_softmax_cols_grad[t]);
     for (int64_t i = 0; i < ROOM; i++)
         set(t, &in_a, i, i % 7 ? noise(i) : 0); /* 0: hidden, where g may be NaN */
