@@ -72,8 +72,7 @@ static hd_tensor *find(hd_ctx *cx, nonzero_loop *l) {
 /* x contiguous, as bool. */
 static hd_tensor *truth_of(hd_ctx *cx, hd_tensor *x) {
     hd_tensor *plain = hd_tensor_alias(cx, x);
-    hd_tensor *from =
-        plain && !hd_dtype_computes((hd_dtype)x->dtype) ? hd_cast(cx, plain, HD_F32) : hd_retain(plain);
+    hd_tensor *from = plain ? hd_cast(cx, plain, hd_dtype_of_gradient((hd_dtype)x->dtype)) : NULL;
     hd_tensor *truth = !from                 ? NULL
                        : x->dtype == HD_BOOL ? hd_dense(cx, from, HD_BOOL)
                                              : hd_binary_scalar(cx, HD_NE, from, hd_scalar_i(0), false);
