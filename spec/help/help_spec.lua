@@ -112,4 +112,42 @@ local plain = 1
         assert.same({ true, "ok" }, { open.params[2].optional, open.returns[1].text })
         assert.same({ "using it", "Till.open" }, { open.section, unlock.same_as })
     end)
+
+    it("keep lists and the indentation of examples, leave out private fields, and know forms in place", function()
+        local class, draw, in_place = table.unpack(annotations.read [[
+---@class shop.Sign
+---@field private paint string
+---@field size integer
+local Sign = {}
+
+---Kinds:
+---
+---- plain, which
+---  is cheap;
+---- neon.
+---
+--- ```lua
+--- for i = 1, 2 do
+---     print(i)
+--- end
+--- ```
+---@return integer # how many
+---@return any ... the rest
+function Sign:draw() end
+Sign.draw_ = Sign.draw
+]])
+        assert.same({ "size" }, { class.fields[1].name, class.fields[2] })
+        assert.equal("Sign", class.owner)
+        assert.same({ "Kinds:", "- plain, which is cheap;", "- neon." }, draw.prose)
+        assert.same({ "for i = 1, 2 do\n    print(i)\nend" }, draw.examples)
+        assert.same({ "how many", "any ...", "the rest" }, { draw.returns[1].text, draw.returns[2].type, draw.returns[2].text })
+        assert.equal("Sign.draw", in_place.same_as)
+    end)
+
+    it("have a header, in paragraphs, and short names of types", function()
+        local source = '---@meta _\n--- Signs.\n---\n--- Of all\n--- kinds.\n\n---@alias shop.Color "red"|"blue" of paint\nlocal x\n'
+        assert.same({ "Signs.", "Of all kinds." }, annotations.header(source))
+        local alias = annotations.aliases(source)[1]
+        assert.same({ "shop.Color", '"red"|"blue"', "of paint" }, { alias.name, alias.type, alias.text })
+    end)
 end)

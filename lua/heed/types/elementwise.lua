@@ -181,7 +181,7 @@ both.relu_ = both.relu
 ---print(x:leaky_relu(0.3)) --> [-0.6000, 0.0000, 2.0000] f32 [3]
 ---```
 ---@param t heed.Tensor
----@param slope? number|{ slope?: number } 0.01
+---@param slope? number|{ slope?: number } default 0.01
 ---@return heed.Tensor
 function both.leaky_relu(t, slope) end
 both.leaky_relu_ = both.leaky_relu
@@ -193,7 +193,7 @@ both.leaky_relu_ = both.leaky_relu
 ---print(heed.tensor { -2, 0, 2 }:elu()) --> [-0.8647, 0.0000, 2.0000] f32 [3]
 ---```
 ---@param t heed.Tensor
----@param alpha? number|{ alpha?: number } 1
+---@param alpha? number|{ alpha?: number } default 1
 ---@return heed.Tensor
 function both.elu(t, alpha) end
 both.elu_ = both.elu
@@ -252,7 +252,7 @@ both.floor_ = both.floor
 ---print(heed.ids { 1250, 1350 }:round(-2)) --> [1200, 1400] i64 [2]
 ---```
 ---@param t heed.Tensor
----@param decimals? integer|{ decimals?: integer } 0
+---@param decimals? integer|{ decimals?: integer } default 0
 ---@return heed.Tensor
 function both.round(t, decimals) end
 both.round_ = both.round

@@ -45,7 +45,7 @@ function both.detach(t) end
 ---print(w.grad.shape) --> [3, 3]
 ---```
 ---@param t heed.Tensor
----@param wanted? boolean true
+---@param wanted? boolean default true
 ---@return heed.Tensor t
 function both.requires_grad_(t, wanted) end
 

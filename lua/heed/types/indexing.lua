@@ -129,7 +129,7 @@ function both.nonzero(t) end
 ---print(heed.ones(3, 3):tril(-1)) --> [[0., 0., 0.], [1., 0., 0.], [1., 1., 0.]] f32 [3, 3]
 ---```
 ---@param t heed.Tensor [..., R, C]
----@param diagonal? integer|{ diagonal?: integer } 0, the main one; 1 the next above it, -1 the next below
+---@param diagonal? integer|{ diagonal?: integer } default 0, the main one; 1 the next above it, -1 the next below
 ---@return heed.Tensor
 function both.tril(t, diagonal) end
 both.tril_ = both.tril
@@ -140,7 +140,7 @@ both.tril_ = both.tril
 ---print(heed.ones(3, 3):triu(1)) --> [[0., 1., 1.], [0., 0., 1.], [0., 0., 0.]] f32 [3, 3]
 ---```
 ---@param t heed.Tensor [..., R, C]
----@param diagonal? integer|{ diagonal?: integer } 0, the main one; 1 the next above it, -1 the next below
+---@param diagonal? integer|{ diagonal?: integer } default 0, the main one; 1 the next above it, -1 the next below
 ---@return heed.Tensor
 function both.triu(t, diagonal) end
 both.triu_ = both.triu

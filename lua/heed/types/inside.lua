@@ -160,7 +160,7 @@ function inside.kl_div_log(input, target, reduction, weight, pos_weight, paramet
 ---Sines and cosines of positions (Vaswani et al. 2017, section 3.5).
 ---@param max_len integer
 ---@param d_model integer
----@param first_position? integer 0
+---@param first_position? integer default 0
 ---@param layout? "interleaved"|"halves"
 ---@param rates? number[] one a pair of columns
 ---@return heed.Tensor # [max_len, d_model]

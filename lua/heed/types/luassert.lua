@@ -16,7 +16,7 @@ local assert = {}
 ---```
 ---@param got heed.Tensor|table|number
 ---@param want heed.Tensor|table|number
----@param tolerance? number 1e-6
+---@param tolerance? number default 1e-6
 function assert.is_close(got, want, tolerance) end
 
 ---Is it a tensor of this shape? assert.has_no_shape is the opposite.

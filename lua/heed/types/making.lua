@@ -108,7 +108,7 @@ function core.eye(n, m, options) end
 ---```
 ---@param first number
 ---@param last number
----@param step? number 1
+---@param step? number default 1
 ---@param options? heed.MakeOptions
 ---@return heed.Tensor # [N]
 function core.range(first, last, step, options) end

@@ -16,7 +16,7 @@ local core = {}
 ---@param weight heed.Tensor [out, in]
 ---@param bias? heed.Tensor [out]
 ---@param activation? "relu"|"gelu"|"silu" none when left out
----@param dropout? number 0; drawn from the training stream
+---@param dropout? number default 0; drawn from the training stream
 ---@return heed.Tensor # [..., out]
 function core.linear(x, weight, bias, activation, dropout) end
 
@@ -28,7 +28,7 @@ function core.linear(x, weight, bias, activation, dropout) end
 ---@param x heed.Tensor [..., E] f32 or f64
 ---@param weight? heed.Tensor [E]
 ---@param bias? heed.Tensor [E]
----@param eps? number 1e-5
+---@param eps? number default 1e-5
 ---@return heed.Tensor # [..., E]
 function core.layer_norm(x, weight, bias, eps) end
 
@@ -40,7 +40,7 @@ function core.layer_norm(x, weight, bias, eps) end
 ---```
 ---@param x heed.Tensor [..., E] f32 or f64
 ---@param weight? heed.Tensor [E]
----@param eps? number 1e-6
+---@param eps? number default 1e-6
 ---@return heed.Tensor # [..., E]
 function core.rms_norm(x, weight, eps) end
 
@@ -55,7 +55,7 @@ function core.rms_norm(x, weight, eps) end
 ---@param weight heed.Tensor [V, E]
 ---@param tokens heed.Ids [...] in 1..V
 ---@param padding_idx? integer this row gets no gradient
----@param scale? number 1
+---@param scale? number default 1
 ---@return heed.Tensor # [..., E]
 function core.embedding(weight, tokens, padding_idx, scale) end
 

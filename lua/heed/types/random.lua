@@ -51,7 +51,7 @@ function core.rng_state(saved) end
 ---print(probabilities:multinomial(8, { replacement = true, generator = heed.generator(1) }))
 ---```
 ---@param t heed.Tensor [classes] or [rows, classes], f32 or f64
----@param n? integer 1
+---@param n? integer default 1
 ---@param options? { replacement?: boolean, generator?: heed.Generator } replacement: default false; generator: default the training stream
 ---@return heed.Tensor # i64 [n] or [rows, n]
 function both.multinomial(t, n, options) end

@@ -16,7 +16,7 @@ local both = {}
 ---```
 ---@param t heed.Tensor
 ---@param dim? heed.Dims|{ dim?: heed.Dims, keepdim?: boolean }
----@param keepdim? boolean|{ keepdim?: boolean } false
+---@param keepdim? boolean|{ keepdim?: boolean } default false
 ---@return heed.Tensor
 function both.sum(t, dim, keepdim) end
 
@@ -28,7 +28,7 @@ function both.sum(t, dim, keepdim) end
 ---```
 ---@param t heed.Tensor
 ---@param dim? heed.Dims|{ dim?: heed.Dims, keepdim?: boolean }
----@param keepdim? boolean|{ keepdim?: boolean } false
+---@param keepdim? boolean|{ keepdim?: boolean } default false
 ---@return heed.Tensor
 function both.prod(t, dim, keepdim) end
 
@@ -41,7 +41,7 @@ function both.prod(t, dim, keepdim) end
 ---```
 ---@param t heed.Tensor
 ---@param dim? heed.Dims|{ dim?: heed.Dims, keepdim?: boolean }
----@param keepdim? boolean|{ keepdim?: boolean } false
+---@param keepdim? boolean|{ keepdim?: boolean } default false
 ---@return heed.Tensor
 function both.mean(t, dim, keepdim) end
 
@@ -55,7 +55,7 @@ function both.mean(t, dim, keepdim) end
 ---```
 ---@param t heed.Tensor
 ---@param dim? heed.Dims|{ dim?: heed.Dims, keepdim?: boolean, correction?: integer }
----@param keepdim? boolean|{ keepdim?: boolean, correction?: integer } false; correction: default 1
+---@param keepdim? boolean|{ keepdim?: boolean, correction?: integer } default false; correction: default 1
 ---@return heed.Tensor
 function both.var(t, dim, keepdim) end
 
@@ -67,7 +67,7 @@ function both.var(t, dim, keepdim) end
 ---```
 ---@param t heed.Tensor
 ---@param dim? heed.Dims|{ dim?: heed.Dims, keepdim?: boolean, correction?: integer }
----@param keepdim? boolean|{ keepdim?: boolean, correction?: integer } false; correction: default 1
+---@param keepdim? boolean|{ keepdim?: boolean, correction?: integer } default false; correction: default 1
 ---@return heed.Tensor
 function both.std(t, dim, keepdim) end
 
@@ -79,9 +79,9 @@ function both.std(t, dim, keepdim) end
 ---print(x:norm { dim = 2 }, x:norm { p = 1, dim = 2 }, x:norm(math.huge)) --> [5., 5.] f32 [2] [7., 5.] f32 [2] 5. f32 []
 ---```
 ---@param t heed.Tensor
----@param p? number|{ p?: number, dim?: heed.Dims, keepdim?: boolean } 2
+---@param p? number|{ p?: number, dim?: heed.Dims, keepdim?: boolean } default 2
 ---@param dim? heed.Dims|{ dim?: heed.Dims, keepdim?: boolean } all when left out
----@param keepdim? boolean|{ keepdim?: boolean } false
+---@param keepdim? boolean|{ keepdim?: boolean } default false
 ---@return heed.Tensor
 function both.norm(t, p, dim, keepdim) end
 
@@ -93,7 +93,7 @@ function both.norm(t, p, dim, keepdim) end
 ---```
 ---@param t heed.Tensor
 ---@param dim? heed.Dims|{ dim?: heed.Dims, keepdim?: boolean }
----@param keepdim? boolean|{ keepdim?: boolean } false
+---@param keepdim? boolean|{ keepdim?: boolean } default false
 ---@return heed.Tensor
 function both.logsumexp(t, dim, keepdim) end
 
@@ -106,7 +106,7 @@ function both.logsumexp(t, dim, keepdim) end
 ---```
 ---@param t heed.Tensor
 ---@param dim? heed.Dims|{ dim?: heed.Dims, keepdim?: boolean }
----@param keepdim? boolean|{ keepdim?: boolean } false
+---@param keepdim? boolean|{ keepdim?: boolean } default false
 ---@return boolean|heed.Tensor # a boolean without dim
 function both.all(t, dim, keepdim) end
 
@@ -117,7 +117,7 @@ function both.all(t, dim, keepdim) end
 ---```
 ---@param t heed.Tensor
 ---@param dim? heed.Dims|{ dim?: heed.Dims, keepdim?: boolean }
----@param keepdim? boolean|{ keepdim?: boolean } false
+---@param keepdim? boolean|{ keepdim?: boolean } default false
 ---@return boolean|heed.Tensor # a boolean without dim
 function both.any(t, dim, keepdim) end
 
@@ -132,7 +132,7 @@ function both.any(t, dim, keepdim) end
 ---```
 ---@param t heed.Tensor
 ---@param dim? integer|{ dim?: integer, keepdim?: boolean }
----@param keepdim? boolean|{ keepdim?: boolean } false
+---@param keepdim? boolean|{ keepdim?: boolean } default false
 ---@return heed.Tensor values
 ---@return heed.Tensor indices i64, with dim
 function both.max(t, dim, keepdim) end
@@ -146,7 +146,7 @@ function both.max(t, dim, keepdim) end
 ---```
 ---@param t heed.Tensor
 ---@param dim? integer|{ dim?: integer, keepdim?: boolean }
----@param keepdim? boolean|{ keepdim?: boolean } false
+---@param keepdim? boolean|{ keepdim?: boolean } default false
 ---@return heed.Tensor values
 ---@return heed.Tensor indices i64, with dim
 function both.min(t, dim, keepdim) end
@@ -160,7 +160,7 @@ function both.min(t, dim, keepdim) end
 ---```
 ---@param t heed.Tensor
 ---@param dim? integer|{ dim?: integer, keepdim?: boolean }
----@param keepdim? boolean|{ keepdim?: boolean } false
+---@param keepdim? boolean|{ keepdim?: boolean } default false
 ---@return heed.Tensor # i64
 function both.argmax(t, dim, keepdim) end
 
@@ -173,7 +173,7 @@ function both.argmax(t, dim, keepdim) end
 ---```
 ---@param t heed.Tensor
 ---@param dim? integer|{ dim?: integer, keepdim?: boolean }
----@param keepdim? boolean|{ keepdim?: boolean } false
+---@param keepdim? boolean|{ keepdim?: boolean } default false
 ---@return heed.Tensor # i64
 function both.argmin(t, dim, keepdim) end
 
@@ -220,7 +220,7 @@ function both.log_softmax(t, dim) end
 ---print((heed.tensor { 3, 1, 2 }:sort { descending = true })) --> [3., 2., 1.] f32 [3]
 ---```
 ---@param t heed.Tensor
----@param dim? integer|{ dim?: integer, descending?: boolean } -1
+---@param dim? integer|{ dim?: integer, descending?: boolean } default -1
 ---@param options? { descending?: boolean } descending: default false
 ---@return heed.Tensor values
 ---@return heed.Tensor indices i64
@@ -236,7 +236,7 @@ function both.sort(t, dim, options) end
 ---```
 ---@param t heed.Tensor
 ---@param k integer at most the size of the dimension
----@param dim? integer|{ dim?: integer, largest?: boolean, sorted?: boolean } -1
+---@param dim? integer|{ dim?: integer, largest?: boolean, sorted?: boolean } default -1
 ---@param options? { largest?: boolean, sorted?: boolean } largest: default true; sorted: default true
 ---@return heed.Tensor values
 ---@return heed.Tensor indices i64

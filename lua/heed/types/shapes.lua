@@ -160,9 +160,9 @@ function both.pad(t, ...) end
 ---print(t:diagonal(), t:diagonal(1), t:diagonal(-1)) --> [1., 5., 9.] f32 [3] [2., 6.] f32 [2] [4., 8.] f32 [2]
 ---```
 ---@param t heed.Tensor 2 dimensions or more
----@param offset? integer 0; above 0 above the diagonal, below 0 below it
----@param dim1? integer 1
----@param dim2? integer 2
+---@param offset? integer default 0; above 0 above the diagonal, below 0 below it
+---@param dim1? integer default 1
+---@param dim2? integer default 2
 ---@return heed.Tensor # [..., size of the diagonal]
 function both.diagonal(t, offset, dim1, dim2) end
 
@@ -198,7 +198,7 @@ function both.select(t, dim, index) end
 ---```
 ---@param t heed.Tensor
 ---@param size integer|integer[]
----@param dim? integer 1
+---@param dim? integer default 1
 ---@return heed.Tensor[]
 function both.split(t, size, dim) end
 
@@ -209,7 +209,7 @@ function both.split(t, size, dim) end
 ---```
 ---@param t heed.Tensor
 ---@param count integer
----@param dim? integer 1
+---@param dim? integer default 1
 ---@return heed.Tensor[]
 function both.chunk(t, count, dim) end
 
@@ -220,7 +220,7 @@ function both.chunk(t, count, dim) end
 ---print(#rows, rows[2]) --> 3 [3., 4.] f32 [2]
 ---```
 ---@param t heed.Tensor
----@param dim? integer 1
+---@param dim? integer default 1
 ---@return heed.Tensor[]
 function both.unbind(t, dim) end
 
@@ -230,7 +230,7 @@ function both.unbind(t, dim) end
 ---print(heed.cat({ heed.zeros(2, 1), heed.ones(2, 2) }, 2)) --> [[0., 1., 1.], [0., 1., 1.]] f32 [2, 3]
 ---```
 ---@param tensors heed.Tensor[] of one shape in all other dimensions
----@param dim? integer 1
+---@param dim? integer default 1
 ---@return heed.Tensor
 function core.cat(tensors, dim) end
 
@@ -240,7 +240,7 @@ function core.cat(tensors, dim) end
 ---print(heed.stack { heed.zeros(3), heed.ones(3) }) --> [[0., 0., 0.], [1., 1., 1.]] f32 [2, 3]
 ---```
 ---@param tensors heed.Tensor[] of one shape
----@param dim? integer 1
+---@param dim? integer default 1
 ---@return heed.Tensor
 function core.stack(tensors, dim) end
 

@@ -49,8 +49,8 @@ function both.copy_(t, source) end
 ---print(w:abs():max():item() <= 0.1) --> true
 ---```
 ---@param t heed.Tensor f32 or f64
----@param low? number 0
----@param high? number 1
+---@param low? number default 0
+---@param high? number default 1
 ---@param options? { generator?: heed.Generator } the training stream when left out
 ---@return heed.Tensor t
 function both.uniform_(t, low, high, options) end
@@ -62,8 +62,8 @@ function both.uniform_(t, low, high, options) end
 ---print(("%.3f"):format(w:std():item())) --> 0.020
 ---```
 ---@param t heed.Tensor f32 or f64
----@param mean? number 0
----@param std? number 1
+---@param mean? number default 0
+---@param std? number default 1
 ---@param options? { generator?: heed.Generator } the training stream when left out
 ---@return heed.Tensor t
 function both.normal_(t, mean, std, options) end
