@@ -96,7 +96,7 @@ local function read_prose(block, text)
         finish_paragraph(block)
     else
         if text:match "^%- " then finish_paragraph(block) end
-        block.paragraph = block.paragraph and block.paragraph .. " " .. text or text
+        block.paragraph = block.paragraph and block.paragraph .. " " .. text:gsub("^%s+", "") or text
     end
 end
 
