@@ -24,16 +24,33 @@ const char *hh_error_text(lua_State *L, int index) {
     return lua_pushfstring(L, "(error object is a %s value)", luaL_typename(L, index));
 }
 
-int hh_traceback(lua_State *L) {
-    luaL_traceback(L, L, hh_error_text(L, 1), 1);
-    return 1;
-}
-
 /* coroutine.wrap puts a position before the message. */
 static bool is_interrupt(const char *text) {
     static const char word[] = "interrupted";
     size_t first_line = strcspn(text, "\n"), length = sizeof word - 1;
     return first_line >= length && memcmp(text + first_line - length, word, length) == 0;
+}
+
+/* What a newcomer's slip most likely meant goes below the message. Without room or memory for that there is none. */
+static const char *with_hint(lua_State *L, const char *text) {
+    if (!lua_checkstack(L, 8)) return text;
+    int top = lua_gettop(L);
+    lua_getglobal(L, "require");
+    lua_pushliteral(L, "heed.prompt.script");
+    if (lua_pcall(L, 1, 1, 0) == LUA_OK && lua_type(L, -1) == LUA_TTABLE) {
+        lua_getfield(L, -1, "hint");
+        lua_pushstring(L, text);
+        if (lua_pcall(L, 1, 1, 0) == LUA_OK && lua_type(L, -1) == LUA_TSTRING)
+            return lua_pushfstring(L, "%s\nhint: %s", text, lua_tostring(L, -1));
+    }
+    lua_settop(L, top);
+    return text;
+}
+
+int hh_traceback(lua_State *L) {
+    const char *text = hh_error_text(L, 1);
+    luaL_traceback(L, L, is_interrupt(text) ? text : with_hint(L, text), 1);
+    return 1;
 }
 
 int hh_report(lua_State *L, int status) {

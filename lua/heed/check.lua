@@ -52,6 +52,16 @@ function check.number(where, name, value, low, high)
     return value
 end
 
+---The object of a method, which model.train() leaves out.
+---@param value any what came as self
+---@param class string "heed.nn.Module"
+---@param method string "train"
+---@param object string what the message calls it: "model"
+function check.object(value, class, method, object)
+    if type(value) == "table" then return end
+    raise("%s:%s: expected a colon, %s:%s(...), got %s for %s", class, method, object, method, check.describe(value), object)
+end
+
 ---A value of one of Lua's types.
 function check.type(where, name, value, kind)
     if type(value) ~= kind then

@@ -37,6 +37,21 @@ describe("heed script", function()
         assert.are.equal(1, status)
     end)
 
+    it("says what may have been meant", function()
+        for script, hint in pairs {
+            ['local heed = require "heed"\nheed.atention(1)'] = "did you mean heed.attention?",
+            ["local nn = require 'heed.nn'\nlocal function f() return nn.Linaer(2, 2) end\nprint(f())"] = "did you mean nn.Linear?",
+            ['local counter = 1\nprint(countr + 1)'] = "did you mean counter?",
+        } do
+            local _, errors = command.script(script)
+            assert.is_truthy(errors:find("\nhint: " .. hint .. "\nstack traceback:", 1, true), errors)
+        end
+        local _, errors = command.script "error 'no'"
+        assert.is_nil(errors:find("hint", 1, true))
+        _, errors = command.script "local function f() return 1 + f() end f()"
+        assert.is_truthy(errors:find("stack overflow", 1, true))
+    end)
+
     it("shows errors that are tables by their __tostring", function()
         local _, errors, status = command.script(
             'error(setmetatable({}, { __tostring = function() return "told" end }))')

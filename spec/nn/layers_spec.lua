@@ -167,7 +167,7 @@ describe("layers", function()
         assert.error_matches(function() nn.Transformer(small) end, 'tie_weights: expected a boolean, got "source"')
         local x = heed.zeros(1, 2, 4)
         assert.error_matches(function() nn.MultiHeadAttention(4, 2)(x, heed.mask.causal()) end,
-            "options: expected a table of named options, got causal%(%)")
+            "options: expected a table of named options, { mask = ... }, got a mask")
     end)
 end)
 

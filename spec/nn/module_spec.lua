@@ -248,6 +248,17 @@ describe("errors inside a model", function()
         assert.are.equal(expected, message:match "module_spec.lua:%d+: (.*)$")
     end)
 
+    it("say that a method wants a colon", function()
+        local layer = nn.Linear(1, 1)
+        for _, name in ipairs { "parameters", "train", "eval", "state_dict", "zero_grad", "modules", "to", "requires_grad_" } do
+            assert.error_matches(function() layer[name]() end,
+                ("heed.nn.Module:%s: expected a colon, model:%s(...), got nil for model"):format(name, name), 1, true)
+        end
+        local opt = heed.optim.SGD(layer:parameters())
+        assert.error_matches(function() opt.step() end, "heed.optim.Optimizer:step: expected a colon, opt:step(...)", 1, true)
+        assert.error_matches(function() opt.zero_grad() end, "opt:zero_grad(...), got nil for opt", 1, true)
+    end)
+
     it("but not of a model that a function was given", function()
         local message = message_of(heed.optim.AdamW, nn.Linear(1, 1))
         assert.are.equal("heed.optim.AdamW: params: expected a list of tensors, got a Linear; model:parameters() gives it",

@@ -118,6 +118,9 @@ function Module:forward()
     errors.raise("%s: it has no forward: define function %s:forward(...)", self.class_name, self.class_name)
 end
 
+-- Methods begin so: model.train() has no model.
+local function method(self, name) check.object(self, "heed.nn.Module", name, "model") end
+
 ---A tensor that is saved and moved with the module, and not trained.
 ---
 ---```lua
@@ -133,6 +136,7 @@ end
 ---@param options? { persistent?: boolean } false leaves it out of state_dict
 ---@return heed.Tensor t
 function Module:buffer(name, t, options)
+    method(self, "buffer")
     check.type("heed.nn.Module:buffer", "name", name, "string")
     if not check.is_tensor(t) then errors.raise("heed.nn.Module:buffer: t: expected a tensor, got %s", check.describe(t)) end
     options = check.options("heed.nn.Module:buffer", options, { persistent = true })
@@ -176,7 +180,10 @@ end
 ---print(#nn.Linear(2, 3):parameters()) --> 2
 ---```
 ---@return heed.Tensor[]
-function Module:parameters() return seconds(tensors_of(self, true)) end
+function Module:parameters()
+    method(self, "parameters")
+    return seconds(tensors_of(self, true))
+end
 
 ---An iterator of name, parameter, in order; a shared one comes once, under its first name.
 ---
@@ -184,7 +191,10 @@ function Module:parameters() return seconds(tensors_of(self, true)) end
 ---for name, p in nn.Sequential(nn.Linear(2, 3), nn.LayerNorm(3)):named_parameters() do print(name, p.shape) end
 ---```
 ---@return fun(): string?, heed.Tensor?
-function Module:named_parameters() return iterate(tensors_of(self, true)) end
+function Module:named_parameters()
+    method(self, "named_parameters")
+    return iterate(tensors_of(self, true))
+end
 
 ---All buffers (Module:buffer), in order.
 ---
@@ -192,7 +202,10 @@ function Module:named_parameters() return iterate(tensors_of(self, true)) end
 ---print(#nn.SinusoidalPositions(4, 2):buffers()) --> 1
 ---```
 ---@return heed.Tensor[]
-function Module:buffers() return seconds(tensors_of(self, false)) end
+function Module:buffers()
+    method(self, "buffers")
+    return seconds(tensors_of(self, false))
+end
 
 ---An iterator of name, buffer, in order.
 ---
@@ -200,7 +213,10 @@ function Module:buffers() return seconds(tensors_of(self, false)) end
 ---for name, t in nn.SinusoidalPositions(4, 2):named_buffers() do print(name, t.shape) end
 ---```
 ---@return fun(): string?, heed.Tensor?
-function Module:named_buffers() return iterate(tensors_of(self, false)) end
+function Module:named_buffers()
+    method(self, "named_buffers")
+    return iterate(tensors_of(self, false))
+end
 
 -- { name, module } of the modules in fields and lists of this one, not of theirs; each once.
 local function children_of(self)
@@ -220,7 +236,10 @@ end
 ---print(#nn.Sequential(nn.Linear(2, 3), nn.ReLU()):children()) --> 2
 ---```
 ---@return heed.nn.Module[]
-function Module:children() return seconds(children_of(self)) end
+function Module:children()
+    method(self, "children")
+    return seconds(children_of(self))
+end
 
 ---An iterator of name, module of those.
 ---
@@ -228,7 +247,10 @@ function Module:children() return seconds(children_of(self)) end
 ---for name, child in nn.Sequential(nn.Linear(2, 3), nn.ReLU()):named_children() do print(name, child.class_name) end
 ---```
 ---@return fun(): string?, heed.nn.Module?
-function Module:named_children() return iterate(children_of(self)) end
+function Module:named_children()
+    method(self, "named_children")
+    return iterate(children_of(self))
+end
 
 ---All modules, this one first, each once.
 ---
@@ -237,6 +259,7 @@ function Module:named_children() return iterate(children_of(self)) end
 ---```
 ---@return heed.nn.Module[]
 function Module:modules()
+    method(self, "modules")
     local list = {}
     each_module(self, 1, function(_, module) list[#list + 1] = module end)
     return list
@@ -249,6 +272,7 @@ end
 ---```
 ---@return fun(): string?, heed.nn.Module?
 function Module:named_modules()
+    method(self, "named_modules")
     local list = {}
     each_module(self, 1, function(path, module) list[#list + 1] = { path, module } end)
     return iterate(list)
@@ -268,6 +292,7 @@ end
 ---@param fn fun(module: heed.nn.Module)
 ---@return heed.nn.Module self
 function Module:apply(fn)
+    method(self, "apply")
     local list = self:modules()
     for i = #list, 1, -1 do fn(list[i]) end
     return self
@@ -281,6 +306,7 @@ end
 ---@param on? boolean default true
 ---@return heed.nn.Module self
 function Module:train(on)
+    method(self, "train")
     for _, module in ipairs(self:modules()) do module.training = on ~= false end
     return self
 end
@@ -291,7 +317,10 @@ end
 ---print(nn.Dropout(0.5):eval()(heed.ones(3))) --> [1., 1., 1.] f32 [3]
 ---```
 ---@return heed.nn.Module self
-function Module:eval() return self:train(false) end
+function Module:eval()
+    method(self, "eval")
+    return self:train(false)
+end
 
 ---Drops the gradients of all parameters: optimisers do the same with theirs.
 ---
@@ -302,6 +331,7 @@ function Module:eval() return self:train(false) end
 ---```
 ---@return heed.nn.Module self
 function Module:zero_grad()
+    method(self, "zero_grad")
     core.zero_grads(self:parameters())
     return self
 end
@@ -315,6 +345,7 @@ end
 ---@param wanted? boolean default true
 ---@return heed.nn.Module self
 function Module:requires_grad_(wanted)
+    method(self, "requires_grad_")
     wanted = check.flag("heed.nn.Module:requires_grad_", "wanted", wanted, true)
     for _, p in ipairs(self:parameters()) do p.requires_grad = wanted end
     return self
@@ -328,6 +359,7 @@ end
 ---@param dtype string
 ---@return heed.nn.Module self
 function Module:to(dtype)
+    method(self, "to")
     local made = {}
     local changes = {}
     each_tensor(self, 1, function(_, t, owner, key, kind) changes[#changes + 1] = { t, owner, key, kind } end)
@@ -367,6 +399,7 @@ end
 ---@param options? { names?: "heed"|"torch" } "torch" counts lists from 0, as PyTorch's files do
 ---@return table<string, heed.Tensor>
 function Module:state_dict(options)
+    method(self, "state_dict")
     options = check.options("heed.nn.Module:state_dict", options, NAMES)
     local state, detached = {}, {}
     each_tensor(self, list_base("heed.nn.Module:state_dict", options), function(name, t, _, _, kind)
@@ -423,7 +456,7 @@ end
 
 local function report(heading, names, lines)
     if #names == 0 then return end
-    local shown = table.concat(names, ", ", 1, math.min(#names, 8))
+    local shown = table.concat(names, heading == "wrong" and "; " or ", ", 1, math.min(#names, 8))
     lines[#lines + 1] = ("%s: %s%s"):format(heading, shown, #names > 8 and (", and %d more"):format(#names - 8) or "")
 end
 
@@ -453,6 +486,7 @@ end
 ---@return true|nil
 ---@return string? message
 function Module:check_state_dict(state, options)
+    method(self, "check_state_dict")
     if type(state) ~= "table" then return nil, "not the state of a module" end
     local message = differences(self, state, options)
     if message then return nil, message end
@@ -473,6 +507,7 @@ end
 ---@return heed.nn.Module self
 ---@return { missing: string[], unexpected: string[] } found names, empty unless strict is false
 function Module:load_state_dict(state, options)
+    method(self, "load_state_dict")
     local message, copies, names = differences(self, state, options)
     if message then errors.raise("%s: load_state_dict: the state does not fit:\n  %s", self.class_name, message) end
     core.no_grad(function()
@@ -516,6 +551,7 @@ end
 ---@param ... any what the model would be called with
 ---@return any ... what it gives, with shapes in place of tensors
 function Module:check(...)
+    method(self, "check")
     local _ <close> = core.no_grad()
     local mode <close> = shapes_mode(self) -- luacheck: ignore 211
     local results = table.pack(self(...))

@@ -27,6 +27,8 @@ local FLOATS = check.set("f32", "f64", "bf16", "f16")
 local Optimizer = {}
 Optimizer.__index = Optimizer
 
+local function method(self, name) check.object(self, "heed.optim.Optimizer", name, "opt") end
+
 -- ---- groups --------------------------------------------------------------------------------------------------------
 
 -- group.lr is a share of the optimiser's: the groups keep their proportions whatever a schedule sets.
@@ -68,6 +70,7 @@ end
 ---```
 ---@param given table
 function Optimizer:add_group(given)
+    method(self, "add_group")
     local where = ("%s: group %d"):format(self.class.name, #self.groups + 1)
     check.options(where, given, self.class.group_options)
     self.class.check(where, given)
@@ -156,10 +159,14 @@ local function step(self)
 end
 
 ---One step: every parameter that has a gradient moves, or none when something is wrong. An interrupt waits until all have.
-function Optimizer:step() core.uninterrupted(step, self) end
+function Optimizer:step()
+    method(self, "step")
+    core.uninterrupted(step, self)
+end
 
 ---Forgets all gradients.
 function Optimizer:zero_grad()
+    method(self, "zero_grad")
     for _, group in ipairs(self.groups) do core.zero_grads(group.params) end
 end
 
@@ -176,6 +183,7 @@ end
 ---Steps, moments and settings: with the same parameters, load_state_dict goes on with the same bits.
 ---@return table
 function Optimizer:state_dict()
+    method(self, "state_dict")
     local state = { kind = self.class.kind, steps = self.steps, groups = {} }
     local names = names_of(self.class)
     for _, name in ipairs(names) do state[name] = self[name] end
@@ -272,6 +280,7 @@ end
 ---Takes over what state_dict gave. An error when it is of other parameters; nothing is loaded then.
 ---@param state table
 function Optimizer:load_state_dict(state)
+    method(self, "load_state_dict")
     local ok, message = self:check_state_dict(state)
     if not ok then errors.raise("%s:load_state_dict: %s", self.class.name, message) end
     local remembered, names = {}, names_of(self.class)

@@ -93,7 +93,7 @@ end
 
 -- Where in its line the name that a message speaks of stands, when it is there once.
 local function place_of(message, line)
-    local quoted = match(message, "'([%a_][%w_]*)'%)") or match(message, "no field or method '([%a_][%w_]*)'")
+    local quoted = match(message, "'([%a_][%w_]*)'%)") or match(message, "t%.([%a_][%w_]*): a tensor has no field")
         or match(message, "near '(.-)'$")
     if not quoted or quoted == "" then return nil end
     local first, last
