@@ -21,7 +21,7 @@ local KEPT = 1000 -- inputs whose lines an error can show
 ---@field read fun(prompt: string): string|nil|false a line; nil at the end, false after Ctrl-C
 ---@field remember fun(input: string) into the history
 ---@field run fun(f: function, handler: function): boolean, ... a call that Ctrl-C stops, of the person's code
----@field guard fun(f: function, ...): boolean, ... the same of ours
+---@field guard fun(f: function, ...: any): boolean, any ... the same of ours
 ---@field columns fun(): integer
 ---@field output { write: function, flush: function }
 ---@field errors { write: function, flush: function }
@@ -32,6 +32,14 @@ local KEPT = 1000 -- inputs whose lines an error can show
 ---@class heed.prompt.Session
 ---@field host heed.prompt.Host
 ---@field pending string the lines of the input that is not complete
+---@field private error_style table
+---@field private style table
+---@field private globals table
+---@field private inputs table<string, string>
+---@field private prompts string[]
+---@field private scope table
+---@field private variables heed.prompt.Variables
+---@field private number integer
 local Session = {}
 Session.__index = Session
 
@@ -266,7 +274,7 @@ local LISTED = 400
 ---@param before string the line up to the cursor
 ---@return integer|nil remove bytes before the cursor; nil: it may be the name of a file
 ---@return string? insert
----@return string? list what there is, when nothing can be inserted
+---@return string? # list what there is, when nothing can be inserted
 function Session:complete(before)
     if match(before, "^%s*$") then return 0, rep(" ", 4) end
     local found = complete(self.pending .. before, self.scope)

@@ -66,7 +66,7 @@ end
 
 ---@param value any
 ---@param accept? fun(name: string, field: any): boolean
----@return string[] sorted, each once
+---@return string[] # sorted, each once
 function inspect.names(value, accept)
     local seen, list = {}, {}
     inspect.each(value, function(name, field)

@@ -25,6 +25,9 @@ local NAMES = 400       -- of a module
 local ELLIPSIS = "…"
 
 ---@class heed.prompt.Printer
+---@field private style table
+---@field private columns integer
+---@field private inside table
 local Printer = {}
 Printer.__index = Printer
 

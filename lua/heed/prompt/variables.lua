@@ -57,7 +57,7 @@ end
 ---The input with its outermost locals turned into assignments, and their names. Lines keep their numbers.
 ---@param text string an input that compiles
 ---@return string text
----@return string[] names in the order of their declaration
+---@return string[] # names in the order of their declaration
 local function without_locals(text)
     local list, names, parts, copied, depth = tokens.code(text), {}, {}, 0, 0
     for i, token in ipairs(list) do
@@ -85,6 +85,7 @@ local function without_locals(text)
 end
 
 ---@class heed.prompt.Variables
+---@field private cells table
 local Variables = {}
 Variables.__index = Variables
 
