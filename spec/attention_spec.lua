@@ -129,9 +129,13 @@ describe("heed.attention", function()
 
     it("refuses lengths of keys that are none", function()
         local q = heed.zeros(2, 3, 4)
-        for _, bad in ipairs { -1, 4 } do
-            assert.error_matches(function() heed.attention(q, q, q, { mask = heed.mask.padding { 3, bad } }) end,
-                "key_lengths: expected 0 to 3 keys, got " .. bad .. " at row 2", nil, true)
-        end
+        assert.error_matches(function() heed.mask.padding { 3, -1 } end,
+            "heed.mask.padding: lengths: expected 0 or more, got -1 at row 2", nil, true)
+        local long, list = heed.mask.padding { 3, 4 }, heed.ids { 3, 3 }
+        assert.error_matches(function() heed.attention(q, q, q, { mask = long }) end,
+            "heed.attention: mask: heed.mask.padding: lengths: expected at most 3, the keys, got 4 at row 2", nil, true)
+        local written = heed.mask.padding(list)
+        list[2] = 5 -- behind the mask's back
+        assert.error_matches(function() heed.attention(q, q, q, { mask = written }) end, "from 0 to the 3 keys, got 5 at row 2", nil, true)
     end)
 end)

@@ -36,10 +36,9 @@ end
 local function attention(q, k, v, options)
     if options == nil then return (core.attention(q, k, v)) end
     check.options("heed.attention", options, KNOWN)
-    local causal, lengths, mask, bias = masks.split("heed.attention", options.mask, q, k)
+    local mask, bias = masks.arguments("heed.attention: mask", options.mask, q, k)
     local wish = options.weights
-    local out, weights = core.attention(q, k, v, options.scale, options.softcap, options.dropout, causal, lengths, mask, bias,
-        wish and true or false)
+    local out, weights = core.attention(q, k, v, options.scale, options.softcap, options.dropout, mask, bias, wish and true or false)
     if not wish then return out end
     return out, picked(weights, wish)
 end

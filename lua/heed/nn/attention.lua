@@ -171,7 +171,7 @@ local function rotated(self, q, k)
     return self.rotary(q, { offset = math.max(ahead, 0) }), self.rotary(k, { offset = math.max(-ahead, 0) })
 end
 
-local function composed(self, query, key, value, causal, lengths, mask, bias, want_weights)
+local function composed(self, query, key, value, mask, bias, want_weights)
     check_inputs(self, query, key, value)
     local single = query:dim() == 2
     if single then
@@ -184,7 +184,7 @@ local function composed(self, query, key, value, causal, lengths, mask, bias, wa
     q, k, v = q:transpose(2, 3), k:transpose(2, 3), v:transpose(2, 3)
     if self.rotary then q, k = rotated(self, q, k) end
     local dropout = self.training and self.dropout or 0
-    local heads, weights = core.attention(q, k, v, self.scale, self.softcap, dropout, causal, lengths, mask, bias, want_weights)
+    local heads, weights = core.attention(q, k, v, self.scale, self.softcap, dropout, mask, bias, want_weights)
     local out = self.out_proj(heads:transpose(2, 3):reshape(query:size(1), query:size(2), self.num_heads * self.head_dim))
     if single then out, weights = out:squeeze(1), weights and weights:squeeze(1) end
     return out, weights
@@ -213,15 +213,15 @@ function MultiHeadAttention:forward(query, key, value, options)
     options = check.options(WHERE, options, CALL)
     local listening = capture.is_open() and capture.wants(self)
     local want_weights = options.weights or listening or false
-    local causal, lengths, mask, bias = masks.split(WHERE, options.mask, query, key or query, self.num_heads)
+    local mask, bias = masks.arguments(WHERE .. ": mask", options.mask, query, key or query, self.num_heads)
     local out, weights
     if is_plain(self) then
         local out_proj = self.out_proj
         out, weights = core.multi_head_attention(self.in_proj_weight, self.in_proj_bias, out_proj.weight, out_proj.bias,
-            self.num_heads, self.dropout, self.training, query, key, value, causal, lengths, mask, bias, want_weights)
+            self.num_heads, self.dropout, self.training, query, key, value, mask, bias, want_weights)
     else
         key = key or query
-        out, weights = composed(self, query, key, value or key, causal, lengths, mask, bias, want_weights)
+        out, weights = composed(self, query, key, value or key, mask, bias, want_weights)
     end
     if listening then capture.give(self, weights) end
     if options.weights then return out, weights end

@@ -36,8 +36,8 @@ end
 function Decoder:forward(x, memory, options)
     options = check.options(WHERE, options, CALL)
     local shared = {
-        mask = masks.settle(WHERE, options.mask, x, x, self.num_heads),
-        memory_mask = masks.settle(WHERE, options.memory_mask, x, memory, self.num_heads),
+        mask = masks.once(WHERE .. ": mask", options.mask, x),
+        memory_mask = masks.once(WHERE .. ": memory_mask", options.memory_mask, x),
     }
     for _, layer in ipairs(self.layers) do x = layer(x, memory, shared) end
     return self.norm and self.norm(x) or x

@@ -67,12 +67,11 @@ function DecoderLayer:forward(x, memory, options)
         return composed(self, x, memory, mask and { mask = mask }, memory_mask and { mask = memory_mask })
     end
     local own, across = self.self_attn, self.multihead_attn
-    local causal, lengths, seen, bias = masks.split(WHERE, mask, x, x, own.num_heads)
-    local m_causal, m_lengths, m_seen, m_bias = masks.split(WHERE, memory_mask, x, memory, own.num_heads)
+    local seen, bias = masks.arguments(WHERE .. ": mask", mask, x, x, own.num_heads)
+    local m_seen, m_bias = masks.arguments(WHERE .. ": memory_mask", memory_mask, x, memory, own.num_heads)
     local norm1, norm2, norm3 = self.norm1, self.norm2, self.norm3
     local linear1, linear2 = self.linear1, self.linear2
-    return core.decoder_layer(x, memory, causal, lengths, seen, bias, m_causal, m_lengths, m_seen, m_bias,
-        self.training, self.dropout, own.dropout, own.num_heads, self.activation, self.norm_first, norm1.eps,
+    return core.decoder_layer(x, memory, seen, bias, m_seen, m_bias, self.training, self.dropout, own.dropout, own.num_heads, self.activation, self.norm_first, norm1.eps,
         own.in_proj_weight, own.in_proj_bias, own.out_proj.weight, own.out_proj.bias,
         across.in_proj_weight, across.in_proj_bias, across.out_proj.weight, across.out_proj.bias,
         linear1.weight, linear1.bias, linear2.weight, linear2.bias,

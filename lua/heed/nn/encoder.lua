@@ -33,7 +33,7 @@ end
 ---@return heed.Tensor # of the shape of x
 function Encoder:forward(x, options)
     local mask = check.options(WHERE, options, CALL).mask
-    local shared = mask and { mask = masks.settle(WHERE, mask, x, x, self.num_heads) }
+    local shared = mask and { mask = masks.once(WHERE .. ": mask", mask, x) }
     for _, layer in ipairs(self.layers) do x = layer(x, shared) end
     return self.norm and self.norm(x) or x
 end

@@ -56,9 +56,9 @@ function EncoderLayer:forward(x, options)
     local mask = options and check.options(WHERE, options, CALL).mask
     if capture.is_open() or not self:is_stock() then return composed(self, x, mask and { mask = mask }) end
     local attention = self.self_attn
-    local causal, lengths, seen, bias = masks.split(WHERE, mask, x, x, attention.num_heads)
+    local seen, bias = masks.arguments(WHERE .. ": mask", mask, x, x, attention.num_heads)
     local out_proj, linear1, linear2, norm1, norm2 = attention.out_proj, self.linear1, self.linear2, self.norm1, self.norm2
-    return core.encoder_layer(x, causal, lengths, seen, bias, self.training, self.dropout, attention.dropout,
+    return core.encoder_layer(x, seen, bias, self.training, self.dropout, attention.dropout,
         attention.num_heads, self.activation, self.norm_first, norm1.eps,
         attention.in_proj_weight, attention.in_proj_bias, out_proj.weight, out_proj.bias,
         linear1.weight, linear1.bias, linear2.weight, linear2.bias, norm1.weight, norm1.bias, norm2.weight, norm2.bias)

@@ -47,6 +47,8 @@ local function taker(list)
     end
 end
 
+local function causal(case) return case.causal and core.mask(nil, true) or nil end
+
 local function attention_of(take)
     local in_w, in_b, out_w, out_b = take(4)
     return { in_w = in_w, in_b = in_b, out_w = out_w, out_b = out_b, heads = H }
@@ -66,7 +68,7 @@ add {
     inputs = generators(6),
     large = shapes({ { 40, 80, E } }, ATTENTION),
     call = function(case, x, in_w, in_b, out_w, out_b, memory)
-        return core.multi_head_attention(in_w, in_b, out_w, out_b, H, 0, false, x, memory, nil, case.causal, nil, nil, nil, true)
+        return core.multi_head_attention(in_w, in_b, out_w, out_b, H, 0, false, x, memory, nil, causal(case), nil, true)
     end,
     naive = function(case, x, ...)
         local take = taker { ... }
@@ -96,7 +98,7 @@ add {
     inputs = generators(#ENCODER),
     large = case_of(shapes({ { 20, 80, E } }, ATTENTION, FEED_FORWARD, NORM, NORM), { act = "gelu" }),
     call = function(case, x, ...)
-        return core.encoder_layer(x, case.causal, nil, nil, nil, false, 0, 0, H, case.act, case.norm_first, nil, ...)
+        return core.encoder_layer(x, causal(case), nil, false, 0, 0, H, case.act, case.norm_first, nil, ...)
     end,
     naive = function(case, x, ...)
         local take = taker { ... }
@@ -117,7 +119,7 @@ add {
     inputs = generators(#DECODER),
     large = case_of(shapes({ { 20, 50, E }, { 20, 40, E } }, DECODER_PARAMS), { act = "relu" }),
     call = function(case, x, memory, ...)
-        return core.decoder_layer(x, memory, case.causal, nil, nil, nil, nil, nil, nil, nil, false, 0, 0, H, case.act,
+        return core.decoder_layer(x, memory, causal(case), nil, nil, nil, false, 0, 0, H, case.act,
             case.norm_first, nil, ...)
     end,
     naive = function(case, x, memory, ...)

@@ -291,8 +291,8 @@ add {
     end },
     large = { { 2, 2, 150, 16 }, { 2, 2, 150, 16 }, { 2, 2, 150, 16 }, causal = true },
     call = function(case, q, k, v, extra)
-        return core.attention(q, k, v, case.scale, case.softcap, nil, case.causal, case.lengths and extra, case.mask and extra,
-            case.bias and extra, true)
+        local steps = case.mask and { { "dense", extra } } or case.lengths and { { "lengths", extra:contiguous() } } or nil
+        return core.attention(q, k, v, case.scale, case.softcap, nil, core.mask(steps, case.causal), case.bias and extra, true)
     end,
     naive = function(case, q, k, v, extra)
         return layer.attention(q, k, v, { scale = case.scale, softcap = case.softcap, causal = case.causal,
