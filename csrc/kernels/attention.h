@@ -19,6 +19,9 @@
 #define HD_LANES 32
 #define HD_BLOCK_KEYS 64
 
+/* Lanes are two vectors; where only one of them has something to do, only that is worked on. */
+typedef enum hd_halves { HD_FIRST_HALF = 1, HD_SECOND_HALF, HD_BOTH_HALVES } hd_halves;
+
 /* What stands between products and scores. */
 typedef struct hd_score_rules {
     double softcap;       /* in natural units; products come divided by it. 0: none */
@@ -31,6 +34,7 @@ typedef struct hd_score_rules {
 
 typedef struct hd_attention_kernels {
     int64_t lanes, keys; /* of a block: whole register tiles */
+    int64_t run;         /* keys that are worth a step of their own */
     /* to[d][l] = scale · from[l · row + d] for l < count, 0 for the other lanes */
     void (*spread)(int64_t count, int64_t features, const void *from, int64_t row, double scale, void *to);
     /* to[l · row + d] = from[d][l] · factor[l] for l < count; added to what is there when add. factor NULL: 1 */
@@ -38,16 +42,17 @@ typedef struct hd_attention_kernels {
                     int64_t row, bool add);
     /* s[n][l] = sum_d x[n · row + d] q[d][l]; best[l] = the larger of itself and these (best NULL: not wanted; NaN is
      * passed over) */
-    void (*products)(int64_t keys, int64_t features, const void *x, int64_t row, const void *q, void *s,
-                     void *best);
+    void (*products)(hd_halves halves, int64_t keys, int64_t features, const void *x, int64_t row,
+                     const void *q, void *s, void *best);
     /* s becomes scores by the rules, -inf where not seen; best as above */
-    void (*judge)(int64_t keys, const hd_score_rules *rules, void *s, void *best);
+    void (*judge)(hd_halves halves, int64_t keys, const hd_score_rules *rules, void *s, void *best);
     /* s becomes 2^(s - best), exactly 0 for -inf; sum = sum · factor + the sum of these with factor = 2^(largest -
      * best); largest = best. A lane that has seen nothing keeps -inf. */
-    void (*weigh)(int64_t keys, void *s, const void *best, void *largest, void *sum, void *factor);
+    void (*weigh)(hd_halves halves, int64_t keys, void *s, const void *best, void *largest, void *sum,
+                  void *factor);
     /* o[d][l] = o[d][l] · factor[l] + sum_n x[n · row + d] p[n][l]; factor NULL: 1 */
-    void (*mix)(int64_t keys, int64_t features, const void *x, int64_t row, const void *p, const void *factor,
-                void *o);
+    void (*mix)(hd_halves halves, int64_t keys, int64_t features, const void *x, int64_t row, const void *p,
+                const void *factor, void *o);
     /* to[n · to_row + d] += sum over lanes l < count of p[n][l] x[l · row + d] */
     void (*spill)(int64_t keys, int64_t count, int64_t features, const void *p, const void *x, int64_t row,
                   void *to, int64_t to_row);
@@ -56,19 +61,19 @@ typedef struct hd_attention_kernels {
     /* delta[l] = sum_d a[d][l] b[d][l] */
     void (*dot)(int64_t features, const void *a, const void *b, void *delta);
     /* s becomes 2^(s - lse), 0 where not seen (bits NULL: all are) */
-    void (*weights)(int64_t keys, const void *lse, const uint32_t *bits, void *s);
+    void (*weights)(hd_halves halves, int64_t keys, const void *lse, const uint32_t *bits, void *s);
     /* The same, p, and dp, which comes as products of the gradient of out with values, becomes p (dp - delta), 0 where
      * not seen whatever it holds. With dropout (kept not NULL) dp · scale counts where kept, else 0; and s becomes
      * p · scale, else 0. */
-    void (*slopes)(int64_t keys, const void *lse, const void *delta, const uint32_t *bits,
+    void (*slopes)(hd_halves halves, int64_t keys, const void *lse, const void *delta, const uint32_t *bits,
                    const uint32_t *kept, double scale, void *s, void *dp);
     /* s = s · cap, 0 where not seen */
-    void (*uncap)(int64_t keys, const void *cap, const uint32_t *bits, void *s);
+    void (*uncap)(hd_halves halves, int64_t keys, const void *cap, const uint32_t *bits, void *s);
     /* Takes the lanes whose bias is -inf out of bits; is there one? */
     bool (*unhide)(int64_t keys, const void *bias, uint32_t *bits);
     /* p = p · scale where the bit is set, else 0 */
-    void (*drop)(int64_t keys, const uint32_t *kept, double scale, void *p);
-    /* Bit l of kept[n], l < count: does element first + l · row + n of the draw stay, with probability 1 - p? */
+    void (*drop)(hd_halves halves, int64_t keys, const uint32_t *kept, double scale, void *p);
+    /* Bit l of kept[n], l < count (others: 0): does element first + l · row + n of the draw stay, with probability 1 - p? */
     void (*draw)(hd_draw draw, int64_t first, int64_t row, int64_t count, int64_t keys, double p,
                  uint32_t *kept);
     /* Is every one of rows x features finite? */

@@ -115,13 +115,43 @@ static void take_bias(hd_lane_block *b) {
     if (all->k->unhide(b->keys, to, b->bits)) b->all_seen = false;
 }
 
+/* What a run of keys means to the queries: the halves that see any of it, and whether they see all. */
+typedef struct outlook {
+    unsigned halves;
+    bool whole;
+} outlook;
+
+static outlook outlook_of(const hd_lane_block *b, int64_t from) {
+    const int64_t end = least(from + b->all->k->run, b->keys), half = b->all->k->lanes / 2;
+    const uint32_t low = ((uint32_t)1 << half) - 1, lanes = (uint32_t)(((uint64_t)1 << b->count) - 1);
+    uint32_t any = 0, every = lanes;
+    for (int64_t n = from; n < end; n++) any |= b->bits[n], every &= b->bits[n];
+    const unsigned halves = ((any & low) != 0) | (any & ~low ? 2u : 0);
+    const uint32_t wanted = lanes & ((halves & 1 ? low : 0) | (halves & 2 ? ~low : 0));
+    return (outlook){halves, (every & wanted) == wanted};
+}
+
+/* Shortens the block to its first runs of one outlook. */
+static bool look_closer(hd_lane_block *b) {
+    const int64_t run = b->all->k->run;
+    const outlook first = outlook_of(b, 0);
+    for (int64_t n = run; n < b->keys; n += run) {
+        const outlook next = outlook_of(b, n);
+        if (next.halves != first.halves || next.whole != first.whole) b->keys = n;
+    }
+    b->halves = first.halves;
+    b->all_seen = first.whole;
+    return first.halves != 0;
+}
+
 bool hd_lanes_look(hd_lane_block *b, int64_t from, int64_t to) {
     b->j = b->span.k_first + from;
     b->keys = least(b->all->k->keys, to - from);
     hd_sight_block block = sight_block(b, b->j, b->j + b->keys);
     hd_seen seen = hd_sight_of(b->all->a->sight, &block, b->bits);
     b->all_seen = seen == HD_SEEN_ALL;
-    if (seen == HD_SEEN_NONE) return false;
+    b->halves = b->count > b->all->k->lanes / 2 ? HD_BOTH_HALVES : HD_FIRST_HALF;
+    if (seen == HD_SEEN_NONE || (seen == HD_SEEN_SOME && !look_closer(b))) return false;
     if (b->all->a->bias.data) take_bias(b);
     return true;
 }
@@ -131,14 +161,22 @@ void hd_lanes_score(hd_lane_block *b, void *best, bool cap) {
     const hd_attention_task *a = all->a;
     const bool judged = !b->all_seen || a->bias.data || a->slopes || a->softcap > 0;
     void *s = hd_lane_room(b, all->at.s);
-    all->k->products(b->keys, a->D, hd_lane_keys(b, &a->k), a->k.row, hd_lane_room(b, all->at.q), s,
-                     judged ? NULL : best);
+    all->k->products(b->halves, b->keys, a->D, hd_lane_keys(b, &a->k), a->k.row, hd_lane_room(b, all->at.q),
+                     s, judged ? NULL : best);
     if (!judged) return;
     hd_score_rules rules = {.softcap = a->softcap, .bits = hd_lane_bits(b)};
     if (a->bias.data) rules.bias = hd_lane_room(b, all->at.bias);
     if (a->slopes) rules.slope = a->slopes[b->h] * log2_e, rules.first = b->i + b->shift - b->j;
     if (cap) rules.cap = hd_lane_room(b, all->at.cap);
-    all->k->judge(b->keys, &rules, s, best);
+    all->k->judge(b->halves, b->keys, &rules, s, best);
+}
+
+void hd_lanes_write(const hd_lane_block *b, const void *from, const void *factor, char *whole) {
+    const hd_lanes *all = b->all;
+    const int64_t S = all->a->S, half = all->k->lanes / 2, first = b->halves == HD_SECOND_HALF ? half : 0;
+    const int64_t end = b->halves == HD_FIRST_HALF ? least(half, b->count) : b->count;
+    all->k->collect(end - first, b->keys, (const char *)from + first * all->size, factor,
+                    whole + ((hd_lane_row(b) + first) * S + b->j) * all->size, S, false);
 }
 
 void hd_lanes_draw(hd_lane_block *b) {
@@ -154,7 +192,7 @@ static void mix_carefully(const hd_lane_block *b, int64_t features, const char *
     const int64_t size = b->all->size;
     for (int64_t n = 0; n < b->keys; n++, x += row * size, p += k->lanes * size) {
         if (k->finite(1, features, x, row))
-            k->mix(1, features, x, row, p, NULL, o);
+            k->mix(b->halves, 1, features, x, row, p, NULL, o);
         else
             k->mix_seen(features, x, p, b->bits[n], o);
     }
@@ -165,10 +203,10 @@ void hd_lanes_mix(const hd_lane_block *b, int64_t features, const hd_heads *x, c
     const hd_attention_kernels *k = b->all->k;
     const char *rows = hd_lane_keys(b, x);
     if (b->all_seen || k->finite(b->keys, features, rows, x->row)) {
-        k->mix(b->keys, features, rows, x->row, p, factor, o);
+        k->mix(b->halves, b->keys, features, rows, x->row, p, factor, o);
         return;
     }
-    if (factor) k->mix(0, features, rows, x->row, p, factor, o);
+    if (factor) k->mix(b->halves, 0, features, rows, x->row, p, factor, o);
     mix_carefully(b, features, rows, x->row, p, o);
 }
 
@@ -184,10 +222,11 @@ static void forward_keys(hd_lane_block *b) {
     void *s = hd_lane_room(b, all->at.s), *best = hd_lane_room(b, all->at.best);
     void *factor = hd_lane_room(b, all->at.factor);
     hd_lanes_score(b, best, false);
-    all->k->weigh(b->keys, s, best, hd_lane_room(b, all->at.largest), hd_lane_room(b, all->at.sum), factor);
+    all->k->weigh(b->halves, b->keys, s, best, hd_lane_room(b, all->at.largest), hd_lane_room(b, all->at.sum),
+                  factor);
     if (a->dropout > 0) {
         hd_lanes_draw(b);
-        all->k->drop(b->keys, b->kept, keep_scale(a), s);
+        all->k->drop(b->halves, b->keys, b->kept, keep_scale(a), s);
     }
     hd_lanes_mix(b, a->Dv, &a->v, s, factor, hd_lane_room(b, all->at.o));
 }
@@ -209,13 +248,13 @@ static void nothing_seen_yet(hd_lane_block *b) {
 static void write_weights(hd_lane_block *b, int64_t from, int64_t to) {
     const hd_lanes *all = b->all;
     const hd_attention_task *a = all->a;
-    char *rows = a->weights + hd_lane_row(b) * a->S * all->size, *s = hd_lane_room(b, all->at.s);
-    memset(rows, 0, (size_t)(b->count * a->S * all->size));
-    for (int64_t j = from; j < to; j += all->k->keys) {
+    void *s = hd_lane_room(b, all->at.s);
+    memset(a->weights + hd_lane_row(b) * a->S * all->size, 0, (size_t)(b->count * a->S * all->size));
+    for (int64_t j = from; j < to; j += b->keys) {
         if (!hd_lanes_look(b, j, to)) continue;
         hd_lanes_score(b, NULL, false);
-        all->k->weights(b->keys, hd_lane_room(b, all->at.lse), hd_lane_bits(b), s);
-        all->k->collect(b->count, b->keys, s, NULL, rows + b->j * all->size, a->S, false);
+        all->k->weights(b->halves, b->keys, hd_lane_room(b, all->at.lse), hd_lane_bits(b), s);
+        hd_lanes_write(b, s, NULL, a->weights);
     }
 }
 
@@ -230,7 +269,7 @@ static void forward_task(void *arg, int64_t task, int worker) {
     hd_lanes_take(&b, first);
     nothing_seen_yet(&b);
     hd_lanes_narrow(&b, &from, &to);
-    for (int64_t j = from; j < to; j += all->k->keys)
+    for (int64_t j = from; j < to; j += b.keys)
         if (hd_lanes_look(&b, j, to)) forward_keys(&b);
     void *lse = hd_lane_room(&b, all->at.lse), *inverse = hd_lane_room(&b, all->at.inverse);
     all->k->finish(hd_lane_room(&b, all->at.largest), hd_lane_room(&b, all->at.sum), lse, inverse);
@@ -247,7 +286,7 @@ bool hd_attention_by_lanes(const hd_attention_task *a) {
         if (span.L > longest) longest = span.L;
         if (span.S > most_keys) most_keys = span.S;
     }
-    return longest > 16 && most_keys > 64;
+    return longest > 8 && most_keys > 0;
 }
 
 hd_status hd_attention_lanes_forward(hd_ctx *cx, const hd_attention_task *a) {

@@ -41,7 +41,8 @@ typedef struct hd_lane_block {
     bool finite;      /* every row of queries (and of gradients) of the block */
     /* of the block of keys: */
     int64_t j, keys;
-    bool all_seen;
+    hd_halves halves; /* that see any of it */
+    bool all_seen;    /* by all queries of those halves */
     uint32_t bits[HD_BLOCK_KEYS], kept[HD_BLOCK_KEYS];
 } hd_lane_block;
 
@@ -73,10 +74,13 @@ static inline int64_t hd_lane_row(const hd_lane_block *b) {
 void hd_lanes_take(hd_lane_block *b, int64_t first);
 /* The keys [*from, *to) of the sequence that the block has to do with, within what they were. */
 void hd_lanes_narrow(const hd_lane_block *b, int64_t *from, int64_t *to);
-/* Moves to the block of keys that starts at `from` and ends before `to`; false: nothing of it is seen. */
+/* Moves to a block of keys that starts at `from` and ends before `to`: as many (b->keys) as are seen in one way. False:
+ * nothing of them is seen. */
 bool hd_lanes_look(hd_lane_block *b, int64_t from, int64_t to);
 /* The scores of the block, in room s; `best` (NULL: not wanted) keeps the largest. cap: the slope of the softcap too. */
 void hd_lanes_score(hd_lane_block *b, void *best, bool cap);
+/* What lies across at `from`, one number a key and lane, into rows of a whole [B, H, L, S] (zeros), times factor. */
+void hd_lanes_write(const hd_lane_block *b, const void *from, const void *factor, char *whole);
 /* Which weights of the block stay. */
 void hd_lanes_draw(hd_lane_block *b);
 /* o[features][lanes] = o · factor + sum over the keys of the block of p x: what a lane does not see does not touch it. */

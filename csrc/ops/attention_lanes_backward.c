@@ -37,11 +37,11 @@ static int64_t least(int64_t a, int64_t b) {
 /* ---- a block of queries against a section of keys ------------------------------------------------------ */
 
 /* The rows of x whose lanes are not finite go only to keys that those lanes see. */
-static void spill_carefully(const hd_lane_block *b, int64_t features, const char *x, int64_t row,
-                            const char *p, char *to, int64_t to_row) {
+static void spill_carefully(const hd_lane_block *b, int64_t first, int64_t end, int64_t features,
+                            const char *x, int64_t row, const char *p, char *to, int64_t to_row) {
     const hd_attention_kernels *k = b->all->k;
     const int64_t size = b->all->size;
-    for (int64_t l = 0; l < b->count; l++, x += row * size, p += size) {
+    for (int64_t l = first; l < end; l++, x += row * size, p += size) {
         if (k->finite(1, features, x, row)) {
             k->spill(b->keys, 1, features, p, x, row, to, to_row);
             continue;
@@ -52,15 +52,19 @@ static void spill_carefully(const hd_lane_block *b, int64_t features, const char
     }
 }
 
+/* Only lanes of the halves that see the block: what s and ds hold in the others means nothing. */
 static void spill(const hd_lane_block *b, int64_t features, const hd_heads *x, const void *p,
                   const hd_heads *to) {
     const hd_attention_kernels *k = b->all->k;
-    const char *rows = hd_lane_queries(b, x);
+    const int64_t half = k->lanes / 2, first = b->halves == HD_SECOND_HALF ? half : 0;
+    const int64_t end = b->halves == HD_FIRST_HALF ? least(half, b->count) : b->count;
+    const char *rows = hd_lane_queries(b, x) + first * x->row * b->all->size;
+    const char *weights = (const char *)p + first * b->all->size;
     char *keys = hd_lane_keys(b, to);
     if (b->all_seen || b->finite)
-        k->spill(b->keys, b->count, features, p, rows, x->row, keys, to->row);
+        k->spill(b->keys, end - first, features, weights, rows, x->row, keys, to->row);
     else
-        spill_carefully(b, features, rows, x->row, p, keys, to->row);
+        spill_carefully(b, first, end, features, rows, x->row, weights, keys, to->row);
 }
 
 /* g was taken times scale, so that ds is the gradient of q k^T; of the bias it is without. */
@@ -68,14 +72,13 @@ static void write_bias_gradient(const hd_lane_block *b, const void *ds) {
     const hd_lanes *all = b->all;
     const hd_attention_task *a = all->a;
     char *factor = hd_lane_room(b, all->at.factor);
-    char *rows = a->dbias + (hd_lane_row(b) * a->S + b->j) * all->size;
     for (int64_t l = 0; l < all->k->lanes; l++) {
         if (a->dtype == HD_F32)
             ((float *)factor)[l] = (float)(1 / a->scale);
         else
             ((double *)factor)[l] = 1 / a->scale;
     }
-    all->k->collect(b->count, b->keys, ds, factor, rows, a->S, false);
+    hd_lanes_write(b, ds, factor, a->dbias);
 }
 
 static void backward_keys(hd_lane_block *b) {
@@ -85,16 +88,17 @@ static void backward_keys(hd_lane_block *b) {
     void *s = hd_lane_room(b, all->at.s), *ds = hd_lane_room(b, all->at.ds);
     const uint32_t *kept = NULL;
     hd_lanes_score(b, NULL, a->softcap > 0);
-    k->products(b->keys, a->Dv, hd_lane_keys(b, &a->v), a->v.row, hd_lane_room(b, all->at.g), ds, NULL);
+    k->products(b->halves, b->keys, a->Dv, hd_lane_keys(b, &a->v), a->v.row, hd_lane_room(b, all->at.g), ds,
+                NULL);
     if (a->dropout > 0) {
         hd_lanes_draw(b);
         kept = b->kept;
     }
-    k->slopes(b->keys, hd_lane_room(b, all->at.lse), hd_lane_room(b, all->at.delta), hd_lane_bits(b), kept,
-              a->dropout < 1 ? 1 / (1 - a->dropout) : 0, s, ds);
+    k->slopes(b->halves, b->keys, hd_lane_room(b, all->at.lse), hd_lane_room(b, all->at.delta),
+              hd_lane_bits(b), kept, a->dropout < 1 ? 1 / (1 - a->dropout) : 0, s, ds);
     if (a->dv.data) spill(b, a->Dv, &a->g, s, &a->dv);
     if (a->dbias) write_bias_gradient(b, ds);
-    if (a->softcap > 0) k->uncap(b->keys, hd_lane_room(b, all->at.cap), hd_lane_bits(b), ds);
+    if (a->softcap > 0) k->uncap(b->halves, b->keys, hd_lane_room(b, all->at.cap), hd_lane_bits(b), ds);
     if (a->dk.data) spill(b, a->D, &a->q, ds, &a->dk);
     if (a->dq.data) hd_lanes_mix(b, a->D, &a->k, ds, NULL, hd_lane_room(b, all->at.dq));
 }
@@ -126,7 +130,7 @@ static void backward_queries(hd_lane_block *b, const hd_heads *dq, int64_t first
     b->count = least(all->k->lanes, b->span.L - first);
     b->shift = b->span.k_first + b->span.S - b->span.L - b->span.q_first;
     hd_lanes_narrow(b, &from, &to);
-    for (int64_t j = from; j < to; j += all->k->keys) {
+    for (int64_t j = from; j < to; j += b->keys) {
         if (!hd_lanes_look(b, j, to)) continue;
         if (!taken) take_queries(b, first);
         taken = true;

@@ -73,21 +73,36 @@ HD_INLINE vd vd_zip_high(vd a, vd b) {
     return __builtin_shufflevector(a, b, ZIP_HIGH_64);
 }
 
+HD_INLINE uint32_t bits_of(vfm m) {
+#if HD_VEC_AVX512
+    return m;
+#elif HD_VEC_AVX2
+    return (uint32_t)_mm256_movemask_ps((__m256)m);
+#elif defined(__SSE2__)
+    return (uint32_t)_mm_movemask_ps((__m128)m);
+#else
+    return (m[0] & 1u) | (m[1] & 2u) | (m[2] & 4u) | (m[3] & 8u);
+#endif
+}
+
 /* Bit l of words[n] from bit n of rows[l]. */
 static void transpose_bits(int64_t lanes, int64_t keys, const uint64_t *rows, uint32_t *words) {
     for (int64_t n = 0; n < keys; n++) words[n] = 0;
-    for (int64_t l = 0; l < lanes; l++)
-        for (int64_t n = 0; n < keys; n++) words[n] |= (uint32_t)(rows[l] >> n & 1) << l;
+    for (int64_t l = 0; l < lanes; l++) {
+        const uint64_t row = rows[l];
+        for (int64_t n = 0; n < keys; n++) words[n] |= (uint32_t)(row >> n & 1) << l;
+    }
 }
 
 static void draw(hd_draw draw, int64_t first, int64_t row, int64_t count, int64_t keys, double p,
                  uint32_t *kept) {
-    uint32_t room[HD_RANDOM_ROOM(HD_BLOCK_KEYS)];
+    uint32_t room[HD_RANDOM_ROOM(HD_BLOCK_KEYS) + VF_LANES];
     uint64_t below = hd_drop_below(p), rows[HD_LANES];
     for (int64_t l = 0; l < count; l++) {
         const uint32_t *words = hd_draw_words(draw, first + l * row, keys, room);
         rows[l] = 0;
-        for (int64_t n = 0; n < keys; n++) rows[l] |= (uint64_t)(words[n] >= below) << n;
+        for (int64_t n = 0; n < keys && !(below >> 32); n += VF_LANES)
+            rows[l] |= (uint64_t)bits_of(vf_keep(words + n, below)) << n;
     }
     transpose_bits(count, keys, rows, kept);
 }

@@ -3,6 +3,11 @@
 
 enum { NAME(BLOCK) = 2 * LANES };
 #define BLOCK NAME(BLOCK)
+#if HD_REAL == 32
+#define IOTA HD_IOTA_32
+#else
+#define IOTA HD_IOTA_64
+#endif
 
 HD_INLINE const vr *NAME(across)(const void *p) {
     return (const vr *)__builtin_assume_aligned(p, HD_VEC_BYTES);
@@ -65,79 +70,101 @@ static void NAME(collect)(int64_t count, int64_t features, const void *pfrom, co
 
 /* ---- products -------------------------------------------------------------------------------------------- */
 
-/* `rows` is a constant at every call: the sums live in registers. */
-HD_INLINE void NAME(products_tile)(const int rows, int64_t features, const real *x, int64_t row, const vr *q,
-                                   vr *s, vr best[2]) {
+/* `rows` and `vectors` are constants at every call: the sums live in registers. With one vector, q, s and best point at
+ * its half. */
+HD_INLINE void NAME(products_tile)(const int rows, const int vectors, int64_t features, const real *x,
+                                   int64_t row, const vr *q, vr *s, vr *best) {
     const real *at[ROWS];
     vr sum[ROWS][2];
 #pragma GCC unroll 8
-    for (int r = 0; r < rows; r++) at[r] = x + r * row, sum[r][0] = sum[r][1] = (vr){0};
+    for (int r = 0; r < rows; r++) {
+        at[r] = x + r * row;
+        for (int v = 0; v < vectors; v++) sum[r][v] = (vr){0};
+    }
     for (int64_t d = 0; d < features; d++) {
-        const vr q0 = q[2 * d], q1 = q[2 * d + 1];
+        vr line[2];
+        for (int v = 0; v < vectors; v++) line[v] = q[2 * d + v];
 #pragma GCC unroll 8
         for (int r = 0; r < rows; r++) {
             const vr a = V(set)(at[r][d]);
-            sum[r][0] += a * q0;
-            sum[r][1] += a * q1;
+            for (int v = 0; v < vectors; v++) sum[r][v] += a * line[v];
         }
     }
 #pragma GCC unroll 8
-    for (int r = 0; r < rows; r++) {
-        s[2 * r] = sum[r][0], s[2 * r + 1] = sum[r][1];
-        best[0] = V(max)(sum[r][0], best[0]);
-        best[1] = V(max)(sum[r][1], best[1]);
-    }
+    for (int r = 0; r < rows; r++)
+        for (int v = 0; v < vectors; v++) {
+            s[2 * r + v] = sum[r][v];
+            best[v] = V(max)(sum[r][v], best[v]);
+        }
 }
 
-static void NAME(products)(int64_t keys, int64_t features, const void *px, int64_t row, const void *pq,
-                           void *ps, void *pbest) {
-    const real *x = px;
-    const vr *q = NAME(across)(pq);
-    vr *s = NAME(across_out)(ps), *out = pbest, best[2] = {{0}};
-    if (out) best[0] = out[0], best[1] = out[1];
+HD_INLINE void NAME(products_of)(const int vectors, int64_t keys, int64_t features, const real *x,
+                                 int64_t row, const vr *q, vr *s, vr *out) {
+    vr best[2] = {{0}};
+    for (int v = 0; out && v < vectors; v++) best[v] = out[v];
     for (; keys >= ROWS; keys -= ROWS, x += ROWS * row, s += 2 * ROWS)
-        NAME(products_tile)(ROWS, features, x, row, q, s, best);
+        NAME(products_tile)(ROWS, vectors, features, x, row, q, s, best);
     switch (keys) {
 #define CASE(R)                                                                                              \
-    case R: NAME(products_tile)(R, features, x, row, q, s, best); break;
+    case R: NAME(products_tile)(R, vectors, features, x, row, q, s, best); break;
         EACH_ROWS(CASE)
 #undef CASE
     }
-    if (out) out[0] = best[0], out[1] = best[1];
+    for (int v = 0; out && v < vectors; v++) out[v] = best[v];
 }
 
-HD_INLINE void NAME(mix_tile)(const int rows, int64_t keys, const real *x, int64_t row, const vr *p,
-                              const vr factor[2], vr *o) {
+static void NAME(products)(hd_halves halves, int64_t keys, int64_t features, const void *x, int64_t row,
+                           const void *q, void *s, void *best) {
+    const int half = halves == HD_SECOND_HALF;
+    vr *out = best ? NAME(across_out)(best) + half : NULL;
+    if (halves == HD_BOTH_HALVES)
+        NAME(products_of)(2, keys, features, x, row, NAME(across)(q), NAME(across_out)(s), out);
+    else
+        NAME(products_of)(1, keys, features, x, row, NAME(across)(q) + half, NAME(across_out)(s) + half, out);
+}
+
+HD_INLINE void NAME(mix_tile)(const int rows, const int vectors, int64_t keys, const real *x, int64_t row,
+                              const vr *p, const vr *factor, vr *o) {
     vr sum[ROWS][2];
 #pragma GCC unroll 8
-    for (int r = 0; r < rows; r++) sum[r][0] = o[2 * r] * factor[0], sum[r][1] = o[2 * r + 1] * factor[1];
+    for (int r = 0; r < rows; r++)
+        for (int v = 0; v < vectors; v++) sum[r][v] = o[2 * r + v] * factor[v];
     for (int64_t n = 0; n < keys; n++, x += row) {
-        const vr p0 = p[2 * n], p1 = p[2 * n + 1];
+        vr line[2];
+        for (int v = 0; v < vectors; v++) line[v] = p[2 * n + v];
 #pragma GCC unroll 8
         for (int r = 0; r < rows; r++) {
             const vr a = V(set)(x[r]);
-            sum[r][0] += a * p0;
-            sum[r][1] += a * p1;
+            for (int v = 0; v < vectors; v++) sum[r][v] += a * line[v];
         }
     }
 #pragma GCC unroll 8
-    for (int r = 0; r < rows; r++) o[2 * r] = sum[r][0], o[2 * r + 1] = sum[r][1];
+    for (int r = 0; r < rows; r++)
+        for (int v = 0; v < vectors; v++) o[2 * r + v] = sum[r][v];
 }
 
-static void NAME(mix)(int64_t keys, int64_t features, const void *px, int64_t row, const void *pp,
-                      const void *pfactor, void *po) {
-    const real *x = px;
-    const vr *p = NAME(across)(pp);
-    vr *o = NAME(across_out)(po), factor[2] = {V(set)(1), V(set)(1)};
-    if (pfactor) factor[0] = NAME(across)(pfactor)[0], factor[1] = NAME(across)(pfactor)[1];
+HD_INLINE void NAME(mix_of)(const int vectors, int64_t keys, int64_t features, const real *x, int64_t row,
+                            const vr *p, const vr *pfactor, vr *o) {
+    vr factor[2];
+    for (int v = 0; v < vectors; v++) factor[v] = pfactor ? pfactor[v] : V(set)(1);
     for (; features >= ROWS; features -= ROWS, x += ROWS, o += 2 * ROWS)
-        NAME(mix_tile)(ROWS, keys, x, row, p, factor, o);
+        NAME(mix_tile)(ROWS, vectors, keys, x, row, p, factor, o);
     switch (features) {
 #define CASE(R)                                                                                              \
-    case R: NAME(mix_tile)(R, keys, x, row, p, factor, o); break;
+    case R: NAME(mix_tile)(R, vectors, keys, x, row, p, factor, o); break;
         EACH_ROWS(CASE)
 #undef CASE
     }
+}
+
+static void NAME(mix)(hd_halves halves, int64_t keys, int64_t features, const void *x, int64_t row,
+                      const void *p, const void *factor, void *o) {
+    const int half = halves == HD_SECOND_HALF;
+    const vr *by = factor ? NAME(across)(factor) + half : NULL;
+    if (halves == HD_BOTH_HALVES)
+        NAME(mix_of)(2, keys, features, x, row, NAME(across)(p), by, NAME(across_out)(o));
+    else
+        NAME(mix_of)(1, keys, features, x, row, NAME(across)(p) + half, by, NAME(across_out)(o) + half);
 }
 
 /* `vectors` whole vectors of features, or `part` of one. */
@@ -188,30 +215,50 @@ static void NAME(spill)(int64_t keys, int64_t count, int64_t features, const voi
 
 /* ---- scores ---------------------------------------------------------------------------------------------- */
 
+/* Of these [first, end) of the two vectors. */
+#define FIRST_OF(halves) ((halves) == HD_SECOND_HALF)
+#define END_OF(halves) ((halves) == HD_FIRST_HALF ? 1 : 2)
+
+/* x in the lanes of word n of bits (NULL: in all), else y. */
+HD_INLINE vr NAME(where_set)(const uint32_t *bits, int64_t n, int v, vr x, vr y) {
+    return bits ? V(select)(V(of_bits)(bits[n] >> (v * LANES)), x, y) : x;
+}
+
 HD_INLINE vr NAME(judge_vector)(const hd_score_rules *rules, int64_t n, int v, vr s) {
-    const vr hidden = V(set)(-INFINITY);
     if (rules->softcap > 0) {
         const vr t = V(tanh)(s);
         if (rules->cap) NAME(across_out)(rules->cap)[2 * n + v] = 1 - t * t;
         s = t * (real)(rules->softcap * LOG2_E);
     }
     if (rules->slope != 0) {
-        vr distance = {0};
-        for (int i = 0; i < LANES; i++) distance[i] = (real)(rules->first - n + v * LANES + i);
-        s -= (real)rules->slope * V(abs)(distance);
+        const vr lane = IOTA;
+        s -= (real)rules->slope * V(abs)(lane + (real)(rules->first - n + v * LANES));
     }
     if (rules->bias) s += NAME(across)(rules->bias)[2 * n + v];
-    if (rules->bits) s = V(select)(V(of_bits)(rules->bits[n] >> (v * LANES)), s, hidden);
-    return s;
+    return NAME(where_set)(rules->bits, n, v, s, V(set)(-INFINITY));
 }
 
-static void NAME(judge)(int64_t keys, const hd_score_rules *rules, void *ps, void *pbest) {
-    vr *s = NAME(across_out)(ps), *best = pbest;
-    for (int64_t n = 0; n < keys; n++)
-        for (int v = 0; v < 2; v++) {
+HD_INLINE void NAME(judge_of)(const hd_score_rules *rules, int first, int end, int64_t keys, vr *s,
+                              vr *best) {
+    for (int v = first; v < end; v++) {
+        vr top = best ? best[v] : V(set)(0);
+        for (int64_t n = 0; n < keys; n++) {
             s[2 * n + v] = NAME(judge_vector)(rules, n, v, s[2 * n + v]);
-            if (best) best[v] = V(max)(s[2 * n + v], best[v]);
+            top = V(max)(s[2 * n + v], top);
         }
+        if (best) best[v] = top;
+    }
+}
+
+static void NAME(judge)(hd_halves halves, int64_t keys, const hd_score_rules *rules, void *ps, void *best) {
+    vr *s = NAME(across_out)(ps);
+    const hd_score_rules hides = {.bits = rules->bits}, adds = {.bits = rules->bits, .bias = rules->bias};
+    if (rules->softcap > 0 || rules->slope != 0)
+        NAME(judge_of)(rules, FIRST_OF(halves), END_OF(halves), keys, s, best);
+    else if (rules->bias)
+        NAME(judge_of)(&adds, FIRST_OF(halves), END_OF(halves), keys, s, best);
+    else
+        NAME(judge_of)(&hides, FIRST_OF(halves), END_OF(halves), keys, s, best);
 }
 
 /* What scores are counted from: the largest, 0 when there is none yet. */
@@ -219,20 +266,32 @@ HD_INLINE vr NAME(origin)(vr largest) {
     return V(select)(V(eq)(largest, V(set)(-INFINITY)), V(set)(0), largest);
 }
 
-static void NAME(weigh)(int64_t keys, void *ps, const void *pbest, void *plargest, void *psum,
-                        void *pfactor) {
-    vr *s = NAME(across_out)(ps), *largest = plargest, *sum = psum, *factor = pfactor;
-    const vr *best = pbest;
-    const vr o0 = NAME(origin)(best[0]), o1 = NAME(origin)(best[1]);
-    vr sum0 = {0}, sum1 = {0};
-    for (int64_t n = 0; n < keys; n++) {
-        const vr p0 = V(weight)(s[2 * n] - o0), p1 = V(weight)(s[2 * n + 1] - o1);
-        s[2 * n] = p0, s[2 * n + 1] = p1;
-        sum0 += p0, sum1 += p1;
+HD_INLINE void NAME(weigh_of)(const int vectors, int64_t keys, vr *s, const vr *best, vr *largest, vr *sum,
+                              vr *factor) {
+    vr origin[2], total[2];
+    for (int v = 0; v < vectors; v++) origin[v] = NAME(origin)(best[v]), total[v] = (vr){0};
+    for (int64_t n = 0; n < keys; n++)
+        for (int v = 0; v < vectors; v++) {
+            const vr p = V(weight)(s[2 * n + v] - origin[v]);
+            s[2 * n + v] = p;
+            total[v] += p;
+        }
+    for (int v = 0; v < vectors; v++) {
+        factor[v] = V(weight)(largest[v] - origin[v]);
+        sum[v] = sum[v] * factor[v] + total[v];
+        largest[v] = best[v];
     }
-    factor[0] = V(weight)(largest[0] - o0), factor[1] = V(weight)(largest[1] - o1);
-    sum[0] = sum[0] * factor[0] + sum0, sum[1] = sum[1] * factor[1] + sum1;
-    largest[0] = best[0], largest[1] = best[1];
+}
+
+static void NAME(weigh)(hd_halves halves, int64_t keys, void *ps, const void *best, void *largest, void *sum,
+                        void *factor) {
+    const int half = halves == HD_SECOND_HALF;
+    vr *s = NAME(across_out)(ps) + half, *top = NAME(across_out)(largest) + half;
+    vr *total = NAME(across_out)(sum) + half, *by = NAME(across_out)(factor) + half;
+    if (halves == HD_BOTH_HALVES)
+        NAME(weigh_of)(2, keys, s, NAME(across)(best), top, total, by);
+    else
+        NAME(weigh_of)(1, keys, s, NAME(across)(best) + half, top, total, by);
 }
 
 static void NAME(finish)(const void *plargest, const void *psum, void *plse, void *pinverse) {
@@ -247,11 +306,11 @@ static void NAME(finish)(const void *plargest, const void *psum, void *plse, voi
 
 /* ---- dropout --------------------------------------------------------------------------------------------- */
 
-static void NAME(drop)(int64_t keys, const uint32_t *kept, double scale, void *pp) {
+static void NAME(drop)(hd_halves halves, int64_t keys, const uint32_t *kept, double scale, void *pp) {
     vr *p = NAME(across_out)(pp), zero = {0};
     for (int64_t n = 0; n < keys; n++)
-        for (int v = 0; v < 2; v++)
-            p[2 * n + v] = V(select)(V(of_bits)(kept[n] >> (v * LANES)), p[2 * n + v] * (real)scale, zero);
+        for (int v = FIRST_OF(halves); v < END_OF(halves); v++)
+            p[2 * n + v] = NAME(where_set)(kept, n, v, p[2 * n + v] * (real)scale, zero);
 }
 
 /* ---- gradients ------------------------------------------------------------------------------------------- */
@@ -264,47 +323,49 @@ static void NAME(dot)(int64_t features, const void *pa, const void *pb, void *pd
     delta[0] = sum[0], delta[1] = sum[1];
 }
 
-HD_INLINE vr NAME(seen)(const uint32_t *bits, int64_t n, int v, vr x) {
-    return bits ? V(select)(V(of_bits)(bits[n] >> (v * LANES)), x, (vr){0}) : x;
-}
-
-static void NAME(weights)(int64_t keys, const void *plse, const uint32_t *bits, void *ps) {
-    vr *s = NAME(across_out)(ps);
-    const vr *lse = plse, origin[2] = {NAME(origin)(lse[0]), NAME(origin)(lse[1])};
-    for (int64_t n = 0; n < keys; n++)
-        for (int v = 0; v < 2; v++)
-            s[2 * n + v] = NAME(seen)(bits, n, v, V(weight)(s[2 * n + v] - origin[v]));
+static void NAME(weights)(hd_halves halves, int64_t keys, const void *plse, const uint32_t *bits, void *ps) {
+    vr *s = NAME(across_out)(ps), zero = {0};
+    for (int v = FIRST_OF(halves); v < END_OF(halves); v++) {
+        const vr origin = NAME(origin)(NAME(across)(plse)[v]);
+        for (int64_t n = 0; n < keys; n++)
+            s[2 * n + v] = NAME(where_set)(bits, n, v, V(weight)(s[2 * n + v] - origin), zero);
+    }
 }
 
 /* bits and kept are NULL or not at every call of this. */
-HD_INLINE void NAME(slopes_of)(int64_t keys, const vr *lse, const vr *delta, const uint32_t *bits,
-                               const uint32_t *kept, real scale, vr *s, vr *dp) {
-    const vr origin[2] = {NAME(origin)(lse[0]), NAME(origin)(lse[1])}, less[2] = {delta[0], delta[1]};
-    for (int64_t n = 0; n < keys; n++)
-        for (int v = 0; v < 2; v++) {
-            vr p = NAME(seen)(bits, n, v, V(weight)(s[2 * n + v] - origin[v])), g = dp[2 * n + v];
-            if (kept) g = NAME(seen)(kept, n, v, g * scale);
-            dp[2 * n + v] = NAME(seen)(bits, n, v, p * (g - less[v]));
-            s[2 * n + v] = kept ? NAME(seen)(kept, n, v, p * scale) : p;
+HD_INLINE void NAME(slopes_of)(int first, int end, int64_t keys, const vr *lse, const vr *delta,
+                               const uint32_t *bits, const uint32_t *kept, real scale, vr *s, vr *dp) {
+    const vr zero = {0};
+    for (int v = first; v < end; v++) {
+        const vr origin = NAME(origin)(lse[v]), less = delta[v];
+        for (int64_t n = 0; n < keys; n++) {
+            const vr p = NAME(where_set)(bits, n, v, V(weight)(s[2 * n + v] - origin), zero);
+            const vr g = kept ? NAME(where_set)(kept, n, v, dp[2 * n + v] * scale, zero) : dp[2 * n + v];
+            dp[2 * n + v] = NAME(where_set)(bits, n, v, p * (g - less), zero);
+            s[2 * n + v] = kept ? NAME(where_set)(kept, n, v, p * scale, zero) : p;
         }
+    }
 }
 
-static void NAME(slopes)(int64_t keys, const void *lse, const void *delta, const uint32_t *bits,
-                         const uint32_t *kept, double scale, void *ps, void *pdp) {
+static void NAME(slopes)(hd_halves halves, int64_t keys, const void *plse, const void *pdelta,
+                         const uint32_t *bits, const uint32_t *kept, double scale, void *ps, void *pdp) {
     vr *s = NAME(across_out)(ps), *dp = NAME(across_out)(pdp);
+    const vr *lse = NAME(across)(plse), *delta = NAME(across)(pdelta);
+    const int first = FIRST_OF(halves), end = END_OF(halves);
     if (kept)
-        NAME(slopes_of)(keys, lse, delta, bits, kept, (real)scale, s, dp);
+        NAME(slopes_of)(first, end, keys, lse, delta, bits, kept, (real)scale, s, dp);
     else if (bits)
-        NAME(slopes_of)(keys, lse, delta, bits, NULL, 1, s, dp);
+        NAME(slopes_of)(first, end, keys, lse, delta, bits, NULL, 1, s, dp);
     else
-        NAME(slopes_of)(keys, lse, delta, NULL, NULL, 1, s, dp);
+        NAME(slopes_of)(first, end, keys, lse, delta, NULL, NULL, 1, s, dp);
 }
 
-static void NAME(uncap)(int64_t keys, const void *pcap, const uint32_t *bits, void *ps) {
-    const vr *cap = NAME(across)(pcap);
+static void NAME(uncap)(hd_halves halves, int64_t keys, const void *pcap, const uint32_t *bits, void *ps) {
+    const vr *cap = NAME(across)(pcap), zero = {0};
     vr *s = NAME(across_out)(ps);
     for (int64_t n = 0; n < keys; n++)
-        for (int v = 0; v < 2; v++) s[2 * n + v] = NAME(seen)(bits, n, v, s[2 * n + v] * cap[2 * n + v]);
+        for (int v = FIRST_OF(halves); v < END_OF(halves); v++)
+            s[2 * n + v] = NAME(where_set)(bits, n, v, s[2 * n + v] * cap[2 * n + v], zero);
 }
 
 /* ---- what is not finite ---------------------------------------------------------------------------------- */
@@ -323,13 +384,15 @@ static bool NAME(unhide)(int64_t keys, const void *pbias, uint32_t *bits) {
 
 static bool NAME(finite)(int64_t rows, int64_t features, const void *px, int64_t row) {
     const real *x = px;
-    vr bad = {0}; /* 0 · x is 0 or NaN */
+    vr bad[4] = {{0}}; /* 0 · x is 0 or NaN */
     for (int64_t i = 0; i < rows; i++, x += row) {
         int64_t d = 0;
-        for (; d + LANES <= features; d += LANES) bad += V(load)(x + d) * 0;
-        if (d < features) bad += V(load_n)(x + d, features - d) * 0;
+        for (; d + 4 * LANES <= features; d += 4 * LANES)
+            for (int v = 0; v < 4; v++) bad[v] += V(load)(x + d + v * LANES) * 0;
+        for (; d + LANES <= features; d += LANES) bad[0] += V(load)(x + d) * 0;
+        if (d < features) bad[1] += V(load_n)(x + d, features - d) * 0;
     }
-    return V(sum)(bad) == 0;
+    return V(sum)((bad[0] + bad[1]) + (bad[2] + bad[3])) == 0;
 }
 
 static void NAME(mix_seen)(int64_t features, const void *px, const void *pp, uint32_t bits, void *po) {
@@ -347,6 +410,7 @@ static void NAME(mix_seen)(int64_t features, const void *px, const void *pp, uin
 static const hd_attention_kernels NAME(steps) = {
     .lanes = BLOCK,
     .keys = HD_BLOCK_KEYS / ROWS * ROWS,
+    .run = 2 * ROWS,
     .spread = NAME(spread),
     .collect = NAME(collect),
     .products = NAME(products),
@@ -367,4 +431,7 @@ static const hd_attention_kernels NAME(steps) = {
 };
 
 #undef BLOCK
+#undef IOTA
+#undef FIRST_OF
+#undef END_OF
 #include "kernels/vec_real_end.h"
