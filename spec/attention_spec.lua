@@ -72,7 +72,63 @@ describe("heed.attention", function()
         local _, all = heed.attention(q, q, q, { weights = true })
         local _, some = heed.attention(q, q, q, { weights = { heads = { 3 }, rows = { 2, 5 } } })
         assert.has_shape(some, { 1, 1, 2, 5 })
-        assert.is_close(some[{ 1, 1, 2 }], all[{ 1, 3, 5 }], 0)
+        assert.is_close(some[{ 1, 1, 2 }], all[{ 1, 3, 5 }], 1e-12)
+    end)
+
+    it("gives weights of rows and heads as they are among all, for every mask and bias", function()
+        local q, k, v = normal(2, 4, 9, 5), normal(2, 2, 12, 5), normal(2, 2, 12, 3)
+        local rows, heads = { 2, 9, -8, 5 }, { 4, 1 }
+        local masks = { false, mask.causal(), mask.causal() & mask.padding { 3, 12 }, mask.window(2, 1) | ~mask.prefix(7),
+            mask.alibi(4) & mask.causal(), mask.bias(normal(9, 12)), mask.bias(normal(2, 1, 12)) & mask.alibi(4),
+            mask.bias(normal(2, 4, 9, 12)) & mask.fn(function(b, h, p, j) return (b + h + p + j) % 3 > 0 end, { over = "bhij" }) }
+        for _, m in ipairs(masks) do
+            local options = { mask = m or nil, scale = 0.7, softcap = 3 }
+            local out = heed.attention(q, k, v, options)
+            options.weights = true
+            local _, all = heed.attention(q, k, v, options)
+            for _, wish in ipairs { { rows = rows }, { heads = heads }, { rows = heed.ids(rows), heads = heads }, {} } do
+                options.weights = wish
+                local same, some = heed.attention(q, k, v, options)
+                assert.is_close(same, out, 0)
+                local want = wish.heads and all:index_select(2, heads) or all
+                assert.is_close(some, wish.rows and want:index_select(3, { 2, 9, 2, 5 }) or want, 1e-12)
+            end
+        end
+    end)
+
+    it("gives weights of rows of packed sequences, and of queries without heads", function()
+        local q, k = normal(5, 4), normal(7, 4)
+        local m = mask.packed({ 2, 3 }, { 3, 4 }) & mask.causal()
+        local _, all = heed.attention(q, k, k, { mask = m, weights = true })
+        local _, some = heed.attention(q, k, k, { mask = m, weights = { rows = { 4, 2 } } })
+        assert.is_close(some, all:index_select(1, { 4, 2 }), 1e-12)
+        local b = normal(2, 5, 4)
+        _, all = heed.attention(b, b, b, { weights = true })
+        _, some = heed.attention(b, b, b, { weights = { rows = { 1 } } })
+        assert.is_close(some, all:narrow(2, 1, 1), 1e-12)
+    end)
+
+    it("gives weights of a row at its cost alone", function()
+        local L = 4096
+        local q = heed.randn({ 1, 1, L, 8 }, { requires_grad = true })
+        local live = heed.memory { reset_peak = true }.live
+        local _, row = heed.attention(q, q, q, { mask = mask.causal() & mask.window(100), weights = { rows = { L } } })
+        assert.is_false(row.requires_grad)
+        assert.are.equal(101, row:gt(0):sum():item())
+        assert.is_true(heed.memory().peak - live < 4 << 20) -- all weights are 64 MB
+    end)
+
+    it("teaches which weights there are", function()
+        local q = heed.zeros(1, 2, 3, 4)
+        local function refuses(wish, message)
+            assert.error_matches(function() heed.attention(q, q, q, { weights = wish }) end, message, nil, true)
+        end
+        refuses({ rows = { 4 } }, "heed.attention: weights: rows: expected 1..3, got 4")
+        refuses({ heads = { 0 } }, "heed.attention: weights: heads: expected 1..2, got 0")
+        refuses({ rows = { 1.5 } }, "heed.attention: weights: rows: expected 1..3, got 1.5")
+        refuses({ row = { 1 } }, 'there is no option "row"')
+        q = q:select(2, 1)
+        refuses({ heads = { 1 } }, "heed.attention: weights: heads: expected queries with heads")
     end)
 
     it("groups query heads: heads 1 and 2 read key head 1", function()

@@ -78,6 +78,16 @@ describe("masks", function()
         assert.are.same({ by_head }, mask.alibi(2):dense(2):totable())
     end)
 
+    it("alibi adds to alibi, and to a bias, of any shape", function()
+        local one = mask.alibi(2):dense(3)
+        assert.is_close((mask.alibi(2) & mask.alibi(2)):dense(3), one * 2, 0)
+        assert.is_close((mask.alibi(2) & mask.bias(heed.ones(3, 3))):dense(3), one + 1, 0)
+        local both = mask.bias(heed.ones(4, 1, 3)) & mask.bias(heed.ones(3, 3))
+        assert.has_shape(both:dense(3), { 4, 3, 3 })
+        local q = heed.randn({ 4, 2, 3, 5 }, { dtype = "f64" })
+        assert.is_close(heed.attention(q, q, q, { mask = both & mask.alibi(2) }), heed.attention(q, q, q, { mask = mask.bias(one) }), 1e-7)
+    end)
+
     it("| and ~ refuse a bias", function()
         local alibi = mask.alibi(2)
         assert.error_matches(function() return alibi | mask.causal() end,
@@ -97,19 +107,34 @@ describe("masks", function()
     it("are dense in the size that was asked for", function()
         assert.has_shape(mask.fn(function() return true end):dense(0, 3), { 0, 3 })
         assert.are.same({ { 1.0, 2.0 }, { 1.0, 2.0 } }, dense(mask.bias { { 1, 2 } }, 2))
-        assert.error_matches(function() mask.bool({ { true, false } }):dense(5) end, "heed.mask.bool: t: expected 5 keys or 1 %(axis 2%), got %[1, 2%]")
+        assert.error_matches(function() mask.bool({ { true, false } }):dense(5) end,
+            "heed.Mask:dense: heed.mask.bool: t: expected 5 keys or 1 (axis 2), got [1, 2]", nil, true)
         assert.error_matches(function() mask.causal():dense(2, 2, { batch = "x" }) end, 'batch: expected an integer .* got "x"')
     end)
 
     it("print", function()
         assert.are.equal("window(1, 0) & padding[2] & causal()", tostring(mask.window(1) & mask.padding { 1, 2 } & mask.causal()))
+        assert.are.equal("(causal() | prefix(2)) & ~window(0, 0)", tostring((mask.causal() | mask.prefix(2)) & ~mask.window(0)))
+        assert.are.equal("causal() & window(1, 0) | ~(prefix[2] & fn)",
+            tostring(mask.causal() & mask.window(1) | ~(mask.prefix { 1, 2 } & mask.fn(print))))
+        assert.are.equal("packed(2 sequences) & alibi(4) & bias[2, 2] & bool[1, 2, 2]", tostring(mask.packed { 1, 2 } & mask.alibi(4)
+            & mask.bias(heed.zeros(2, 2)) & mask.bool(heed.ids { { { 1, 0 }, { 0, 1 } } })))
+        assert.are.equal("segments[2] to [3] & fn(bhij)",
+            tostring(mask.segments({ 1, 2 }, { 1, 1, 2 }) & mask.fn(print, { over = "bhij" })))
         assert.are.equal("■ ·\n■ ■", mask.causal():grid(2))
+        assert.are.equal("row 1\n■ ■\nrow 2\n■ ·", mask.padding({ 2, 1 }):grid(1, 2))
+        assert.are.equal("row 1, head 1\n■ ·\nrow 1, head 2\n· ■",
+            mask.fn(function(_, h, _, j) return h == j end, { over = "bhij" }):grid(1, 2, { heads = 2 }))
+        assert.are.equal("[[ true, false],\n [ true,  true]]\nbool [2, 2]", tostring(mask.causal():dense(2)))
     end)
 
     it("name the queries that see nothing", function()
         assert.are.same({}, mask.causal():empty_rows(3))
         assert.are.same({ 1, 2 }, mask.causal():empty_rows(4, 2))
         assert.are.same({ { 2, 1 }, { 2, 2 } }, mask.padding({ 1, 0 }):empty_rows(2))
+        local one_head = mask.fn(function(_, h) return h == 1 end, { over = "bhij" })
+        assert.are.same({ { 1, 2, 1 } }, one_head:empty_rows(1, 3, { heads = 2 }))
+        assert.are.same({ 2 }, mask.bias({ { 0, 0 }, { -math.huge, -math.huge } }):empty_rows(2))
     end)
 
     it("teach on misuse", function()
@@ -181,7 +206,8 @@ describe("masks in attention", function()
         assert.are.same({ 1.5, 2.0, 4.5 }, average(values, 3, { mask = m }))
         assert.are.same({ 1.5, 2.0, 4.5 }, average(values, 3, { mask = m:dense(3, 5) }))
         assert.are.same({ 1.5, 2.5, 4.5 }, average(values, 3, { mask = m & mask.window(1) }))
-        assert.error_matches(function() average(values, 3, { mask = mask.packed { 3 } }) end, "expected lengths that add up to 5, the keys, got 3")
+        assert.error_matches(function() average(values, 3, { mask = mask.packed { 3 } }) end,
+            "expected lengths that add up to 5, the keys, got 3")
     end)
 
     it("heads may differ", function()

@@ -119,7 +119,8 @@ static void complete(hd_mha_params *p, const layer_options *o) {
     p->dropout = o->attention_dropout;
 }
 
-/* encoder_layer(x, mask, bias, training, dropout, attention_dropout, num_heads, activation, norm_first, eps, in_w, in_b, out_w, out_b, w1, b1, w2, b2, n1w, n1b, n2w, n2b) */
+/* encoder_layer(x, mask, bias, training, dropout, attention_dropout, num_heads, activation, norm_first, eps,
+ * in_w, in_b, out_w, out_b, w1, b1, w2, b2, n1w, n1b, n2w, n2b) */
 static int encoder_layer(lua_State *L) {
     hd_call c = hd_enter(L, "encoder_layer");
     hd_attention_options masks = {0};
@@ -137,7 +138,8 @@ static int encoder_layer(lua_State *L) {
     return hd_return(&c, hd_encoder_layer(c.cx, &p, hd_arg_tensor(&c, 1, "x"), &masks, o.training));
 }
 
-/* decoder_layer(x, memory, mask, bias, memory_mask, memory_bias, then as above, with the parameters of cross-attention after those of self-attention and n3w, n3b at the end) */
+/* decoder_layer(x, memory, mask, bias, memory_mask, memory_bias, then as above, with the parameters of
+ * cross-attention after those of self-attention and n3w, n3b at the end) */
 static int decoder_layer(lua_State *L) {
     hd_call c = hd_enter(L, "decoder_layer");
     hd_attention_options masks = {0}, memory_masks = {0};

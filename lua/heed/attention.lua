@@ -1,17 +1,9 @@
 local check = require "heed.check"
 local core = require "heed.core"
 local masks = require "heed.masks"
+local weights_of = require "heed.weights"
 
 local KNOWN = check.set("mask", "scale", "softcap", "dropout", "weights")
-
--- weights = { rows =, heads = } asks for some of them only.
-local function picked(weights, wish)
-    if type(wish) ~= "table" then return weights end
-    check.options("heed.attention: weights", wish, check.set("rows", "heads"))
-    if wish.heads then weights = weights:index_select(-3, core.tensor(wish.heads, { dtype = "i64" })) end
-    if wish.rows then weights = weights:index_select(-2, core.tensor(wish.rows, { dtype = "i64" })) end
-    return weights
-end
 
 ---softmax(scale · Q K^T + bias) V (Vaswani et al. 2017, "Attention is all you need", section 3.2.1). docs/attention.md has the rules.
 ---
@@ -30,17 +22,17 @@ end
 ---@param options? { mask?: heed.Mask|heed.Tensor, scale?: number, softcap?: number, dropout?: number, weights?: boolean|table }
 ---mask: a heed.mask or a tensor (booleans and integers: nonzero may be seen; floats are added); scale: default 1/sqrt(D);
 ---softcap: a scaled score s becomes c·tanh(s/c); dropout: of the weights, acts whenever given; weights: true, or
----{ rows = {...}, heads = {...} }
+---{ rows = {...}, heads = {...} }: only these queries and heads, at their cost alone
 ---@return heed.Tensor out [B, H, L, Dv]
 ---@return heed.Tensor weights [B, H, L, S], when asked for, before dropout
 local function attention(q, k, v, options)
     if options == nil then return (core.attention(q, k, v)) end
     check.options("heed.attention", options, KNOWN)
     local mask, bias = masks.arguments("heed.attention: mask", options.mask, q, k)
-    local wish = options.weights
-    local out, weights = core.attention(q, k, v, options.scale, options.softcap, options.dropout, mask, bias, wish and true or false)
-    if not wish then return out end
-    return out, picked(weights, wish)
+    local wish, scale, softcap, dropout = options.weights, options.scale, options.softcap, options.dropout
+    if type(wish) ~= "table" then return core.attention(q, k, v, scale, softcap, dropout, mask, bias, wish) end
+    local out = core.attention(q, k, v, scale, softcap, dropout, mask, bias)
+    return out, weights_of("heed.attention: weights", q, k, scale, softcap, mask, bias, wish)
 end
 
 return attention

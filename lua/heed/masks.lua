@@ -104,6 +104,7 @@ function Mask:__tostring() return written(self) end
 ---@return integer H
 function masks.extents(mask, sizes)
     local B, H = 1, 1
+    sizes.packed = mask.packed
     each_leaf(mask, function(leaf, kind)
         if not kind.extent then return end
         local b, h = kind.extent(leaf, sizes)
@@ -157,7 +158,7 @@ kinds.prefixes = {
     step = function(leaf, sizes)
         return sizes.packed and packed_prefix(sizes.packed, function(s) return leaf.values[s] end) or { "lengths", leaf.lengths }
     end,
-    extent = function(leaf) return #leaf.values end,
+    extent = function(leaf, sizes) return sizes.packed and 1 or #leaf.values end,
 }
 
 kinds.padding = {

@@ -520,7 +520,7 @@ static void test_packed_sequences(void) {
     expect_refused(q, k, v, o, "query_starts: expected key_starts as well, and no key_lengths");
     o.key_lengths = NULL;
     set(o.query_starts, 5, 113);
-    expect_refused(q, k, v, o, "query_starts: expected numbers that rise from 0 to 114");
+    expect_refused(q, k, v, o, "mask: packed: expected lengths that add up to 114, the queries");
     hd_tensor *all[] = {q, k, v, g, out, weights, bias, o.query_starts, o.key_starts};
     release_inputs(9, all);
 }
