@@ -1,5 +1,5 @@
-/* attention.c: out = softmax(scale q k^T + bias) v, what it accepts and how it is recorded; attention_lanes.c and
- * attention_pairs.c compute.
+/* attention.c: out = softmax(scale q k^T + bias) v, what it accepts and how it is recorded; attention_lanes.c and its
+ * neighbours compute.
  *
  * Saved: q, k, v (views of what came in), what hides and what is added, out, and of every row the log of its sum of
  * weights. The weights are made again in backward.
@@ -140,26 +140,22 @@ static hd_status check_options(hd_ctx *cx, const hd_tensor *q, const hd_tensor *
 
 /* ---- the task -------------------------------------------------------------------------------------- */
 
-/* Everything that hides, as one program: the steps that only blocks by pairs know without it come last. */
-static hd_status sight_of(hd_ctx *cx, const attention_call *c, hd_attention_task *a, hd_sight *sight) {
+/* Everything that hides, as one program. */
+static hd_status sight_of(hd_ctx *cx, const attention_call *c, const hd_attention_task *a, hd_sight *sight) {
     const int64_t scores[4] = {a->B, a->H, a->L, a->S};
     hd_mask_step own[3];
     int count = 0;
     sight->count = 0, sight->L = a->L, sight->S = a->S;
     if (c->sight && hd_sight_add(cx, sight, c->sight, scores)) return cx->error.status;
     if (c->mask) own[count++] = (hd_mask_step){.code = HD_MASK_DENSE, .tensor = c->mask};
-    const int dense = count;
     if (c->params.causal) own[count++] = (hd_mask_step){.code = HD_MASK_CAUSAL, .within = true};
     if (c->lengths) own[count++] = (hd_mask_step){.code = HD_MASK_LENGTHS, .tensor = c->lengths};
-    if (dense == 0) a->rest = sight->count;
     for (int i = 0; i < count; i++) {
         const bool joins = sight->count > 0;
         if (hd_sight_add_step(cx, sight, &own[i], scores)) return cx->error.status;
         if (joins && hd_sight_add_step(cx, sight, &(hd_mask_step){.code = HD_MASK_AND}, scores))
             return cx->error.status;
-        if (i + 1 == dense) a->rest = sight->count;
     }
-    a->sight = sight;
     return HD_OK;
 }
 
@@ -169,9 +165,8 @@ static hd_status task_of(hd_ctx *cx, const attention_call *c, hd_attention_task 
     a->Hk = c->k->shape[1], a->S = c->k->shape[2], a->Dv = c->v->shape[3];
     a->scale = c->params.scale, a->softcap = c->params.softcap;
     a->dropout = c->params.dropout, a->draw = c->params.draw;
-    a->causal = c->params.causal;
     a->q = heads_of(c->q), a->k = heads_of(c->k), a->v = heads_of(c->v);
-    if (c->lengths) a->lengths = hd_data(c->lengths), a->lengths_stride = c->lengths->stride[0];
+    a->sight = sight;
     a->sequences = c->q_starts ? c->q_starts->shape[0] - 1 : a->B;
     if (c->q_starts) a->q_starts = hd_data(c->q_starts), a->k_starts = hd_data(c->k_starts);
     if (c->alibi) a->slopes = hd_data(c->alibi);
@@ -279,7 +274,7 @@ static hd_status attention_backward(hd_ctx *cx, hd_node *node, hd_tensor *const 
         else
             status = cx->error.status;
     }
-    if (!status) status = a.lse ? hd_attention_lanes_backward(cx, &a) : hd_attention_pairs_backward(cx, &a);
+    if (!status) status = hd_attention_backward(cx, &a);
     if (!status && dscores) {
         grad_inputs[IN_BIAS] = hd_sum_to_shape(cx, dscores, c.bias->ndim, c.bias->shape);
         if (!grad_inputs[IN_BIAS]) status = cx->error.status;
@@ -344,9 +339,8 @@ static hd_tensor *out_new(hd_ctx *cx, hd_attention_task *a, packing packing) {
 static hd_status compute(hd_ctx *cx, hd_attention_task *a, attention_call *c, bool recorded, bool want_weights,
                          hd_tensor **out, hd_tensor **weights) {
     const int64_t scores[4] = {a->B, a->H, a->L, a->S};
-    const bool by_lanes = hd_attention_by_lanes(a);
     if (!(*out = out_new(cx, a, c->params.packing))) return cx->error.status;
-    if (by_lanes && recorded) {
+    if (recorded) {
         if (!(c->lse = hd_tensor_new(cx, a->dtype, 3, scores))) return cx->error.status;
         a->lse = hd_data(c->lse);
     }
@@ -354,7 +348,7 @@ static hd_status compute(hd_ctx *cx, hd_attention_task *a, attention_call *c, bo
         if (!(*weights = hd_tensor_new(cx, a->dtype, 4, scores))) return cx->error.status;
         a->weights = hd_data(*weights);
     }
-    return by_lanes ? hd_attention_lanes_forward(cx, a) : hd_attention_pairs_forward(cx, a);
+    return hd_attention_forward(cx, a);
 }
 
 static hd_status check_call(hd_ctx *cx, const attention_call *c, const hd_attention_options *o) {

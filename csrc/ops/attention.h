@@ -1,5 +1,6 @@
-/* attention.h: what attention's rules (attention.c) and its computation (attention_lanes*.c, and attention_pairs.c for
- * short sequences) say to each other. The computation is given everything resolved, and allocates only scratch.
+/* attention.h: what attention's rules (attention.c) and its computation (attention_lanes.c, attention_lanes_backward.c and,
+ * for few queries, attention_few.c) say to each other. The computation is given everything resolved, and allocates only
+ * scratch.
  */
 #ifndef HD_ATTENTION_H
 #define HD_ATTENTION_H
@@ -19,16 +20,13 @@ typedef struct hd_attention_task {
     int64_t B, H, Hk, L, S, D, Dv;  /* query head h reads key head h / (H / Hk) */
     double scale, softcap, dropout; /* softcap, dropout 0: none */
     hd_draw draw;                   /* of the weights: see hd_attention_row */
-    const hd_sight *sight; /* who is seen: the whole of it; without its steps from `rest` on, without: */
-    int rest;
-    bool causal;
-    const int64_t *lengths; /* of keys, [B]; NULL: all S */
-    int64_t lengths_stride;
+    const hd_sight *sight;          /* who is seen */
     hd_score_map bias;
     const double *slopes; /* of ALiBi, [H]: slope · |p - j| is taken off; NULL: none */
     hd_heads q, k, v;
-    hd_heads out; /* forward: written; backward by lanes: read */
-    char *lse; /* [B, H, L] log2 of the sums of weights: forward: written; backward: read; by lanes alone */
+    hd_heads out; /* forward: written; backward: read */
+    char
+        *lse; /* [B, H, L], log2 of the sums of 2^score; forward: written, NULL: not wanted; backward: read */
     char *weights;       /* forward: [B, H, L, S], written; NULL: not wanted */
     hd_heads g;          /* backward: gradient of out */
     hd_heads dq, dk, dv; /* backward: written */
@@ -52,14 +50,14 @@ static inline hd_span hd_span_of(const hd_attention_task *a, int64_t s) {
                      a->k_starts[s + 1] - a->k_starts[s]};
 }
 
-/* Query i of a sequence may see its keys [0, hd_visible_keys), less what mask and bias hide. Never falls as i
- * grows. */
-static inline int64_t hd_visible_keys(const hd_attention_task *a, const hd_span *s, int64_t i) {
-    int64_t n = s->S;
-    if (a->lengths && a->lengths[s->batch * a->lengths_stride] < n)
-        n = a->lengths[s->batch * a->lengths_stride];
-    if (a->causal && s->S - s->L + i + 1 < n) n = s->S - s->L + i + 1;
-    return n > 0 ? n : 0;
+/* The most queries, and the most keys, that one sequence has. */
+static inline void hd_attention_longest(const hd_attention_task *a, int64_t *queries, int64_t *keys) {
+    *queries = *keys = 0;
+    for (int64_t s = 0; s < a->sequences; s++) {
+        hd_span span = hd_span_of(a, s);
+        if (span.L > *queries) *queries = span.L;
+        if (span.S > *keys) *keys = span.S;
+    }
 }
 
 /* Rows of weights start at whole blocks of random numbers, whatever S is: weight j of row `row` (of all [B,
@@ -68,12 +66,11 @@ static inline int64_t hd_attention_row(int64_t S) {
     return (S + 15) / 16 * 16;
 }
 
-/* Does attention go by lanes, blocks of queries, and need out and lse in backward? Else by pairs. */
-bool hd_attention_by_lanes(const hd_attention_task *a);
-hd_status hd_attention_lanes_forward(hd_ctx *cx, const hd_attention_task *a);
-hd_status hd_attention_lanes_backward(hd_ctx *cx, const hd_attention_task *a);
-hd_status hd_attention_pairs_forward(hd_ctx *cx, const hd_attention_task *a);
-hd_status hd_attention_pairs_backward(hd_ctx *cx, const hd_attention_task *a);
+/* The way is chosen by the sizes: queries as lanes of vectors, or few queries (without weights) against stretches of
+ * keys. There is one way back. */
+hd_status hd_attention_forward(hd_ctx *cx, const hd_attention_task *a);
+hd_status hd_attention_backward(hd_ctx *cx, const hd_attention_task *a);
+hd_status hd_attention_few_forward(hd_ctx *cx, const hd_attention_task *a);
 
 /* Entries [first, first + n) of row (b, h, i) of a bias: where they lie when they are contiguous, else copied into
  * room. NULL: none. (attention_mask.c) */

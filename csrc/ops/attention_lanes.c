@@ -16,6 +16,8 @@
 #include <math.h>
 #include <string.h>
 
+enum { FEW_QUERIES = 8 };
+
 static const double log2_e = 1.44269504088896340736;
 
 static int64_t least(int64_t a, int64_t b) {
@@ -49,11 +51,7 @@ static void lay_out(hd_lanes *all, bool backward) {
 hd_status hd_lanes_begin(hd_ctx *cx, const hd_attention_task *a, bool backward, hd_lanes *all) {
     *all = (hd_lanes){.a = a, .kernels = cx->kernels, .size = (int64_t)hd_dtype_size(a->dtype)};
     all->k = cx->kernels->attention[a->dtype];
-    for (int64_t s = 0; s < a->sequences; s++) {
-        hd_span span = hd_span_of(a, s);
-        if (span.L > all->longest) all->longest = span.L;
-        if (span.S > all->most_keys) all->most_keys = span.S;
-    }
+    hd_attention_longest(a, &all->longest, &all->most_keys);
     all->row = hd_attention_row(all->most_keys);
     all->blocks = (all->longest + all->k->lanes - 1) / all->k->lanes;
     all->q_scale = a->softcap > 0 ? a->scale / a->softcap : a->scale * log2_e;
@@ -279,20 +277,17 @@ static void forward_task(void *arg, int64_t task, int worker) {
     if (a->weights) write_weights(&b, from, to);
 }
 
-bool hd_attention_by_lanes(const hd_attention_task *a) {
-    int64_t longest = 0, most_keys = 0;
-    for (int64_t s = 0; s < a->sequences; s++) {
-        hd_span span = hd_span_of(a, s);
-        if (span.L > longest) longest = span.L;
-        if (span.S > most_keys) most_keys = span.S;
-    }
-    return longest > 8 && most_keys > 0;
-}
-
-hd_status hd_attention_lanes_forward(hd_ctx *cx, const hd_attention_task *a) {
+static hd_status lanes_forward(hd_ctx *cx, const hd_attention_task *a) {
     hd_lanes all;
     if (hd_lanes_begin(cx, a, false, &all)) return cx->error.status;
     hd_status status = hd_parallel(cx, a->sequences * a->H * all.blocks, forward_task, &all);
     hd_free(cx->account, all.scratch);
     return status;
+}
+
+hd_status hd_attention_forward(hd_ctx *cx, const hd_attention_task *a) {
+    int64_t longest, most_keys;
+    hd_attention_longest(a, &longest, &most_keys);
+    if (longest == 0 || a->H == 0) return HD_OK;
+    return longest <= FEW_QUERIES && !a->weights ? hd_attention_few_forward(cx, a) : lanes_forward(cx, a);
 }

@@ -127,7 +127,7 @@ static hd_status resolve_numbers(hd_ctx *cx, const char *argument, const hd_tens
                        length < 0 ? "one a row of the batch, " : "one an element, ",
                        (long long)(length < 0 ? B : length), hd_tensor_shape_text(t, text));
     *numbers = hd_data(t);
-    *batch = length < 0 ? 1 : t->ndim == 1 ? 0 : length;
+    *batch = length < 0 ? t->stride[0] : t->ndim == 1 ? 0 : length;
     *step = length < 0 ? 0 : 1;
     return HD_OK;
 }
