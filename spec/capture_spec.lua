@@ -35,6 +35,46 @@ describe("capture", function()
         assert.has_shape(c["decoder.layers.2.multihead_attn"], { 2, 2, 3, 4 })
     end)
 
+    it("gives rows and heads as they are among all, and leaves the outputs alone", function()
+        local mask, x = heed.mask.causal() & heed.mask.alibi(4), heed.randn(2, 7, 8)
+        for _, options in ipairs { {}, { rotary = true, num_kv_heads = 2, softcap = 2 }, { norm_first = true } } do
+            local encoder = nn.TransformerEncoder(1, 8, 4, 16, options):eval()
+            local function weights_of(wish, input)
+                local c <close> = heed.capture(encoder, wish)
+                local y = encoder(input, { mask = mask })
+                return c["layers.1.self_attn"], y
+            end
+            for _, input in ipairs { x, x[1] } do
+                local all, y = weights_of({}, input)
+                local some, same = weights_of({ heads = { 4, 2 }, rows = { -1, 3 } }, input)
+                assert.is_close(some, all:index_select(-3, { 4, 2 }):index_select(-2, { 7, 3 }), 1e-6)
+                assert.is_close(same, y, 1e-6)
+            end
+        end
+    end)
+
+    it("takes memory for its rows alone", function()
+        local encoder, x = nn.TransformerEncoder(1, 8, 1, 16):eval(), heed.randn(1, 3000, 8)
+        local _ <close> = heed.no_grad()
+        local c <close> = heed.capture(encoder, { rows = { 1, 3000 } })
+        local live = heed.memory { reset_peak = true }.live
+        encoder(x, { mask = heed.mask.causal() })
+        assert.has_shape(c["layers.1.self_attn"], { 1, 1, 2, 3000 })
+        assert.is_true(heed.memory().peak - live < 4 << 20) -- all weights are 36 MB
+    end)
+
+    it("goes beside weights that the caller asks for", function()
+        local mha, x = nn.MultiHeadAttention(8, 2):eval(), heed.randn(3, 8)
+        local _, all = mha(x, { weights = true })
+        local c <close> = heed.capture(mha, { rows = { 2 } })
+        for _, wish in ipairs { true, { rows = { 1 }, heads = { 2 } } } do
+            local _, some = mha(x, { weights = wish })
+            assert.is_close(some, wish == true and all or all[{ { 2 }, { 1 } }], 1e-6)
+            local path = next(c)
+            assert.is_close(c[path], all[{ {}, { 2 } }], 1e-6)
+        end
+    end)
+
     it("ends when closed, after an error too", function()
         local kept
         pcall(function()

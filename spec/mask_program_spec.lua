@@ -288,6 +288,33 @@ describe("programs of masks", function()
         assert.is_close(heed.attention(q, q, q, { mask = m }), before, 0)
     end)
 
+    it("survive a run on shapes alone, and a failed allocation", function()
+        local core, q = require "heed.core", heed.randn(1, 2, 4, 8)
+        local function make()
+            return (mask.fn(function(p, j) return p ~= j end) | mask.window(0)) & mask.alibi(2) & mask.padding { 3 }
+        end
+        local want = heed.attention(q, q, q, { mask = make() })
+        local Alone = heed.nn.Module:extend "Alone"
+        local m = make()
+        function Alone:forward(x) return heed.attention(x, x, x, { mask = m }) end
+        Alone():check(q)
+        assert.is_close(heed.attention(q, q, q, { mask = m }), want, 0)
+        local failed, n = 0, 0
+        repeat
+            n, m = n + 1, make()
+            core.fail_allocation(n)
+            local ok, result = pcall(heed.attention, q, q, q, { mask = m })
+            core.fail_allocation(0)
+            if not ok then
+                failed = failed + 1
+                assert.is_truthy(result:find "memory", result)
+                result = heed.attention(q, q, q, { mask = m })
+            end
+            assert.is_close(result, want, 0)
+        until n == 12
+        assert.is_true(failed > 0)
+    end)
+
     it("are none of the user's business", function()
         assert.is_nil(heed.mask.of)
         assert.is_nil(heed.mask.program)

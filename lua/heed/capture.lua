@@ -34,22 +34,24 @@ end
 ---@return boolean
 function capture.is_open() return open > 0 end
 
----Does anybody want this module's weights?
----@return boolean
-function capture.wants(attention) return listeners[attention] ~= nil end
+---Which of this module's weights does somebody want? nil: none.
+---@return { heads?: heed.Tensor, rows?: heed.Tensor }|nil
+function capture.wants(attention) return listeners[attention] and listeners[attention].options end
 
----Hands weights [B, H, L, S] to whoever collects from this module.
-function capture.give(attention, weights)
+---Hands weights to whoever collects from this module.
+---@param weights heed.Tensor [..., H, L, S]
+---@param chosen boolean? they are those that are wanted, and not all
+function capture.give(attention, weights, chosen)
     local listener = listeners[attention]
     local options = listener.options
-    if options.heads then weights = weights:index_select(2, options.heads) end
-    if options.rows then weights = weights:index_select(3, options.rows) end
+    if options.heads and not chosen then weights = weights:index_select(-3, options.heads) end
+    if options.rows and not chosen then weights = weights:index_select(-2, options.rows) end
     listener.into[listener.path] = weights:detach()
 end
 
 ---Collects the attention weights of a model from now until it is closed (`local c <close> = heed.capture(model)`):
 ---c["decoder.layers.1.multihead_attn"] is [B, H, L, S], of the last run. While it is open the layers run in parts, which takes
----longer; the outputs are the same.
+---longer; the outputs are the same. Of some heads and rows only those weights are computed, at their cost.
 ---
 ---```lua
 ---local model = nn.TransformerEncoder(2, 8, 2, 16)

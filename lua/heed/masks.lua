@@ -444,6 +444,13 @@ function masks.once(where, value, query)
     return setmetatable(shared, Mask)
 end
 
+-- All sizes, and the last but one; nothing of what is no tensor.
+local function sizes_of(t)
+    if not check.is_tensor(t) then return nil end
+    local a, b, c, d = t:size()
+    return a, b, c, d, d and c or c and b or b and a
+end
+
 ---The two arguments that heed.core takes for a mask.
 ---@param where string begins messages
 ---@param value any nil, a mask or a tensor
@@ -456,11 +463,11 @@ function masks.arguments(where, value, query, key, heads)
     if value == nil then return nil, nil end
     local mask = masks.of(where, value)
     if mask.fixed then return masks.program(where, mask), nil end
-    -- What is no tensor of these is C's to complain about.
-    if not check.is_tensor(query) or not check.is_tensor(key) or query:dim() < 2 or key:dim() < 2 then return nil, nil end
-    local a, b, c, d = query:size()
-    local B, H, L = c and a or 1, d and b or heads or 1, d and c or c and b or a
-    local program = masks.program(where, mask, B, H, L, key:size(-2))
+    local a, b, c, d, L = sizes_of(query)
+    local S = L
+    if key ~= query then S = select(5, sizes_of(key)) end
+    if not L or not S then return nil, nil end -- C complains about what has no such size
+    local program = masks.program(where, mask, c and a or 1, d and b or heads or 1, L, S)
     return program, mask.adds and masks.bias(mask, query.dtype) or nil
 end
 

@@ -8,6 +8,7 @@ local masks = require "heed.masks"
 local module = require "heed.nn.module"
 local norm = require "heed.nn.norm"
 local Rotary = require "heed.nn.rotary"
+local weights_of = require "heed.weights"
 
 local WHERE = "heed.nn.MultiHeadAttention"
 local CALL = check.set("mask", "weights")
@@ -171,7 +172,8 @@ local function rotated(self, q, k)
     return self.rotary(q, { offset = math.max(ahead, 0) }), self.rotary(k, { offset = math.max(-ahead, 0) })
 end
 
-local function composed(self, query, key, value, mask, bias, want_weights)
+-- wish: which weights to give, false, true or { rows =, heads = }; listening: which to capture, such a table or nil.
+local function composed(self, query, key, value, mask, bias, wish, listening)
     check_inputs(self, query, key, value)
     local single = query:dim() == 2
     if single then
@@ -184,10 +186,14 @@ local function composed(self, query, key, value, mask, bias, want_weights)
     q, k, v = q:transpose(2, 3), k:transpose(2, 3), v:transpose(2, 3)
     if self.rotary then q, k = rotated(self, q, k) end
     local dropout = self.training and self.dropout or 0
-    local heads, weights = core.attention(q, k, v, self.scale, self.softcap, dropout, mask, bias, want_weights)
+    local all = wish == true or listening ~= nil and not (listening.rows or listening.heads)
+    local heads, weights = core.attention(q, k, v, self.scale, self.softcap, dropout, mask, bias, all)
     local out = self.out_proj(heads:transpose(2, 3):reshape(query:size(1), query:size(2), self.num_heads * self.head_dim))
-    if single then out, weights = out:squeeze(1), weights and weights:squeeze(1) end
-    return out, weights
+    local function chosen(which) return weights_of("weights", q, k, self.scale, self.softcap, mask, bias, which) end
+    local function given(t) return single and t and t:squeeze(1) or t end
+    if listening then capture.give(self, given(weights or chosen(listening)), not weights) end
+    if wish and wish ~= true then weights = chosen(wish) end
+    return given(out), given(weights)
 end
 
 -- ---- calls ---------------------------------------------------------------------------------------------------------
@@ -204,27 +210,28 @@ function MultiHeadAttention:is_stock() return is_plain(self) and self.forward ==
 ---@param query heed.Tensor [B, L, E] or [L, E]
 ---@param key? heed.Tensor [B, S, kdim]; default query
 ---@param value? heed.Tensor [B, S, vdim]; default key
----@param options? { mask?: heed.Mask|heed.Tensor, weights?: boolean } mask: who may be seen; weights: give them too
+---@param options? { mask?: heed.Mask|heed.Tensor, weights?: boolean|table } mask: who may be seen; weights: give them too,
+---all or only { rows = {...}, heads = {...} }, at the cost of these
 ---@return heed.Tensor out [B, L, E]
 ---@return heed.Tensor weights [B, H, L, S] when asked for, before dropout
 function MultiHeadAttention:forward(query, key, value, options)
     if type(key) == "table" then key, options = nil, key end
     if type(value) == "table" then value, options = nil, value end
     options = check.options(WHERE, options, CALL)
-    local listening = capture.is_open() and capture.wants(self)
-    local want_weights = options.weights or listening or false
+    local listening, wish = capture.is_open() and capture.wants(self) or nil, options.weights
+    local in_part = type(wish) == "table" or listening and (listening.rows or listening.heads)
     local mask, bias = masks.arguments(WHERE .. ": mask", options.mask, query, key or query, self.num_heads)
     local out, weights
-    if is_plain(self) then
+    if is_plain(self) and not in_part then
         local out_proj = self.out_proj
         out, weights = core.multi_head_attention(self.in_proj_weight, self.in_proj_bias, out_proj.weight, out_proj.bias,
-            self.num_heads, self.dropout, self.training, query, key, value, mask, bias, want_weights)
+            self.num_heads, self.dropout, self.training, query, key, value, mask, bias, wish or listening ~= nil)
+        if listening then capture.give(self, weights) end
     else
         key = key or query
-        out, weights = composed(self, query, key, value or key, mask, bias, want_weights)
+        out, weights = composed(self, query, key, value or key, mask, bias, wish, listening)
     end
-    if listening then capture.give(self, weights) end
-    if options.weights then return out, weights end
+    if wish then return out, weights end
     return out
 end
 
