@@ -273,6 +273,7 @@ static const char *hint_of_size(hd_call *c, int index) {
 
 static void add_size(hd_call *c, int index, hd_shape *shape, bool inferred) {
     int64_t size = 0;
+    index = lua_absindex(c->L, index);
     if (!to_integer(c->L, index, &size) || size < (inferred ? -1 : 0)) {
         char text[HD_VALUE_TEXT];
         hd_arg_error(c, "shape", "expected sizes that are integers, 0 or more%s, got %s at position %d%s",
@@ -286,7 +287,7 @@ static void add_size(hd_call *c, int index, hd_shape *shape, bool inferred) {
 hd_shape hd_arg_shape(hd_call *c, int first, bool inferred) {
     lua_State *L = c->L;
     hd_shape shape = {0};
-    if (first > c->top) hd_arg_error(c, "shape", "expected sizes as numbers or one table, got nil");
+    if (first > c->top) hd_arg_error(c, "shape", "expected sizes as numbers or one table, got none");
     if (lua_type(L, first) == LUA_TTABLE) {
         if (hd_given(c, first + 1))
             hd_arg_expected(c, first + 1, "shape", "nothing after the table of sizes");

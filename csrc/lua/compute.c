@@ -183,6 +183,8 @@ static bool delegate(hd_call *c, const binary_entry *e) {
 static int binary(lua_State *L) {
     const binary_entry *e = hd_entry(L);
     hd_call c = hd_enter(L, e->name);
+    hd_no_more(&c, 2);
+    if (c.top < 2) hd_arg_tensor(&c, 2, "b");
     int first = lua_type(L, 1), second = c.top >= 2 ? lua_type(L, 2) : LUA_TNIL;
     if (second == LUA_TNUMBER || second == LUA_TBOOLEAN)
         return hd_return(
@@ -213,6 +215,7 @@ static int of_truth_values(lua_State *L) {
 static int binary_in_place(lua_State *L) {
     const binary_entry *e = hd_entry(L);
     hd_call c = hd_begin(L, e->in_place);
+    hd_no_more(&c, 2);
     hd_tensor *a = hd_arg_tensor(&c, 1, "t");
     if (hd_is_number(&c, 2))
         return hd_return_self(&c, hd_binary_scalar_(c.cx, e->op, a, hd_arg_scalar(&c, 2, "b")));

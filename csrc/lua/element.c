@@ -34,7 +34,8 @@ void hd_push_element(lua_State *L, const hd_tensor *t, int64_t position) {
 
 static void refuse(hd_call *c, int index, const char *argument, hd_dtype dtype) {
     char text[HD_VALUE_TEXT];
-    hd_arg_error(c, argument, "%s cannot be held as %s", hd_value_text(c, index, text), hd_dtype_name(dtype));
+    hd_arg_error(c, argument, "expected a number that %s can hold, got %s", hd_dtype_name(dtype),
+                 hd_value_text(c, index, text));
 }
 
 static void store_integer(hd_call *c, int index, const char *argument, hd_dtype dtype, void *data,

@@ -10,7 +10,12 @@ typedef enum key_kind { KEY_NUMBER, KEY_LIST, KEY_MASK, KEY_IDS } key_kind;
 
 /* A bool tensor or one of integers? */
 static bool is_mask(hd_call *c, int index, const hd_tensor *t) {
+    char text[HD_VALUE_TEXT];
     if (t->dtype == HD_BOOL) return true;
+    if (hd_dtype_is_float((hd_dtype)t->dtype))
+        hd_arg_error(c, NULL,
+                     "expected booleans or integers, got %s; t:gt(0) is a mask, t:to \"i64\" indices",
+                     hd_value_text(c, index, text));
     hd_check_index_dtype(c, index, NULL, t);
     return false;
 }

@@ -80,6 +80,7 @@ static int uniform_(lua_State *L) {
     hd_no_more(&c, 3);
     hd_rng *rng = hd_option_generator(&c);
     double low = hd_opt_number(&c, 2, "low", 0), high = hd_opt_number(&c, 3, "high", 1);
+    if (!(low <= high)) hd_arg_error(&c, "high", "expected at least low = %g, got %g", low, high);
     return hd_return_self(&c, hd_uniform_(c.cx, rng, hd_arg_tensor(&c, 1, "t"), low, high));
 }
 

@@ -10,6 +10,10 @@ typedef struct over {
 } over;
 
 static bool keepdim_of(hd_call *c, int index) {
+    char text[HD_VALUE_TEXT];
+    if (index <= c->top && hd_is_number(c, index))
+        hd_arg_error(c, "keepdim", "expected a boolean, got %s; several dimensions are a table: {1, 2}",
+                     hd_value_text(c, index, text));
     return hd_opt_boolean(c, hd_or_option(c, index, "keepdim"), "keepdim", false);
 }
 

@@ -103,7 +103,7 @@ static void draw_range(void *arg, int64_t first, int64_t last, int worker) {
 
 static hd_status check_float(hd_ctx *cx, hd_dtype dtype) {
     if (dtype == HD_F32 || dtype == HD_F64) return HD_OK;
-    return hd_fail(cx, HD_EARG, "dtype: expected one of f32, f64, got %s", hd_dtype_name(dtype));
+    return hd_fail(cx, HD_EARG, "dtype: expected f32 or f64, got %s", hd_dtype_name(dtype));
 }
 
 /* t is contiguous. */

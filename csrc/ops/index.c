@@ -41,13 +41,14 @@ hd_status hd_check_index(hd_ctx *cx, const hd_tensor *index, int64_t size) {
     const int64_t *v = hd_data(index);
     int64_t n = hd_numel(index), i = first_outside(v, n, size);
     if (i == n) return HD_OK;
-    return hd_fail(cx, HD_EARG, "index: expected values in 1..%lld, got %lld at position %lld",
-                   (long long)size, (long long)v[i], (long long)i + 1);
+    return hd_fail(cx, HD_EARG, "index: expected values in 1..%lld, got %lld at position %lld%s",
+                   (long long)size, (long long)v[i], (long long)i + 1,
+                   v[i] == 0 ? "; they count from 1" : "");
 }
 
 hd_tensor *hd_checked_index(hd_ctx *cx, hd_tensor *index, int64_t size) {
     if (index->dtype != HD_I64)
-        return hd_fail_null(cx, HD_EARG, "index: expected i64 (heed.ids, or dtype = \"i64\"), got %s",
+        return hd_fail_null(cx, HD_EARG, "index: expected i64, got %s; t:to \"i64\" converts",
                             hd_dtype_name((hd_dtype)index->dtype));
     hd_tensor *dense = hd_dense(cx, index, HD_I64);
     if (dense && hd_check_index(cx, dense, size)) {

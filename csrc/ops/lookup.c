@@ -19,8 +19,9 @@ static hd_status check_values(hd_ctx *cx, const hd_tensor *index, int64_t size, 
     for (int64_t i = 0, n = hd_numel(index); i < n; i++) {
         if (v[i] == 0 || v[i] > size || v[i] < -size)
             return hd_fail(cx, HD_EARG,
-                           "index: expected values in 1..%lld (or -%lld..-1), got %lld at position %lld",
-                           (long long)size, (long long)size, (long long)v[i], (long long)i + 1);
+                           "index: expected values in 1..%lld or -%lld..-1, got %lld at position %lld%s",
+                           (long long)size, (long long)size, (long long)v[i], (long long)i + 1,
+                           v[i] == 0 ? "; they count from 1" : "");
         *negative = *negative || v[i] < 0;
     }
     return HD_OK;

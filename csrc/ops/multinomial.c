@@ -92,7 +92,7 @@ static hd_status check_row(hd_ctx *cx, const double *w, int64_t classes, int64_t
 
 static hd_status check_weights(hd_ctx *cx, const hd_tensor *x, int64_t n) {
     char text[HD_SHAPE_TEXT];
-    if (hd_require_float(cx, "weights", x)) return cx->error.status;
+    if (hd_require_float(cx, "t", x)) return cx->error.status;
     if (x->ndim != 1 && x->ndim != 2)
         return hd_fail(cx, HD_EARG, "weights: expected [classes] or [rows, classes], got %s",
                        hd_tensor_shape_text(x, text));

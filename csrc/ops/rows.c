@@ -81,14 +81,14 @@ int64_t hd_rows_grain(int64_t width) {
 
 hd_status hd_require_float(hd_ctx *cx, const char *argument, const hd_tensor *t) {
     if (t->dtype == HD_F32 || t->dtype == HD_F64) return HD_OK;
-    return hd_fail(cx, HD_EARG, "%s: expected f32 or f64 (t:to \"f32\" converts), got %s", argument,
+    return hd_fail(cx, HD_EARG, "%s: expected f32 or f64, got %s; t:to \"f32\" converts", argument,
                    hd_dtype_name((hd_dtype)t->dtype));
 }
 
 hd_status hd_require_dtype(hd_ctx *cx, const char *argument, const hd_tensor *t, hd_dtype dtype) {
     if (t->dtype == dtype) return HD_OK;
-    return hd_fail(cx, HD_EARG, "%s: expected %s, got %s", argument, hd_dtype_name(dtype),
-                   hd_dtype_name((hd_dtype)t->dtype));
+    return hd_fail(cx, HD_EARG, "%s: expected %s, got %s; t:to \"%s\" converts", argument,
+                   hd_dtype_name(dtype), hd_dtype_name((hd_dtype)t->dtype), hd_dtype_name(dtype));
 }
 
 hd_status hd_require_shape(hd_ctx *cx, const char *argument, const hd_tensor *t, int ndim,
@@ -112,7 +112,9 @@ static hd_status outside(hd_ctx *cx, const char *argument, const hd_tensor *t, c
     char text[HD_SHAPE_TEXT], also[48] = "";
     for (int d = 0; d < t->ndim; d++) position[d] = index[d] + 1;
     if (ignored) snprintf(also, sizeof also, " or ignore_index %lld", (long long)*ignored);
-    const char *hint = value == 0 ? "; they count from 1" : "";
+    const char *hint = value == 0                  ? "; they count from 1"
+                       : value == -100 && !ignored ? "; ignore_index = -100 leaves them out"
+                                                   : "";
     return hd_fail(cx, HD_EARG, "%s: expected values in 1..%lld%s, got %lld at %s%s", argument, (long long)n,
                    also, (long long)value, hd_shape_text(t->ndim, position, text), hint);
 }

@@ -156,7 +156,7 @@ static const hd_node_class log_softmax_class = {"log_softmax", softmax_backward,
 
 static hd_tensor *softmax(hd_ctx *cx, hd_tensor *x, int dim, bool is_log) {
     softmax_params params = {.is_log = is_log};
-    if (hd_require_float(cx, "x", x)) return NULL;
+    if (hd_require_float(cx, "t", x)) return NULL;
     if (x->ndim && hd_check_dim(cx, "dim", dim, x->ndim, &params.dim)) return NULL;
     if (goes_by_columns(x, params.dim) && params.dim != x->ndim - 1) {
         params.by_columns = true;

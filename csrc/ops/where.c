@@ -74,7 +74,7 @@ static hd_tensor *select_between(hd_ctx *cx, hd_tensor *c, hd_tensor *a, hd_tens
 /* Integers and floats say by a comparison what they mean: 0 and 1, or 0 and -inf. */
 static hd_status check_mask(hd_ctx *cx, const char *argument, const hd_tensor *mask) {
     if (mask->dtype == HD_BOOL) return HD_OK;
-    return hd_fail(cx, HD_EARG, "%s: expected bool (a comparison gives it: t:ne(0)), got %s", argument,
+    return hd_fail(cx, HD_EARG, "%s: expected bool, got %s; a comparison makes it: t:ne(0)", argument,
                    hd_dtype_name((hd_dtype)mask->dtype));
 }
 

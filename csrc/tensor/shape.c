@@ -70,8 +70,8 @@ hd_status hd_check_dim(hd_ctx *cx, const char *argument, int64_t dim, int ndim, 
     if (ndim == 0)
         return hd_fail(cx, HD_EARG, "%s: expected a tensor with dimensions, got %lld of a scalar", argument,
                        typed);
-    return hd_fail(cx, HD_EARG, "%s: expected a dimension 1 to %d (or -%d to -1), got %lld", argument, ndim,
-                   ndim, typed);
+    return hd_fail(cx, HD_EARG, "%s: expected a dimension 1..%d or -%d..-1, got %lld", argument, ndim, ndim,
+                   typed);
 }
 
 hd_status hd_check_shape(hd_ctx *cx, hd_dtype dtype, int ndim, const int64_t *shape, int64_t *numel) {

@@ -35,7 +35,7 @@ end
 
 local function scalar(where, value)
     if not check.is_tensor(value) or value:numel() ~= 1 then
-        errors.raise("%s: fn: expected to get a tensor of one element from it, got %s", where, check.describe(value))
+        errors.raise("%s: fn: expected it to give a tensor of one element, got %s", where, check.describe(value))
     end
     return value
 end
@@ -75,22 +75,7 @@ local function guard(results, args, wrt)
     for i, result in ipairs(results) do results[i] = once(result, table.unpack(sources)) end
 end
 
----A function that returns fn's value and the gradients of it. Arguments that take no part get zeros. Gradients of gradients raise:
----one taken inside a function that is itself differentiated is no part of its graph.
----
----```lua
----local f = heed.value_and_grad(function(x, y) return (x * x * y):sum() end)
----print(f(heed.tensor { 1.0, 2.0 }, heed.tensor { 3.0, 4.0 })) --> 19. f32 [] [ 6., 16.] f32 [2] [1., 4.] f32 [2]
----local layer = nn.Linear(2, 1)
----local g = heed.value_and_grad(function(x) return layer(x):sum() end, { wrt = layer:parameters() })
----print(select("#", g(heed.ones(1, 2)))) --> 3
----```
----@param fn fun(...: any): heed.Tensor gives one element
----@param options? { wrt?: integer|integer[]|heed.Tensor[] } by which arguments (numbers), or by which leaves; default: by every
----argument that is a tensor of floats
----@return fun(...: any): heed.Tensor ... value (detached) and gradients
-function autograd.value_and_grad(fn, options)
-    local where = "heed.value_and_grad"
+local function with_value(where, fn, options)
     check.type(where, "fn", fn, "function")
     options = check.options(where, options, { wrt = true })
     return function(...)
@@ -108,6 +93,22 @@ function autograd.value_and_grad(fn, options)
     end
 end
 
+---A function that returns fn's value and the gradients of it. Arguments that take no part get zeros. Gradients of gradients raise:
+---one taken inside a function that is itself differentiated is no part of its graph.
+---
+---```lua
+---local f = heed.value_and_grad(function(x, y) return (x * x * y):sum() end)
+---print(f(heed.tensor { 1.0, 2.0 }, heed.tensor { 3.0, 4.0 })) --> 19. f32 [] [ 6., 16.] f32 [2] [1., 4.] f32 [2]
+---local layer = nn.Linear(2, 1)
+---local g = heed.value_and_grad(function(x) return layer(x):sum() end, { wrt = layer:parameters() })
+---print(select("#", g(heed.ones(1, 2)))) --> 3
+---```
+---@param fn fun(...: any): heed.Tensor gives one element
+---@param options? { wrt?: integer|integer[]|heed.Tensor[] } by which arguments (numbers), or by which leaves; default: by every
+---argument that is a tensor of floats
+---@return fun(...: any): heed.Tensor ... value (detached) and gradients
+function autograd.value_and_grad(fn, options) return with_value("heed.value_and_grad", fn, options) end
+
 ---A function that returns the gradients of fn's value by its arguments.
 ---
 ---```lua
@@ -117,7 +118,7 @@ end
 ---@param options? { wrt?: integer|integer[]|heed.Tensor[] } as of value_and_grad
 ---@return fun(...: any): heed.Tensor ... gradients
 function autograd.grad(fn, options)
-    local both = autograd.value_and_grad(fn, options)
+    local both = with_value("heed.grad", fn, options)
     return function(...) return select(2, both(...)) end
 end
 
@@ -173,7 +174,7 @@ function autograd.gradcheck(fn, inputs, options)
     end
     local weights = { generator = core.generator(1) }
     local value = weighted_sum(fn, leaves, weights)
-    if not value then errors.raise("%s: fn: it gave no tensor of floats", where) end
+    if not value then errors.raise("%s: fn: expected it to give a tensor of floats, got none", where) end
     local found = gradients(leaves, value)
     local worst, message = 0, nil
     for i, leaf in ipairs(leaves) do

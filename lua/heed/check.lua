@@ -107,10 +107,11 @@ end
 ---@return table options
 function check.options(where, options, known)
     if options == nil then return {} end
-    -- A number where { lr = ... } was meant; a mask, or some other object, where { mask = ... } was.
+    -- A number where { lr = ... } was meant; a mask where { mask = ... } was.
     if type(options) ~= "table" or getmetatable(options) ~= nil then
-        raise("%s: options: expected a table of named options, { %s = ... }, got %s", where, names_of(known)[1],
-            check.describe(options))
+        local got = check.describe(options)
+        local meant = known[got:match "%a+$"] and got:match "%a+$" or known.lr and "lr" or names_of(known)[1]
+        raise("%s: options: expected a table of named options, { %s = ... }, got %s", where, meant, got)
     end
     for name in pairs(options) do
         if not known[name] then

@@ -50,6 +50,7 @@ end
 local function with_path(modules, message)
     local root, leaf = modules[1], modules[#modules]
     if not root then return message end
+    message = message:gsub("^heed%.nn%.Module:", "") -- a method of the module that the path names
     local path = errors.path_between(root, leaf)
     local rest = after_class(message, leaf.class_name)
     if rest then

@@ -20,12 +20,12 @@ local function against_probabilities(logits, targets, options)
     local where = "heed.loss.cross_entropy"
     for _, name in ipairs { "ignore_index", "smoothing_exclude" } do
         if options[name] ~= nil then
-            errors.raise("%s: %s: there is none where targets are probabilities; they were given as a tensor %s %s", where, name,
+            errors.raise("%s: %s: there is none where targets are probabilities; they were given as %s tensor %s", where, name,
                 targets.dtype, tostring(targets.shape))
         end
     end
     if not check.is_tensor(logits) or logits.shape ~= targets.shape then
-        errors.raise("%s: targets: expected probabilities of the logits' shape, or classes (heed.ids), got a tensor %s %s", where,
+        errors.raise("%s: targets: expected probabilities of the logits' shape, or classes (heed.ids), got %s tensor %s", where,
             targets.dtype, tostring(targets.shape))
     end
     local reduction = check.one_of(where, "reduction", options.reduction or "mean", REDUCTIONS)

@@ -23,8 +23,11 @@ local function distance(a, b, most)
     return above[#b]
 end
 
--- "layers" in "num_layers"
-local function is_word_of(name, candidate) return #name >= 4 and find("_" .. candidate .. "_", "_" .. name .. "_", 1, true) ~= nil end
+-- "layers" in "num_layers", "retain" in "retain_graph"
+local function is_word_of(name, candidate)
+    if #name > #candidate then name, candidate = candidate, name end
+    return #name >= 4 and find("_" .. candidate .. "_", "_" .. name .. "_", 1, true) ~= nil
+end
 
 local function plain(name) return (gsub(lower(name), "_", "")) end
 
@@ -49,6 +52,7 @@ local function nearest(name, candidates, count)
     end
     sort(found, function(a, b)
         if a.bad ~= b.bad then return a.bad < b.bad end
+        if #a.name ~= #b.name then return #a.name < #b.name end
         return a.name < b.name
     end)
     local list = {}

@@ -45,7 +45,8 @@ function safetensors.save(path, tensors, options)
     local list = {}
     for name, t in pairs(tensors) do
         if type(name) ~= "string" or not check.is_tensor(t) then
-            errors.raise("%s: tensors: expected names and tensors, got %s = %s", where, check.describe(name), check.describe(t))
+            local hint = type(tensors.state_dict) == "function" and "; model:state_dict() gives them" or ""
+            errors.raise("%s: tensors: expected names and tensors, got %s = %s%s", where, check.describe(name), check.describe(t), hint)
         end
         list[#list + 1] = { name, t }
     end

@@ -26,6 +26,14 @@ local MEMBERS = {
         .. "model:zero_grad(), or t.grad = nil",
 }
 
+-- What options are called elsewhere.
+local OPTIONS = {
+    learning_rate = "lr", axis = "dim", axes = "dim", keepdims = "keepdim", nhead = "num_heads", n_heads = "num_heads",
+    n_layers = "num_layers", dim_feedforward = "d_ff", hidden_size = "d_model", embed_dim = "d_model", epsilon = "eps",
+    attn_mask = "mask", is_causal = "mask", dropout_p = "dropout", need_weights = "weights", unbiased = "correction",
+    size_average = "reduction", requiresGrad = "requires_grad", batch_size = "size", type = "dtype", num_samples = "n",
+}
+
 ---@param name string
 ---@param candidates string|table names: a list, the keys of a table, or a string with blanks between them
 ---@return string
@@ -39,6 +47,9 @@ function suggest.near(name, candidates)
         for known in pairs(candidates) do list[#list + 1] = known end
     end
     sort(list)
+    for _, known in ipairs(list) do
+        if OPTIONS[name] == known then return "; did you mean " .. known .. "?" end
+    end
     local near = nearest(name, list)
     return #near > 0 and "; did you mean " .. concat(near, " or ") .. "?" or ""
 end

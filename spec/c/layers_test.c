@@ -241,7 +241,7 @@ static void test_misuse(void) {
     REFUSED(hd_rotary(cx, x, w, w, false),
             "cos: expected [3, pairs], or that for each batch entry of x, got [4, 6]");
     REFUSED(hd_rotary(cx, w, w, w, false), "x: expected 12 features or more (two a pair), got [4, 6]");
-    REFUSED(hd_softmax(cx, tokens, 0), "x: expected f32 or f64 (t:to \"f32\" converts), got i64");
+    REFUSED(hd_softmax(cx, tokens, 0), "t: expected f32 or f64, got i64; t:to \"f32\" converts");
     REFUSED(hd_dropout(cx, x, 1.5), "p: expected a probability from 0 to 1, got 1.5");
     REFUSED(hd_dropout_add(cx, w, x, 0.5), "residual: expected shape [2, 3, 5], got [4, 6]");
     hd_tensor *all[] = {x, w, tokens};

@@ -144,7 +144,7 @@ describe("docs/conventions.md", function()
         local x = heed.ones(2)
         for _, dtype in ipairs { "f32", "i64", "u8" } do
             local mask = heed.ones(2, { dtype = dtype })
-            local expected = "expected bool %(a comparison gives it: t:ne%(0%)%), got " .. dtype
+            local expected = "expected bool, got " .. dtype
             assert.error_matches(function() x:masked_fill(mask, 0) end, "heed.masked_fill: mask: " .. expected)
             assert.error_matches(function() x:masked_fill_(mask, 0) end, "heed.masked_fill_: mask: " .. expected)
             assert.error_matches(function() heed.where(mask, x, 0) end, "heed.where: condition: " .. expected)

@@ -49,7 +49,7 @@ function ModuleList:append(another)
 end
 
 function ModuleList:forward() -- luacheck: ignore self
-    errors.raise "heed.nn.ModuleList is a list of modules, not one to call: loop over it with ipairs, or use nn.Sequential"
+    errors.raise "heed.nn.ModuleList: it is a list of modules, not one to call: loop over it with ipairs, or use nn.Sequential"
 end
 
 return ModuleList

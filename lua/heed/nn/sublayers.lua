@@ -58,6 +58,8 @@ end
 ---@param options? heed.nn.LayerOptions
 function sublayers.add_parts(self, where, crossed, d_model, num_heads, d_ff, options)
     options = check.options(where, options, sublayers.KNOWN)
+    check.integer(where, "d_model", d_model)
+    check.integer(where, "num_heads", num_heads)
     self.dropout = check.number(where, "dropout", check.default(options.dropout, 0.1), 0, 1)
     self.norm_first = check.flag(where, "norm_first", options.norm_first, false)
     self.self_attn = new_attention(self, d_model, num_heads, options, options.rotary)
