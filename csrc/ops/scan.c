@@ -16,25 +16,35 @@ typedef struct scan_loop {
     bool backwards;
 } scan_loop;
 
-/* Lines of neighbours: a running sum in at least double precision. */
+/* `lines` lines of n neighbours, one behind the other: a running sum in at least double precision. Four lines
+ * at a time, because each addition waits for the one before it. */
 #define SCAN_OF(type, sum_type)                                                                              \
-    static void scan_##type(int64_t n, const type *x, type *y, bool backwards) {                             \
-        sum_type sum = 0;                                                                                    \
-        if (backwards)                                                                                       \
-            for (int64_t i = n - 1; i >= 0; i--) y[i] = (type)(sum += (sum_type)x[i]);                       \
-        else                                                                                                 \
-            for (int64_t i = 0; i < n; i++) y[i] = (type)(sum += (sum_type)x[i]);                            \
+    static void scan_##type(int64_t lines, int64_t n, const type *x, type *y, bool backwards) {              \
+        int64_t first = backwards ? n - 1 : 0, step = backwards ? -1 : 1;                                    \
+        for (; lines >= 4; lines -= 4, x += 4 * n, y += 4 * n) {                                             \
+            sum_type s0 = 0, s1 = 0, s2 = 0, s3 = 0;                                                         \
+            for (int64_t k = 0, i = first; k < n; k++, i += step) {                                          \
+                y[i] = (type)(s0 += (sum_type)x[i]);                                                         \
+                y[i + n] = (type)(s1 += (sum_type)x[i + n]);                                                 \
+                y[i + 2 * n] = (type)(s2 += (sum_type)x[i + 2 * n]);                                         \
+                y[i + 3 * n] = (type)(s3 += (sum_type)x[i + 3 * n]);                                         \
+            }                                                                                                \
+        }                                                                                                    \
+        for (; lines > 0; lines--, x += n, y += n) {                                                         \
+            sum_type sum = 0;                                                                                \
+            for (int64_t k = 0, i = first; k < n; k++, i += step) y[i] = (type)(sum += (sum_type)x[i]);      \
+        }                                                                                                    \
     }
 SCAN_OF(float, double)
 SCAN_OF(double, double)
 SCAN_OF(int64_t, uint64_t)
 
-static void scan_line(const scan_loop *l, int64_t outer) {
-    int64_t n = l->lines.size, at = outer * n;
+static void scan_lines(const scan_loop *l, int64_t first, int64_t last) {
+    int64_t n = l->lines.size, at = first * n, lines = last - first;
     switch (l->dtype) {
-    case HD_F32: scan_float(n, (const float *)l->x + at, (float *)l->y + at, l->backwards); break;
-    case HD_F64: scan_double(n, (const double *)l->x + at, (double *)l->y + at, l->backwards); break;
-    default: scan_int64_t(n, (const int64_t *)l->x + at, (int64_t *)l->y + at, l->backwards);
+    case HD_F32: scan_float(lines, n, (const float *)l->x + at, (float *)l->y + at, l->backwards); break;
+    case HD_F64: scan_double(lines, n, (const double *)l->x + at, (double *)l->y + at, l->backwards); break;
+    default: scan_int64_t(lines, n, (const int64_t *)l->x + at, (int64_t *)l->y + at, l->backwards);
     }
 }
 
@@ -56,12 +66,10 @@ static void scan_rows(const scan_loop *l, int64_t outer) {
 static void scan_range(void *arg, int64_t first, int64_t last, int worker) {
     (void)worker;
     const scan_loop *l = arg;
-    for (int64_t outer = first; outer < last; outer++) {
-        if (l->lines.inner == 1)
-            scan_line(l, outer);
-        else
-            scan_rows(l, outer);
-    }
+    if (l->lines.inner == 1)
+        scan_lines(l, first, last);
+    else
+        for (int64_t outer = first; outer < last; outer++) scan_rows(l, outer);
 }
 
 static hd_tensor *scan(hd_ctx *cx, hd_tensor *x, int dim, hd_dtype dtype, bool backwards) {
