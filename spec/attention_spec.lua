@@ -77,7 +77,7 @@ describe("heed.attention", function()
 
     it("gives weights of rows and heads as they are among all, for every mask and bias", function()
         local q, k, v = normal(2, 4, 9, 5), normal(2, 2, 12, 5), normal(2, 2, 12, 3)
-        local rows, heads = { 2, 9, -8, 5 }, { 4, 1 }
+        local rows, heads = { 2, 9, -8, 5 }, { 4, 2 }
         local masks = { false, mask.causal(), mask.causal() & mask.padding { 3, 12 }, mask.window(2, 1) | ~mask.prefix(7),
             mask.alibi(4) & mask.causal(), mask.bias(normal(9, 12)), mask.bias(normal(2, 1, 12)) & mask.alibi(4),
             mask.bias(normal(2, 4, 9, 12)) & mask.fn(function(b, h, p, j) return (b + h + p + j) % 3 > 0 end, { over = "bhij" }) }

@@ -204,7 +204,7 @@ describe("programs of masks", function()
             local random = random_of(seed)
             local m, rule = leaf(random, z, "window")
             for n = 1, 60 do
-                local other, other_rule = composition(random, z, 1, NAMES)
+                local other, other_rule = composition(random, z, random(0, 1), NAMES)
                 local a, b = rule, other_rule
                 if n % 2 == 0 then
                     m, rule = m | other, function(...) return a(...) or b(...) end
@@ -248,6 +248,11 @@ describe("programs of masks", function()
         end, { over = "bhij" })
         for _ = 1, 2 do heed.attention(q, q, q, { mask = by_head }) end
         assert.are.equal(36 + 4 * 16, asked)
+        for S = 5, 30 do m:dense(1, S) end -- what was asked long ago is forgotten
+        asked = 0
+        m:dense(1, 30)
+        m:dense(4)
+        assert.are.equal(16, asked)
     end)
 
     it("see what was written into their tensors", function()
@@ -271,7 +276,8 @@ describe("programs of masks", function()
     end)
 
     it("outlive the scope that they were compiled in", function()
-        local m = mask.fn(function(p, j) return p >= j end) & mask.segments { 1, 1, 2 } | mask.window(0)
+        local fn = mask.fn(function(p, j) return p >= j end)
+        local m = fn & mask.segments { 1, 1, 2 } | mask.window(0)
         local q = heed.randn(3, 2)
         local function in_a_scope()
             local scope <close> = heed.scope()
@@ -284,6 +290,7 @@ describe("programs of masks", function()
             m:dense(2, 3)
         end
         assert.has_shape(m:dense(2, 3), { 2, 3 })
+        assert.has_shape((fn | mask.window(0)):dense(2, 3), { 2, 3 })
         collectgarbage()
         assert.is_close(heed.attention(q, q, q, { mask = m }), before, 0)
     end)
