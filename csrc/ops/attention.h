@@ -66,8 +66,7 @@ static inline int64_t hd_attention_row(int64_t S) {
     return (S + 15) / 16 * 16;
 }
 
-/* The way is chosen by the sizes: queries as lanes of vectors, or few queries (without weights) against stretches of
- * keys. There is one way back. */
+/* The way is chosen by the sizes: queries as lanes of vectors, or few queries against stretches of keys. There is one way back. */
 hd_status hd_attention_forward(hd_ctx *cx, const hd_attention_task *a);
 hd_status hd_attention_backward(hd_ctx *cx, const hd_attention_task *a);
 hd_status hd_attention_few_forward(hd_ctx *cx, const hd_attention_task *a);

@@ -71,6 +71,13 @@ void hd_lanes_take(hd_lane_block *b, int64_t first) {
                    hd_lane_room(b, all->at.q));
 }
 
+void hd_lanes_load_lse(hd_lane_block *b) {
+    const hd_lanes *all = b->all;
+    char *lse = hd_lane_room(b, all->at.lse);
+    memset(lse, 0, (size_t)(all->k->lanes * all->size));
+    memcpy(lse, all->a->lse + hd_lane_row(b) * all->size, (size_t)(b->count * all->size));
+}
+
 static hd_sight_block sight_block(const hd_lane_block *b, int64_t from, int64_t to) {
     return (hd_sight_block){b->span.batch, b->h, b->i, b->count, from, to - from, b->shift};
 }
@@ -256,17 +263,27 @@ static void write_weights(hd_lane_block *b, int64_t from, int64_t to) {
     }
 }
 
+/* The block of a task, and the keys that it has to do with; false: the sequence is too short to have it. */
+static bool begin_block(const hd_lanes *all, int64_t task, int worker, hd_lane_block *b, int64_t *from,
+                        int64_t *to) {
+    const hd_attention_task *a = all->a;
+    const int64_t pair = task / all->blocks, first = task % all->blocks * all->k->lanes;
+    b->all = all, b->room = all->scratch + (size_t)worker * all->at.size;
+    b->span = hd_span_of(a, pair / a->H), b->h = pair % a->H, b->hk = b->h / (a->H / a->Hk);
+    if (first >= b->span.L) return false;
+    *from = 0, *to = b->span.S;
+    hd_lanes_take(b, first);
+    hd_lanes_narrow(b, from, to);
+    return true;
+}
+
 static void forward_task(void *arg, int64_t task, int worker) {
     const hd_lanes *all = arg;
     const hd_attention_task *a = all->a;
-    const int64_t pair = task / all->blocks, first = task % all->blocks * all->k->lanes;
-    hd_lane_block b = {.all = all, .room = all->scratch + (size_t)worker * all->at.size};
-    b.span = hd_span_of(a, pair / a->H), b.h = pair % a->H, b.hk = b.h / (a->H / a->Hk);
-    if (first >= b.span.L) return;
-    int64_t from = 0, to = b.span.S;
-    hd_lanes_take(&b, first);
+    hd_lane_block b;
+    int64_t from, to;
+    if (!begin_block(all, task, worker, &b, &from, &to)) return;
     nothing_seen_yet(&b);
-    hd_lanes_narrow(&b, &from, &to);
     for (int64_t j = from; j < to; j += b.keys)
         if (hd_lanes_look(&b, j, to)) forward_keys(&b);
     void *lse = hd_lane_room(&b, all->at.lse), *inverse = hd_lane_room(&b, all->at.inverse);
@@ -277,11 +294,32 @@ static void forward_task(void *arg, int64_t task, int worker) {
     if (a->weights) write_weights(&b, from, to);
 }
 
-static hd_status lanes_forward(hd_ctx *cx, const hd_attention_task *a) {
+static void weights_task(void *arg, int64_t task, int worker) {
+    const hd_lanes *all = arg;
+    hd_lane_block b;
+    int64_t from, to;
+    if (!begin_block(all, task, worker, &b, &from, &to)) return;
+    hd_lanes_load_lse(&b);
+    write_weights(&b, from, to);
+}
+
+static hd_status by_lanes(hd_ctx *cx, const hd_attention_task *a, hd_task task) {
     hd_lanes all;
     if (hd_lanes_begin(cx, a, false, &all)) return cx->error.status;
-    hd_status status = hd_parallel(cx, a->sequences * a->H * all.blocks, forward_task, &all);
+    hd_status status = hd_parallel(cx, a->sequences * a->H * all.blocks, task, &all);
     hd_free(cx->account, all.scratch);
+    return status;
+}
+
+/* Weights come from the sums: asking for them takes no other way to the output. */
+static hd_status few_with_weights(hd_ctx *cx, const hd_attention_task *a) {
+    hd_attention_task with_sums = *a;
+    char *own = NULL;
+    if (!a->lse) own = hd_alloc(cx, (size_t)(a->B * a->H * a->L) * hd_dtype_size(a->dtype));
+    if (!a->lse && !(with_sums.lse = own)) return cx->error.status;
+    hd_status status = hd_attention_few_forward(cx, &with_sums);
+    if (!status) status = by_lanes(cx, &with_sums, weights_task);
+    hd_free(cx->account, own);
     return status;
 }
 
@@ -289,5 +327,6 @@ hd_status hd_attention_forward(hd_ctx *cx, const hd_attention_task *a) {
     int64_t longest, most_keys;
     hd_attention_longest(a, &longest, &most_keys);
     if (longest == 0 || a->H == 0) return HD_OK;
-    return longest <= FEW_QUERIES && !a->weights ? hd_attention_few_forward(cx, a) : lanes_forward(cx, a);
+    if (longest > FEW_QUERIES) return by_lanes(cx, a, forward_task);
+    return a->weights ? few_with_weights(cx, a) : hd_attention_few_forward(cx, a);
 }

@@ -72,6 +72,8 @@ static inline int64_t hd_lane_row(const hd_lane_block *b) {
 
 /* Queries [first, first + lanes) of the sequence, as many as there are, become the block: q lies across. */
 void hd_lanes_take(hd_lane_block *b, int64_t first);
+/* What forward left of the block. */
+void hd_lanes_load_lse(hd_lane_block *b);
 /* The keys [*from, *to) of the sequence that the block has to do with, within what they were. */
 void hd_lanes_narrow(const hd_lane_block *b, int64_t *from, int64_t *to);
 /* Moves to a block of keys that starts at `from` and ends before `to`: as many (b->keys) as are seen in one way. False:

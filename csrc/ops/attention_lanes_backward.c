@@ -109,15 +109,13 @@ static void take_queries(hd_lane_block *b, int64_t first) {
     const hd_attention_task *a = all->a;
     const hd_attention_kernels *k = all->k;
     void *g = hd_lane_room(b, all->at.g), *o = hd_lane_room(b, all->at.o);
-    char *lse = hd_lane_room(b, all->at.lse);
     const char *g_rows = NULL;
     hd_lanes_take(b, first);
     g_rows = hd_lane_queries(b, &a->g);
     k->spread(b->count, a->Dv, g_rows, a->g.row, a->scale, g);
     k->spread(b->count, a->Dv, hd_lane_queries(b, &a->out), a->out.row, 1, o);
     k->dot(a->Dv, g, o, hd_lane_room(b, all->at.delta));
-    memset(lse, 0, (size_t)(k->lanes * all->size));
-    memcpy(lse, a->lse + hd_lane_row(b) * all->size, (size_t)(b->count * all->size));
+    hd_lanes_load_lse(b);
     b->finite = k->finite(b->count, a->Dv, g_rows, a->g.row) &&
                 k->finite(b->count, a->D, hd_lane_queries(b, &a->q), a->q.row);
     memset(hd_lane_room(b, all->at.dq), 0, (size_t)(a->D * k->lanes * all->size));

@@ -145,6 +145,23 @@ static void test_nothing_to_attend(void) {
     expect_empty(2, 3, 0);
 }
 
+static void test_asking_for_weights_changes_no_bit(void) {
+    for (int n = 0; n < 30; n++) {
+        problem p = random_problem();
+        hd_tensor *out = NULL, *other = NULL, *weights = NULL;
+        begin_draws();
+        p.o.want_weights = false;
+        CHECK(!hd_attention(cx, p.q, p.k, p.v, &p.o, &out, NULL));
+        begin_draws();
+        p.o.want_weights = true;
+        CHECK(!hd_attention(cx, p.q, p.k, p.v, &p.o, &other, &weights));
+        for (int64_t i = 0; i < hd_numel(out); i++) CHECK(get(out, i) == get(other, i));
+        hd_tensor *all[] = {out, other, weights};
+        release_inputs(3, all);
+        drop_problem(&p);
+    }
+}
+
 /* ---- dropout, and forms that must agree ------------------------------------------------------------ */
 
 static hd_tensor *attend(hd_tensor *const *in, const void *arg) {
@@ -345,6 +362,7 @@ static void test_misuse(void) {
 int main(void) {
     cx = new_context(2);
     test_against_the_formula();
+    test_asking_for_weights_changes_no_bit();
     test_future_nan();
     test_causality_is_aligned_to_the_end();
     test_float_padding_is_the_bool_mask();
