@@ -160,10 +160,20 @@ static void write_lse(const few *all, int64_t row, double log_sum) {
         ((double *)all->a->lse)[row] = lse;
 }
 
+/* Values are asked for while products of keys are made: memory is what takes the time. */
+static void expect_values(const stretch *s) {
+    const hd_heads *v = &s->all->a->v;
+    const int64_t width = s->all->a->Dv * s->all->size, row = v->row * s->all->size;
+    const char *at = row_at(s->all, v, s->span.batch, s->hk, s->j);
+    for (int64_t n = 0; n < s->keys; n++, at += row)
+        for (int64_t d = 0; d < width; d += 64) __builtin_prefetch(at + d, 0, 2);
+}
+
 static void attend_head(const stretch *s) {
     const few *all = s->all;
     const hd_attention_task *a = all->a;
     bool hides = false;
+    if (s->h % (a->H / a->Hk) == 0) expect_values(s);
     all->tile->dots(s->span.L, s->keys, a->D, 1, row_at(all, &a->q, s->span.batch, s->h, s->span.q_first),
                     a->q.row, row_at(all, &a->k, s->span.batch, s->hk, s->j), a->k.row, 0, s->scores, s->keys,
                     1);
