@@ -66,10 +66,11 @@ static inline int64_t hd_attention_row(int64_t S) {
     return (S + 15) / 16 * 16;
 }
 
-/* The way is chosen by the sizes: queries as lanes of vectors, or few queries against stretches of keys. There is one way back. */
+/* The way is chosen by the sizes: queries as lanes of vectors, or few queries against stretches of keys. Both leave the same for backward, which chooses by itself. */
 hd_status hd_attention_forward(hd_ctx *cx, const hd_attention_task *a);
 hd_status hd_attention_backward(hd_ctx *cx, const hd_attention_task *a);
 hd_status hd_attention_few_forward(hd_ctx *cx, const hd_attention_task *a);
+hd_status hd_attention_few_backward(hd_ctx *cx, const hd_attention_task *a);
 
 /* Entries [first, first + n) of row (b, h, i) of a bias: where they lie when they are contiguous, else copied into
  * room. NULL: none. (attention_mask.c) */

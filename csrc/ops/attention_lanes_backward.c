@@ -20,6 +20,7 @@
 
 #include <string.h>
 
+enum { FEW_QUERIES = 4 };
 enum { SECTION_BYTES = 512 << 10, MOST_STRETCHES = 4, WANTED_TASKS = 32 };
 
 typedef struct backward {
@@ -206,7 +207,10 @@ static void sum_partials(void *arg, int64_t first, int64_t last, int worker) {
 
 hd_status hd_attention_backward(hd_ctx *cx, const hd_attention_task *a) {
     backward all = {0};
+    int64_t longest, most_keys;
     if (a->sequences * a->Hk == 0) return HD_OK;
+    hd_attention_longest(a, &longest, &most_keys);
+    if (longest <= FEW_QUERIES) return hd_attention_few_backward(cx, a);
     if (hd_lanes_begin(cx, a, true, &all.lanes)) return cx->error.status;
     cut(&all);
     hd_status status = make_partials(cx, &all);
