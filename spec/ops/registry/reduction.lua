@@ -279,7 +279,7 @@ add {
 
 add {
     name = "cumsum",
-    cases = { { { 3, 37 }, dim = 1 }, { { 3, 37 }, dim = -1 }, { { 2, 3, 4 }, dim = 2 }, { { 1 }, dim = 1 },
+    cases = { { { 3, 37 }, dim = 1 }, { { 6, 37 }, dim = -1 }, { { 2, 3, 4 }, dim = 2 }, { { 1 }, dim = 1 },
         { { 0 }, dim = 1 }, { { 2, 0, 3 }, dim = 3 } },
     large = { { 257, 531 }, dim = 1 },
     call = function(case, x) return core.cumsum(x, case.dim) end,
