@@ -16,7 +16,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { FEW_QUERIES = 8 };
+enum { FEW_QUERIES = 8, TOGETHER = 4 /* blocks of a task, at most */, WANTED_TASKS = 32, CHUNK_BLOCKS = 2 };
 
 static const double log2_e = 1.44269504088896340736;
 
@@ -56,7 +56,9 @@ hd_status hd_lanes_begin(hd_ctx *cx, const hd_attention_task *a, bool backward, 
     all->blocks = (all->longest + all->k->lanes - 1) / all->k->lanes;
     all->q_scale = a->softcap > 0 ? a->scale / a->softcap : a->scale * log2_e;
     lay_out(all, backward);
-    all->scratch = hd_alloc(cx, all->at.size * (size_t)hd_max_workers(cx));
+    all->together = least(backward ? 1 : TOGETHER, all->blocks * a->sequences * a->H / WANTED_TASKS);
+    if (all->together < 1) all->together = 1;
+    all->scratch = hd_alloc(cx, all->at.size * (size_t)(all->together * hd_max_workers(cx)));
     return all->scratch ? HD_OK : cx->error.status;
 }
 
@@ -263,50 +265,80 @@ static void write_weights(hd_lane_block *b, int64_t from, int64_t to) {
     }
 }
 
-/* The block of a task, and the keys that it has to do with; false: the sequence is too short to have it. */
-static bool begin_block(const hd_lanes *all, int64_t task, int worker, hd_lane_block *b, int64_t *from,
-                        int64_t *to) {
+/* Blocks of queries of one task: each chunk of keys is read once into the nearest cache for all of them. */
+typedef struct together {
+    int count;
+    int64_t from[TOGETHER], to[TOGETHER]; /* the keys that each has to do with */
+    hd_lane_block block[TOGETHER];
+} together;
+
+static bool begin_blocks(const hd_lanes *all, int64_t task, int worker, together *t) {
     const hd_attention_task *a = all->a;
-    const int64_t pair = task / all->blocks, first = task % all->blocks * all->k->lanes;
-    b->all = all, b->room = all->scratch + (size_t)worker * all->at.size;
-    b->span = hd_span_of(a, pair / a->H), b->h = pair % a->H, b->hk = b->h / (a->H / a->Hk);
-    if (first >= b->span.L) return false;
-    *from = 0, *to = b->span.S;
-    hd_lanes_take(b, first);
-    hd_lanes_narrow(b, from, to);
-    return true;
+    const int64_t tasks = (all->blocks + all->together - 1) / all->together, pair = task / tasks;
+    char *room = all->scratch + (size_t)(worker * all->together) * all->at.size;
+    t->count = 0;
+    for (int64_t i = 0; i < all->together; i++, room += all->at.size) {
+        const int64_t first = (task % tasks * all->together + i) * all->k->lanes;
+        hd_lane_block *b = &t->block[t->count];
+        b->all = all, b->room = room;
+        b->span = hd_span_of(a, pair / a->H), b->h = pair % a->H, b->hk = b->h / (a->H / a->Hk);
+        if (first >= b->span.L) break;
+        t->from[t->count] = 0, t->to[t->count] = b->span.S;
+        hd_lanes_take(b, first);
+        hd_lanes_narrow(b, &t->from[t->count], &t->to[t->count]);
+        t->count++;
+    }
+    return t->count > 0;
+}
+
+static void finish_block(hd_lane_block *b) {
+    const hd_lanes *all = b->all;
+    const hd_attention_task *a = all->a;
+    void *lse = hd_lane_room(b, all->at.lse), *inverse = hd_lane_room(b, all->at.inverse);
+    all->k->finish(hd_lane_room(b, all->at.largest), hd_lane_room(b, all->at.sum), lse, inverse);
+    all->k->collect(b->count, a->Dv, hd_lane_room(b, all->at.o), inverse, hd_lane_queries(b, &a->out),
+                    a->out.row, false);
+    if (a->lse) memcpy(a->lse + hd_lane_row(b) * all->size, lse, (size_t)(b->count * all->size));
 }
 
 static void forward_task(void *arg, int64_t task, int worker) {
     const hd_lanes *all = arg;
-    const hd_attention_task *a = all->a;
-    hd_lane_block b;
-    int64_t from, to;
-    if (!begin_block(all, task, worker, &b, &from, &to)) return;
-    nothing_seen_yet(&b);
-    for (int64_t j = from; j < to; j += b.keys)
-        if (hd_lanes_look(&b, j, to)) forward_keys(&b);
-    void *lse = hd_lane_room(&b, all->at.lse), *inverse = hd_lane_room(&b, all->at.inverse);
-    all->k->finish(hd_lane_room(&b, all->at.largest), hd_lane_room(&b, all->at.sum), lse, inverse);
-    all->k->collect(b.count, a->Dv, hd_lane_room(&b, all->at.o), inverse, hd_lane_queries(&b, &a->out),
-                    a->out.row, false);
-    if (a->lse) memcpy(a->lse + hd_lane_row(&b) * all->size, lse, (size_t)(b.count * all->size));
-    if (a->weights) write_weights(&b, from, to);
+    const int64_t chunk = CHUNK_BLOCKS * all->k->keys;
+    together t;
+    if (!begin_blocks(all, task, worker, &t)) return;
+    int64_t from = t.from[0], to = t.to[0];
+    for (int i = 0; i < t.count; i++) {
+        nothing_seen_yet(&t.block[i]);
+        if (t.from[i] < from) from = t.from[i];
+        if (t.to[i] > to) to = t.to[i];
+    }
+    for (int64_t first = from; first < to; first += chunk)
+        for (int i = 0; i < t.count; i++) {
+            hd_lane_block *b = &t.block[i];
+            const int64_t end = least(first + chunk, t.to[i]);
+            for (int64_t j = first > t.from[i] ? first : t.from[i]; j < end; j += b->keys)
+                if (hd_lanes_look(b, j, end)) forward_keys(b);
+        }
+    for (int i = 0; i < t.count; i++) {
+        finish_block(&t.block[i]);
+        if (all->a->weights) write_weights(&t.block[i], t.from[i], t.to[i]);
+    }
 }
 
 static void weights_task(void *arg, int64_t task, int worker) {
-    const hd_lanes *all = arg;
-    hd_lane_block b;
-    int64_t from, to;
-    if (!begin_block(all, task, worker, &b, &from, &to)) return;
-    hd_lanes_load_lse(&b);
-    write_weights(&b, from, to);
+    together t;
+    if (!begin_blocks(arg, task, worker, &t)) return;
+    for (int i = 0; i < t.count; i++) {
+        hd_lanes_load_lse(&t.block[i]);
+        write_weights(&t.block[i], t.from[i], t.to[i]);
+    }
 }
 
 static hd_status by_lanes(hd_ctx *cx, const hd_attention_task *a, hd_task task) {
     hd_lanes all;
     if (hd_lanes_begin(cx, a, false, &all)) return cx->error.status;
-    hd_status status = hd_parallel(cx, a->sequences * a->H * all.blocks, task, &all);
+    const int64_t tasks = (all.blocks + all.together - 1) / all.together;
+    hd_status status = hd_parallel(cx, a->sequences * a->H * tasks, task, &all);
     hd_free(cx->account, all.scratch);
     return status;
 }

@@ -25,6 +25,7 @@ typedef struct hd_lanes {
     int64_t row;                   /* elements of a row of random numbers */
     int64_t longest, most_keys;    /* of a sequence */
     int64_t blocks;                /* of queries, in the longest sequence */
+    int64_t together;              /* blocks that a task goes through at a time */
     double q_scale;                /* of q on its way to products */
     hd_lane_rooms at;
     char *scratch;

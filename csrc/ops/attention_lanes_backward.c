@@ -21,7 +21,7 @@
 #include <string.h>
 
 enum { FEW_QUERIES = 4 };
-enum { SECTION_BYTES = 512 << 10, MOST_STRETCHES = 4, WANTED_TASKS = 32 };
+enum { SECTION_BYTES = 256 << 10, MOST_STRETCHES = 4, WANTED_TASKS = 32 };
 
 typedef struct backward {
     hd_lanes lanes;
