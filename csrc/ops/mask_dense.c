@@ -8,6 +8,7 @@
 
 #include "base/parallel.h"
 #include "ops/internal.h"
+#include "ops/rows.h"
 
 typedef struct dense {
     const hd_attention_options *o;

@@ -373,7 +373,7 @@ static void test_reshape(void) {
     CHECK(has_shape(other, SHAPE(5, 0)) && has_shape(open, SHAPE(3, 0)));
     bool possible = false;
     REFUSED(hd_view_reshape(cx, empty, SHAPE(0, -1), &possible), "shape");
-    REFUSED(hd_view_reshape(cx, t, SHAPE(5, -1), &possible), "24 elements as [2, 3, 4] has, got [5, -1]");
+    REFUSED(hd_view_reshape(cx, t, SHAPE(5, -1), &possible), "24 elements of [2, 3, 4], got [5, -1]");
     REFUSED(hd_view_reshape(cx, t, SHAPE(5, 5), &possible), "got [5, 5]");
     REFUSED(hd_view_reshape(cx, t, SHAPE(-1, -1), &possible), "two");
     REFUSED(hd_view_reshape(cx, t, SHAPE(-2, -1), &possible), "shape");

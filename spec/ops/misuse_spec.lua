@@ -85,7 +85,7 @@ describe("misuse of", function()
             local ok, message = pcall(function() return t[key] end)
             assert(ok or message:find("t[key]: ", 1, true), message)
             ok, message = pcall(function() t[key] = value end)
-            assert(ok or message:find("t[key]: ", 1, true), message)
+            assert(ok or message:find("t[key]: ", 1, true) or message:find("t." .. tostring(key) .. ": ", 1, true), message)
         end
     end)
 end)
