@@ -9,6 +9,8 @@
 
 /* ---- the formula, as it stands --------------------------------------------------------------------- */
 
+enum { MOST_KEYS = 1200 };
+
 typedef struct problem {
     int64_t B, H, Hk, L, S, D, Dv;
     hd_tensor *q, *k, *v, *g; /* f64 */
@@ -85,7 +87,7 @@ static void draw_row(const problem *p, int64_t b, int64_t h, int64_t i, double *
 }
 
 typedef struct row {
-    double p[320], slope[320]; /* weights, and d capped score / d score */
+    double p[MOST_KEYS], slope[MOST_KEYS]; /* weights, and d capped score / d score */
 } row;
 
 static double scale_of(const problem *p) {
@@ -94,7 +96,7 @@ static double scale_of(const problem *p) {
 
 static void reference_row(const problem *p, int64_t b, int64_t h, int64_t i, row *r) {
     int64_t hk = h / (p->H / p->Hk);
-    double s[320], top = -INFINITY, sum = 0;
+    double s[MOST_KEYS], top = -INFINITY, sum = 0;
     for (int64_t j = 0; j < p->S; j++) {
         r->p[j] = r->slope[j] = 0;
         if (!may_see(p, b, h, i, j)) continue;
@@ -133,7 +135,7 @@ static void add_to(hd_tensor *t, int64_t i, double v) {
 static void reference_pair_row(const problem *p, reference *r, int64_t b, int64_t h, int64_t i) {
     int64_t hk = h / (p->H / p->Hk);
     row w;
-    double dp[320], keep[320], delta = 0;
+    double dp[MOST_KEYS], keep[MOST_KEYS], delta = 0;
     reference_row(p, b, h, i, &w);
     draw_row(p, b, h, i, keep);
     for (int64_t j = 0; j < p->S; j++) {
@@ -251,21 +253,20 @@ static int64_t one_of(int64_t count, const int64_t *values) {
     return values[pick(0, count - 1)];
 }
 
-/* Sizes around those of lanes, vectors and blocks, as many of them as the reference does in no time. */
+/* Sizes around those of lanes, vectors, blocks, sections and stretches, as many of them as the reference does in no time. */
 static void random_sizes(problem *p) {
-    static const int64_t longs[] = {1, 2, 5, 9, 16, 20, 31, 33, 64, 65, 90, 150, 257};
+    static const int64_t longs[] = {1, 2, 5, 9, 16, 20, 31, 33, 64, 65, 90, 150, 257, 600, 1100};
     static const int64_t features[] = {1, 3, 7, 16, 20, 32, 40, 64, 80, 128};
     do {
         *p = (problem){.B = pick(1, 3), .Hk = pick(1, 3)};
         p->H = p->Hk * pick(1, 3);
-        p->L = one_of(13, longs), p->S = one_of(13, longs);
+        p->L = one_of(13, longs), p->S = one_of(15, longs);
         p->D = one_of(10, features), p->Dv = pick(0, 1) ? p->D : one_of(10, features);
     } while (p->B * p->H * p->L * p->S * (p->D + p->Dv) > 1500000);
 }
 
-static problem random_problem(void) {
-    problem p;
-    random_sizes(&p);
+static problem problem_of_sizes(const problem *sizes) {
+    problem p = *sizes;
     p.q = parameter(HD_F64, SHAPE(p.B, p.H, p.L, p.D));
     p.k = parameter(HD_F64, SHAPE(p.B, p.Hk, p.S, p.D));
     p.v = parameter(HD_F64, SHAPE(p.B, p.Hk, p.S, p.Dv));
@@ -279,6 +280,12 @@ static problem random_problem(void) {
     if (pick(0, 1)) random_program(&p);
     random_additions(&p);
     return p;
+}
+
+static problem random_problem(void) {
+    problem sizes;
+    random_sizes(&sizes);
+    return problem_of_sizes(&sizes);
 }
 
 static void drop_problem(problem *p) {
