@@ -429,7 +429,12 @@ end
 ---The paragraphs at the top of a module's source.
 ---@param module string
 ---@return string[]
-function index.header(module) return module_entries(module).header end
+function index.header(module)
+    -- heed.nn.init is a table of functions, and heed/nn/init.lua is heed.nn's.
+    local value = require "heed"
+    for key in module:gsub("^heed", ""):gmatch "[%w_]+" do value = type(value) == "table" and value[key] end
+    return module_entries(type(value) == "table" and module_of_table(value) or module).header
+end
 
 ---The short names of types.
 ---@return heed.help.Param[]
