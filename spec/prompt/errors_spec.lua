@@ -58,6 +58,7 @@ describe("a hint", function()
             ["prnt(1)"] = "did you mean print?",
             ["softmax(1)"] = "did you mean heed.softmax?",
             ["Linear(2, 3)"] = "did you mean heed.nn.Linear?",
+            ["nn.Linear(2, 3)"] = "did you mean heed.nn?",
             ["heed.matmull(1)"] = "did you mean heed.matmul?",
             ["heed.nn.Linearr(1)"] = "did you mean heed.nn.Linear?",
             ["heed.nn.linear(1)"] = "did you mean heed.nn.Linear?",
@@ -99,6 +100,8 @@ describe("a hint", function()
             ["from heed import nn"] = "require", ["def f(x):"] = "function", ["x = lambda y: y"] = "function(x)",
             ["for i in range(3):"] = "ipairs", ["for (i = 0; i < 3; i++) {"] = "for i = 1", ["x[1:2]"] = "both ends",
             ["x = {a: 1}"] = "name = value", ["let x = 1"] = "local", ["x = a ? b : c"] = "and a or b", ['x = "abc'] = "[[",
+            ["heed.tensor([1, 2])"] = "{1, 2}", ["x = [1, 2]"] = "{1, 2}",
+            ["help softmax"] = "help(heed.softmax)", ["heed.softmax?"] = "?heed.softmax",
             ["# comment here"] = "--", ["function f() { }"] = "braces", ["2x = 1"] = "digit",
             ["if x then else if y then end end)"] = "elseif",
         } do

@@ -19,6 +19,13 @@ describe("a session", function()
         assert.are.same({ "for i = 1, 2 do\ny = i\nend", "y", "[[a\nb]]", "1 +\n2", "y = nil" }, s.remembered)
     end)
 
+    it("does not wait for the end of a string that its line did not bring", function()
+        local s = session.type { '"a', '"b"', "'c\\", "d'" }
+        assert.are.equal("b\nc\nd\n", s.output)
+        assert.is_truthy(s.errors:find "^input 1:1: unfinished string")
+        assert.are.same({ "> ", "> ", "> ", ">> ", "> " }, s.prompts)
+    end)
+
     it("drops an input at Ctrl-C, and says what one lacks at the end", function()
         local s = session.type { "x = {", false, "40 + 2", false, "if true then" }
         assert.are.equal("42\n", s.output)

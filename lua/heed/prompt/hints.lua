@@ -37,7 +37,7 @@ local function global_hint(name, scope)
     if ELSEWHERE[name] then return ELSEWHERE[name] end
     local heed = package.loaded.heed
     local near = nearest(name, scope.names())
-    if #name < 3 then return did_you_mean(near) end
+    if #name < 3 and not (type(heed) == "table" and type(heed[name]) == "table") then return did_you_mean(near) end
     if type(heed) == "table" and heed[name] ~= nil then return format("did you mean heed.%s?", name) end
     if type(heed) == "table" and type(heed.nn) == "table" and inspect.get(heed.nn, name) ~= nil then
         return format("did you mean heed.nn.%s?", name)
@@ -181,8 +181,10 @@ local SYNTAX = {
     { " elif ", "it is elseif ... then" }, { " else if ", "it is elseif ... then" },
     { " continue ", "there is no continue; goto the end of the loop, or turn the condition round" },
     { " for [%w_, ]+ in [^d]*:", "loops are written for i, x in ipairs(t) do ... end" },
+    { "^ help [%a_]", "it is help(heed.softmax), or ?heed.softmax" }, { " %? $", "help is asked by ?heed.softmax, the ? first" },
     { " %? ", "a choice is written c and a or b" },
     { " [%w_%]]+ %[ [^%]]*: ", "slices are written t[{ {1, 2}, {} }]; both ends are included" },
+    { " [(=] %[ ", "lists are written {1, 2}" },
     { " [{,] [%w_]+ : ", "fields are written { name = value }" },
     { " function [%w_]* %( [^)]*%) {", "a function ends with end, and has no braces" },
     { "^ let ", "variables are written local x = 1" }, { "^ var ", "variables are written local x = 1" },

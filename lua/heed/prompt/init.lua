@@ -129,8 +129,10 @@ end
 
 local function lacks_end(message) return sub(message, -5) == "<eof>" end
 
--- Could more lines make an expression or a statement of the text, which is neither?
+-- Could more lines make an expression or a statement of the text, which is neither? A string that lacks its end cannot be mended by
+-- them: the newline shows it.
 local function is_incomplete(text)
+    text = text .. "\n"
     local expression, lacking = load(EXPRESSION .. text, "=input", "t")
     if expression then return false end
     local statement, message = load(text, "=input", "t")
