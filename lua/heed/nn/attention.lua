@@ -1,3 +1,4 @@
+local caches = require "heed.nn.cache"
 local capture = require "heed.capture"
 local check = require "heed.check"
 local core = require "heed.core"
@@ -11,7 +12,7 @@ local Rotary = require "heed.nn.rotary"
 local weights_of = require "heed.weights"
 
 local WHERE = "heed.nn.MultiHeadAttention"
-local CALL = check.set("mask", "weights")
+local CALL = check.set("mask", "weights", "cache")
 local KNOWN = check.set("dropout", "bias", "num_kv_heads", "head_dim", "rotary", "qk_norm", "softcap", "scale", "kdim", "vdim")
 
 ---Several attentions side by side, each in a part of the features (Vaswani et al. 2017, section 3.2.2):
@@ -42,6 +43,7 @@ local KNOWN = check.set("dropout", "bias", "num_kv_heads", "head_dim", "rotary",
 local MultiHeadAttention = module.Module:extend "MultiHeadAttention"
 
 MultiHeadAttention.gives_attention = true
+MultiHeadAttention.keeps_cache = true
 
 -- What stands under a `rotary` option, as a module: true is Rotary(head_dim), a table its options.
 function MultiHeadAttention.rotary_of(where, rotary, head_dim)
@@ -145,25 +147,33 @@ local function project(self, x, weight, first_of_weight, first_of_bias, count)
     return core.linear(x, weight, bias and bias:narrow(1, first_of_bias * D + 1, count * D))
 end
 
+local function project_queries(self, query)
+    local H = self.num_heads
+    return heads_of(self, project(self, query, self.in_proj_weight or self.q_proj_weight, 0, 0, H), 0, H)
+end
+
+local function project_memory(self, key, value)
+    local H, Hk, weight = self.num_heads, self.num_kv_heads, self.in_proj_weight
+    if not weight then
+        return heads_of(self, project(self, key, self.k_proj_weight, 0, H, Hk), 0, Hk),
+            heads_of(self, project(self, value, self.v_proj_weight, 0, H + Hk, Hk), 0, Hk)
+    end
+    if key == value then
+        local both = project(self, key, weight, H, H, 2 * Hk)
+        return heads_of(self, both, 0, Hk), heads_of(self, both, Hk, Hk)
+    end
+    return heads_of(self, project(self, key, weight, H, H, Hk), 0, Hk),
+        heads_of(self, project(self, value, weight, H + Hk, H + Hk, Hk), 0, Hk)
+end
+
 -- Queries, keys and values [B, L, H or Hk, D]; where one tensor is projected several times, in one product.
 local function projections(self, query, key, value)
     local H, Hk, weight = self.num_heads, self.num_kv_heads, self.in_proj_weight
-    if not weight then
-        return heads_of(self, project(self, query, self.q_proj_weight, 0, 0, H), 0, H),
-            heads_of(self, project(self, key, self.k_proj_weight, 0, H, Hk), 0, Hk),
-            heads_of(self, project(self, value, self.v_proj_weight, 0, H + Hk, Hk), 0, Hk)
-    end
-    if query == key and key == value then
+    if weight and query == key and key == value then
         local all = core.linear(query, weight, self.in_proj_bias)
         return heads_of(self, all, 0, H), heads_of(self, all, H, Hk), heads_of(self, all, H + Hk, Hk)
     end
-    local q = heads_of(self, project(self, query, weight, 0, 0, H), 0, H)
-    if key == value then
-        local both = project(self, key, weight, H, H, 2 * Hk)
-        return q, heads_of(self, both, 0, Hk), heads_of(self, both, Hk, Hk)
-    end
-    return q, heads_of(self, project(self, key, weight, H, H, Hk), 0, Hk),
-        heads_of(self, project(self, value, weight, H + Hk, H + Hk, Hk), 0, Hk)
+    return project_queries(self, query), project_memory(self, key, value)
 end
 
 -- Query i of L stands at key position S - L + i, as for masks: only the distance matters.
@@ -172,28 +182,80 @@ local function rotated(self, q, k)
     return self.rotary(q, { offset = math.max(ahead, 0) }), self.rotary(k, { offset = math.max(-ahead, 0) })
 end
 
--- wish: which weights to give, false, true or { rows =, heads = }; listening: which to capture, such a table or nil.
-local function composed(self, query, key, value, mask, bias, wish, listening)
-    check_inputs(self, query, key, value)
-    local single = query:dim() == 2
-    if single then
-        local q = query:unsqueeze(1)
-        local k = key == query and q or key:unsqueeze(1)
-        query, key, value = q, k, value == key and k or value:unsqueeze(1)
-    end
-    local q, k, v = projections(self, query, key, value)
-    if self.q_norm then q, k = self.q_norm(q), self.k_norm(k) end
-    q, k, v = q:transpose(2, 3), k:transpose(2, 3), v:transpose(2, 3)
-    if self.rotary then q, k = rotated(self, q, k) end
+-- From queries [B, H, L, D], keys and values to the output. wish: which weights to give, false, true or { rows =, heads = };
+-- listening: which to capture, such a table or nil; single: the batch of one is none.
+local function attend(self, q, k, v, mask, bias, wish, listening, single)
     local dropout = self.training and self.dropout or 0
     local all = wish == true or listening ~= nil and not (listening.rows or listening.heads)
     local heads, weights = core.attention(q, k, v, self.scale, self.softcap, dropout, mask, bias, all)
-    local out = self.out_proj(heads:transpose(2, 3):reshape(query:size(1), query:size(2), self.num_heads * self.head_dim))
+    local out = self.out_proj(heads:transpose(2, 3):reshape(q:size(1), q:size(3), self.num_heads * self.head_dim))
     local function chosen(which) return weights_of("weights", q, k, self.scale, self.softcap, mask, bias, which) end
     local function given(t) return single and t and t:squeeze(1) or t end
     if listening then capture.give(self, given(weights or chosen(listening)), not weights) end
     if wish and wish ~= true then weights = chosen(wish) end
     return given(out), given(weights)
+end
+
+-- What is one tensor stays one.
+local function batches_of_one(query, key, value)
+    local q = query:unsqueeze(1)
+    local k = key == query and q or key:unsqueeze(1)
+    return q, k, value == key and k or value == query and q or value:unsqueeze(1)
+end
+
+local function composed(self, query, key, value, mask, bias, wish, listening)
+    check_inputs(self, query, key, value)
+    local single = query:dim() == 2
+    if single then query, key, value = batches_of_one(query, key, value) end
+    local q, k, v = projections(self, query, key, value)
+    if self.q_norm then q, k = self.q_norm(q), self.k_norm(k) end
+    q, k, v = q:transpose(2, 3), k:transpose(2, 3), v:transpose(2, 3)
+    if self.rotary then q, k = rotated(self, q, k) end
+    return attend(self, q, k, v, mask, bias, wish, listening, single)
+end
+
+-- Queries, and what the sequence holds so far with keys and values of its new positions; given: a mask, and as it is over all.
+local function with_past(self, cache, query, key, value, given)
+    local q, k, v = projections(self, query, key, value)
+    if self.q_norm then q, k = self.q_norm(q), self.k_norm(k) end
+    q = q:transpose(2, 3)
+    if self.rotary then
+        local turned = { offset = cache:before(self, q) }
+        q, k = self.rotary(q, turned), self.rotary(k:transpose(2, 3), turned):transpose(2, 3)
+    end
+    return q, cache:append(self, k, v, given)
+end
+
+-- Queries, and keys and values of a memory. `key` and `value` are what it is known by, `make` projects them.
+local function with_memory(self, cache, query, key, value, make)
+    if self.rotary then errors.raise("%s: cache: rotary has no positions for queries over a memory", WHERE) end
+    local q = project_queries(self, query)
+    if self.q_norm then q = self.q_norm(q) end
+    return q:transpose(2, 3), cache:memory(self, key, value, make)
+end
+
+-- With a cache. A key that is the query is of the sequence itself, any other of a memory.
+local function cached(self, query, key, value, options, listening)
+    local cache = caches.check(WHERE, options.cache)
+    check_input("query", query, self.d_model, "d_model")
+    -- A memory whose rows were reordered in the cache may come as it was.
+    if key == query or not cache:knows(self, key, value) then check_inputs(self, query, key, value) end
+    local single = query:dim() == 2
+    local given = caches.mask(WHERE .. ": mask", options.mask)
+    local q_in, k_in, v_in = query, key, value
+    if single then q_in, k_in, v_in = batches_of_one(query, key, value) end
+    local q, k, v
+    if key == query then
+        q, k, v, given = with_past(self, cache, q_in, k_in, v_in, given)
+    else
+        q, k, v = with_memory(self, cache, q_in, key, value, function()
+            local mk, mv = project_memory(self, k_in, v_in)
+            if self.k_norm then mk = self.k_norm(mk) end
+            return mk:transpose(2, 3), mv:transpose(2, 3)
+        end)
+    end
+    local mask, bias = masks.arguments(WHERE .. ": mask", given, q, k, self.num_heads)
+    return attend(self, q, k, v, mask, bias, options.weights, listening, single)
 end
 
 -- ---- calls ---------------------------------------------------------------------------------------------------------
@@ -210,8 +272,9 @@ function MultiHeadAttention:is_stock() return is_plain(self) and self.forward ==
 ---@param query heed.Tensor [B, L, E] or [L, E]
 ---@param key? heed.Tensor [B, S, kdim]; default query
 ---@param value? heed.Tensor [B, S, vdim]; default key
----@param options? { mask?: heed.Mask|heed.Tensor, weights?: boolean|table } mask: who may be seen; weights: give them too,
----all or only { rows = {...}, heads = {...} }, at the cost of these
+---@param options? { mask?: heed.Mask|heed.Tensor, weights?: boolean|table, cache?: heed.Cache } mask: who may be seen; weights: give them too,
+---all or only { rows = {...}, heads = {...} }, at the cost of these; cache: what came before query, which is appended; with a key
+---that is another tensor than the query, the keys and values of a memory, made once
 ---@return heed.Tensor out [B, L, E]
 ---@return heed.Tensor weights [B, H, L, S] when asked for, before dropout
 function MultiHeadAttention:forward(query, key, value, options)
@@ -220,8 +283,14 @@ function MultiHeadAttention:forward(query, key, value, options)
     options = check.options(WHERE, options, CALL)
     local listening, wish = capture.is_open() and capture.wants(self) or nil, options.weights
     local in_part = type(wish) == "table" or listening and (listening.rows or listening.heads)
-    local mask, bias = masks.arguments(WHERE .. ": mask", options.mask, query, key or query, self.num_heads)
     local out, weights
+    if options.cache then
+        key = key or query
+        out, weights = cached(self, query, key, value or key, options, listening)
+        if wish then return out, weights end
+        return out
+    end
+    local mask, bias = masks.arguments(WHERE .. ": mask", options.mask, query, key or query, self.num_heads)
     if is_plain(self) and not in_part then
         local out_proj = self.out_proj
         out, weights = core.multi_head_attention(self.in_proj_weight, self.in_proj_bias, out_proj.weight, out_proj.bias,

@@ -5,7 +5,7 @@ local module = require "heed.nn.module"
 local sublayers = require "heed.nn.sublayers"
 
 local WHERE = "heed.nn.TransformerDecoder"
-local CALL = check.set("mask", "memory_mask")
+local CALL = check.set("mask", "memory_mask", "cache")
 
 ---A stack of decoder layers, and a norm after the last one when asked for.
 ---
@@ -30,14 +30,15 @@ end
 
 ---@param x heed.Tensor [B, L, E] or [L, E]
 ---@param memory heed.Tensor [B, S, E]: the encoder's output
----@param options? { mask?: heed.Mask|heed.Tensor, memory_mask?: heed.Mask|heed.Tensor } mask: usually
----heed.mask.causal(); memory_mask: what of the memory may be seen
+---@param options? { mask?: heed.Mask|heed.Tensor, memory_mask?: heed.Mask|heed.Tensor, cache?: heed.Cache } mask: usually
+---heed.mask.causal(); memory_mask: what of the memory may be seen; cache: what came before x
 ---@return heed.Tensor # of the shape of x
 function Decoder:forward(x, memory, options)
     options = check.options(WHERE, options, CALL)
     local shared = {
         mask = masks.once(WHERE .. ": mask", options.mask, x),
         memory_mask = masks.once(WHERE .. ": memory_mask", options.memory_mask, x),
+        cache = options.cache,
     }
     for _, layer in ipairs(self.layers) do x = layer(x, memory, shared) end
     return self.norm and self.norm(x) or x

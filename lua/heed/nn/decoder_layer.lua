@@ -7,7 +7,7 @@ local module = require "heed.nn.module"
 local sublayers = require "heed.nn.sublayers"
 
 local WHERE = "heed.nn.TransformerDecoderLayer"
-local CALL = check.set("mask", "memory_mask")
+local CALL = check.set("mask", "memory_mask", "cache")
 
 ---Self-attention, attention over the encoder's memory, and feed-forward, each with a residual connection and a norm
 ---(Vaswani et al. 2017, section 3.1).
@@ -57,21 +57,23 @@ end
 
 ---@param x heed.Tensor [B, L, E] or [L, E]
 ---@param memory heed.Tensor [B, S, E]: the encoder's output
----@param options? { mask?: heed.Mask|heed.Tensor, memory_mask?: heed.Mask|heed.Tensor } mask: usually
----heed.mask.causal(); memory_mask: what of the memory may be seen
+---@param options? { mask?: heed.Mask|heed.Tensor, memory_mask?: heed.Mask|heed.Tensor, cache?: heed.Cache } mask: usually
+---heed.mask.causal(); memory_mask: what of the memory may be seen; cache: what came before x
 ---@return heed.Tensor # of the shape of x
 function DecoderLayer:forward(x, memory, options)
     if options then check.options(WHERE, options, CALL) end
     local mask, memory_mask = options and options.mask, options and options.memory_mask
-    if capture.is_open() or not self:is_stock() then
-        return composed(self, x, memory, mask and { mask = mask }, memory_mask and { mask = memory_mask })
+    local cache = options and options.cache
+    if cache or capture.is_open() or not self:is_stock() then
+        return composed(self, x, memory, { mask = mask, cache = cache }, { mask = memory_mask, cache = cache })
     end
     local own, across = self.self_attn, self.multihead_attn
     local seen, bias = masks.arguments(WHERE .. ": mask", mask, x, x, own.num_heads)
     local m_seen, m_bias = masks.arguments(WHERE .. ": memory_mask", memory_mask, x, memory, own.num_heads)
     local norm1, norm2, norm3 = self.norm1, self.norm2, self.norm3
     local linear1, linear2 = self.linear1, self.linear2
-    return core.decoder_layer(x, memory, seen, bias, m_seen, m_bias, self.training, self.dropout, own.dropout, own.num_heads, self.activation, self.norm_first, norm1.eps,
+    return core.decoder_layer(x, memory, seen, bias, m_seen, m_bias, self.training, self.dropout, own.dropout,
+        own.num_heads, self.activation, self.norm_first, norm1.eps,
         own.in_proj_weight, own.in_proj_bias, own.out_proj.weight, own.out_proj.bias,
         across.in_proj_weight, across.in_proj_bias, across.out_proj.weight, across.out_proj.bias,
         linear1.weight, linear1.bias, linear2.weight, linear2.bias,

@@ -5,7 +5,7 @@ local module = require "heed.nn.module"
 local sublayers = require "heed.nn.sublayers"
 
 local WHERE = "heed.nn.TransformerEncoder"
-local CALL = check.set("mask")
+local CALL = check.set("mask", "cache")
 
 ---A stack of encoder layers, and a norm after the last one when asked for.
 ---
@@ -29,11 +29,12 @@ function Encoder:init(layer_count, d_model, num_heads, d_ff, options)
 end
 
 ---@param x heed.Tensor [B, L, E] or [L, E]
----@param options? { mask?: heed.Mask|heed.Tensor } who may be seen
+---@param options? { mask?: heed.Mask|heed.Tensor, cache?: heed.Cache } mask: who may be seen; cache: what came before x
 ---@return heed.Tensor # of the shape of x
 function Encoder:forward(x, options)
-    local mask = check.options(WHERE, options, CALL).mask
-    local shared = mask and { mask = masks.once(WHERE .. ": mask", mask, x) }
+    options = check.options(WHERE, options, CALL)
+    local mask, cache = options.mask, options.cache
+    local shared = (mask or cache) and { mask = masks.once(WHERE .. ": mask", mask, x), cache = cache }
     for _, layer in ipairs(self.layers) do x = layer(x, shared) end
     return self.norm and self.norm(x) or x
 end

@@ -7,7 +7,7 @@ local module = require "heed.nn.module"
 local sublayers = require "heed.nn.sublayers"
 
 local WHERE = "heed.nn.TransformerEncoderLayer"
-local CALL = check.set("mask")
+local CALL = check.set("mask", "cache")
 
 ---Self-attention and feed-forward, each with a residual connection and a norm (Vaswani et al. 2017, section 3.1).
 ---
@@ -50,11 +50,12 @@ function EncoderLayer:is_stock()
 end
 
 ---@param x heed.Tensor [B, L, E] or [L, E]
----@param options? { mask?: heed.Mask|heed.Tensor } who may be seen
+---@param options? { mask?: heed.Mask|heed.Tensor, cache?: heed.Cache } mask: who may be seen; cache: what came before x
 ---@return heed.Tensor # of the shape of x
 function EncoderLayer:forward(x, options)
-    local mask = options and check.options(WHERE, options, CALL).mask
-    if capture.is_open() or not self:is_stock() then return composed(self, x, mask and { mask = mask }) end
+    if options then check.options(WHERE, options, CALL) end
+    local mask, cache = options and options.mask, options and options.cache
+    if cache or capture.is_open() or not self:is_stock() then return composed(self, x, { mask = mask, cache = cache }) end
     local attention = self.self_attn
     local seen, bias = masks.arguments(WHERE .. ": mask", mask, x, x, attention.num_heads)
     local out_proj, linear1, linear2, norm1, norm2 = attention.out_proj, self.linear1, self.linear2, self.norm1, self.norm2

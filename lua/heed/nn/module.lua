@@ -278,6 +278,29 @@ function Module:named_modules()
     return iterate(list)
 end
 
+-- ---- caches --------------------------------------------------------------------------------------------------------
+
+---A cache for reading token after token: of keys and values of every MultiHeadAttention in the model that it will be given to.
+---Memory is taken when they are first written, of max_len tokens at once.
+---
+---```lua
+---local model = nn.Transformer { src_vocab = 10, tgt_vocab = 12, d_model = 8, num_heads = 2, num_layers = 1, d_ff = 16 }:eval()
+---heed.no_grad(function()
+---    local memory = model:encode { { 1, 2, 3 } }
+---    local cache = model:new_cache { batch = 1, max_len = 8 }
+---    for _, token in ipairs { 4, 5, 6 } do
+---        print(model:decode({ { token } }, memory, { cache = cache }).shape, cache)
+---    end
+---end)
+---```
+---@param options { batch?: integer, max_len: integer, dtype?: heed.dtype } batch: rows, default 1; max_len: the most tokens that
+---a row will hold; dtype: what they are kept as, default that of the keys
+---@return heed.Cache
+function Module:new_cache(options)
+    method(self, "new_cache")
+    return require("heed.nn.cache").new(self, options)
+end
+
 -- ---- modes ---------------------------------------------------------------------------------------------------------
 
 ---Calls fn with every module, this one last.

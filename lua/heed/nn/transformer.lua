@@ -1,3 +1,4 @@
+local caches = require "heed.nn.cache"
 local capture = require "heed.capture"
 local check = require "heed.check"
 local core = require "heed.core"
@@ -81,8 +82,8 @@ function Transformer:init(options)
 end
 
 -- Of a packed batch ([N, E]) when lengths are given.
-local function embed(self, embedding, tokens, lengths)
-    local x = self.positions(embedding(tokens))
+local function embed(self, embedding, tokens, lengths, cache)
+    local x = self.positions(embedding(tokens), cache and { cache = cache })
     if lengths then x = core.pack_sequences(x, lengths) end
     if self.training and self.dropout > 0 then x = core.dropout(x, self.dropout) end
     return x
@@ -140,7 +141,8 @@ end
 -- ---- from tokens to logits -----------------------------------------------------------------------------------------
 
 local ENCODE = check.set("src_lengths")
-local DECODE = check.set("src_lengths", "tgt_lengths")
+local DECODE = check.set("src_lengths", "tgt_lengths", "cache")
+local FORWARD = check.set("src_lengths", "tgt_lengths")
 
 ---What the decoder looks at: the encoder's output. With lengths no padding is computed.
 ---@param src heed.Tensor|integer[][] i64 [B, S] tokens
@@ -160,23 +162,24 @@ end
 ---The decoder's hidden states, which `model.output` makes logits of: for generating token after token.
 ---@param tgt heed.Tensor|integer[][] i64 [B, L] tokens: the decoder's input; each position sees itself and those before
 ---@param memory heed.Tensor [B, S, E]
----@param options? { src_lengths?: heed.Tensor|integer[], tgt_lengths?: heed.Tensor|integer[] } src_lengths, tgt_lengths: [B],
----what stands after them is padding
+---@param options? { src_lengths?: heed.Tensor|integer[], tgt_lengths?: heed.Tensor|integer[], cache?: heed.Cache } src_lengths,
+---tgt_lengths: [B], what stands after them is padding; cache: what came before tgt
 ---@return heed.Tensor hidden [B, L, E]; zeros at padding
 function Transformer:decode(tgt, memory, options)
     options = check.options("Transformer:decode", options, DECODE)
     tgt = ids(tgt, "tgt")
     local src_lengths = lengths_of(options.src_lengths, "src_lengths")
     local tgt_lengths = lengths_of(options.tgt_lengths, "tgt_lengths")
-    if tgt_lengths and may_pack(self) then
+    local cache = caches.check("Transformer:decode", options.cache)
+    if tgt_lengths and not cache and may_pack(self) then
         src_lengths = src_lengths or full_length(memory)
         local hidden = decode_packed(self, tgt, core.pack_sequences(memory, src_lengths), tgt_lengths, src_lengths)
         return core.unpack_sequences(hidden, tgt_lengths, tgt:size(2))
     end
     local mask = masks.causal()
-    if tgt_lengths then mask = mask & masks.padding(tgt_lengths) end
-    local hidden = self.decoder(embed(self, self.tgt_embedding, tgt), memory,
-        { mask = mask, memory_mask = src_lengths and masks.padding(src_lengths) })
+    if tgt_lengths then mask = mask & masks.padding(cache and cache:lengths() + tgt_lengths or tgt_lengths) end
+    local hidden = self.decoder(embed(self, self.tgt_embedding, tgt, nil, cache), memory,
+        { mask = mask, memory_mask = src_lengths and masks.padding(src_lengths), cache = cache })
     return without_padding(hidden, tgt_lengths)
 end
 
@@ -186,7 +189,7 @@ end
 ---what stands after them is padding
 ---@return heed.Tensor logits [B, L, V]; zeros at the target's padding
 function Transformer:forward(src, tgt, options)
-    options = check.options(WHERE, options, DECODE)
+    options = check.options(WHERE, options, FORWARD)
     src, tgt = ids(src, "src"), ids(tgt, "tgt")
     local src_lengths = lengths_of(options.src_lengths, "src_lengths")
     local tgt_lengths = lengths_of(options.tgt_lengths, "tgt_lengths")
