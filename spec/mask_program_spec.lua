@@ -456,9 +456,9 @@ describe("packed masks", function()
 
     it("are joined by & alone", function()
         local packed = mask.packed { 2, 3 }
-        assert.error_matches(function() return packed | mask.causal() end, "| does not take packed")
-        assert.error_matches(function() return ~packed end, "~ does not take packed")
-        assert.error_matches(function() return packed & (mask.causal() | mask.padding { 5 }) end, "packed%(...%) says all about lengths")
+        assert.error_matches(function() return packed | mask.causal() end, "heed.Mask: |: expected masks without packed")
+        assert.error_matches(function() return ~packed end, "heed.Mask: ~: expected masks without packed")
+        assert.error_matches(function() return packed & (mask.causal() | mask.padding { 5 }) end, "beside packed%(...%), which says all about lengths")
         assert.error_matches(function() return packed & packed end, "no other packed")
     end)
 end)

@@ -231,8 +231,8 @@ end
 -- ---- composing ---------------------------------------------------------------------------------------------------
 
 local function operand(value)
-    if value == nil then errors.raise "mask: expected two masks (heed.mask) or tensors, got nil" end
-    return masks.of("mask", value)
+    if value == nil then errors.raise "heed.Mask: expected two masks (heed.mask) or tensors, got nil" end
+    return masks.of("heed.Mask", value)
 end
 
 function Mask.__band(a, b) return masks.conjunction(operand(a), operand(b)) end

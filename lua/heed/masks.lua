@@ -53,16 +53,16 @@ end
 
 local function refuse(self, operator)
     if self.adds then
-        errors.raise("mask: %s takes masks of booleans only, and %s adds a bias (& takes both)", operator, tostring(self))
+        errors.raise("heed.Mask: %s: expected masks of booleans, got %s, which adds a bias; & takes both", operator, tostring(self))
     elseif self.packed then
-        errors.raise("mask: %s does not take packed(...), which says where sequences begin (& does)", operator)
+        errors.raise("heed.Mask: %s: expected masks without packed(...), which says where sequences begin; & takes it", operator)
     end
 end
 
 function masks.conjunction(a, b)
     local packed = a.packed or b.packed
     if packed and (a.packed and b.packed or a.padded or b.padded) then
-        errors.raise("mask: packed(...) says all about lengths: it takes no padding(...) and no other packed(...) beside it")
+        errors.raise("heed.Mask: &: expected neither padding(...) nor another packed(...) beside packed(...), which says all about lengths")
     end
     local node = joined("and", a, b)
     node.packed, node.adds, node.slopes = packed, a.adds or b.adds, a.slopes or b.slopes

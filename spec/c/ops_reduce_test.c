@@ -206,7 +206,7 @@ static void test_matmul(void) {
     check_product(SHAPE(0, 3, 4), SHAPE(4, 2));
     hd_tensor *a = random_tensor(HD_F32, SHAPE(2, 3)), *b = random_tensor(HD_F32, SHAPE(4, 5));
     CHECK(!hd_matmul(cx, a, b) &&
-          strstr(cx->error.message, "[2, 3] and [4, 5]"));
+          !strcmp(cx->error.message, "b: expected 3 rows, as a [2, 3] has columns, got [4, 5]"));
     hd_release(a);
     hd_release(b);
     a = integers(SHAPE(2, 2), (int64_t[]){1, 2, 3, 4});
