@@ -60,7 +60,7 @@ print("\nchanged through a view of it:", numbers)
 -- Softmax turns any numbers into shares that are positive and add up to 1; the larger a number the larger its share.
 -- Remember it: attention is built on it.
 local shares = heed.softmax(heed.tensor { 1, 2, 4 }, 1)
-print("softmax of 1, 2, 4:", shares:round(3))
+print("softmax of 1, 2, 4:", shares)
 
 -- Comparisons give tensors of true and false, and these choose.
 local signs = heed.tensor { -2, 5, -7, 1 }

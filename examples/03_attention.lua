@@ -45,18 +45,18 @@ scores = scores / math.sqrt(K:size(-1))
 -- Step 3: softmax turns each row into shares that add up to 1. These are the attention weights.
 local weights = scores:softmax(-1)
 print("\nweights, softmax(Q·Kᵀ / √D), each row adds up to 1:")
-print(weights:round(2))
+print(weights)
 
 -- Step 4: every word gets the average of all values, weighted by its row.
 local output = heed.matmul(weights, V)
-print("\nwhat each word gets, weights·V:", output:flatten():round(2))
+print("\nwhat each word gets, weights·V:", output:flatten())
 
 -- That is all: Attention(Q, K, V) = softmax(Q·Kᵀ / √D)·V. heed does it in one call, and faster, without ever
 -- holding the whole table of weights; asked for them, it gives them too.
 local same, same_weights = heed.attention(Q, K, V, { weights = true })
 print("\nheed.attention gives the same: " .. tostring(same:allclose(output) and same_weights:allclose(weights)))
 print()
-print(heed.viz.attention(weights, { x = words, y = words, title = "Rows look at columns; the darker the more" }))
+print(heed.viz.attention(weights, { x = words, y = words, title = "Rows look at columns; the denser the more" }))
 
 -- ---- several heads ---------------------------------------------------------------------------------------------------
 --

@@ -20,7 +20,7 @@ show("causal, 5 words", mask.causal(), 5)
 -- With more keys than queries the queries are the last ones: those before them came earlier, as when a text is continued.
 show("causal, 2 new words after 3 old ones", mask.causal(), 2, 5)
 
--- Padding: this sentence has 3 words and 2 paddings. A batch has a length for each row.
+-- Padding: this sentence has 3 words and 2 paddings. A batch has a length for each row; in brackets stands for how many rows.
 show("padding", mask.padding { 3 }, 5)
 show("padding of two sentences, for one query", mask.padding { 3, 5 }, 1, 5)
 

@@ -26,7 +26,7 @@ print("without positions the order changes nothing: " .. tostring(before:allclos
 
 local positions = nn.SinusoidalPositions(100, E)
 print("\nthe first four features of places 1 to 5 (sine and cosine in turn):")
-print(positions(5)[{ {}, { 1, 4 } }]:round(3))
+print(positions(5)[{ {}, { 1, 4 } }])
 
 local with_place, swapped_with_place = positions(words), positions(swapped)
 after = attention(swapped_with_place):index_select(2, heed.ids { 3, 2, 1 })
@@ -70,4 +70,4 @@ local none = heed.zeros(1, 8, 6, 1)
 local _, weights = heed.attention(none, none, none, { mask = heed.mask.alibi(8) & heed.mask.causal(), weights = true })
 print("\nALiBi, the first four of eight heads, from near-sighted to far-sighted; the last word's weights in the first:\n")
 print(heed.viz.attention(weights[{ 1, { 1, 4 } }]))
-print(weights[{ 1, 1, -1 }]:round(3))
+print(weights[{ 1, 1, -1 }])

@@ -89,7 +89,8 @@ end
 print()
 for _, word in ipairs { "abc", "badcafe", "headache", "feed" } do print(("%-10s %s"):format(word, (translate(word)))) end
 
--- Cross-attention shows how it does it: to write the first letter it looks at the last, and so on along the diagonal.
+-- Cross-attention shows how it does it: to write the first letter it looks at the last, and so on, from the right above to the
+-- left below.
 local capture <close> = heed.capture(model, { layers = { "decoder" } })
 local text = translate "badcafe"
 local weights = capture["decoder.layers.2.multihead_attn"]

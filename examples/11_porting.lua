@@ -62,12 +62,12 @@ print(("\nlogits of the first sentence (PyTorch's in the file differ by at most 
 print(logits[1]:detach():round(4))
 
 -- The second sentence has 4 words; what stands after them is padding, in both worlds without meaning.
-print(("the 4 words of the second sentence: at most %.1g"):format(
+print(("the 4 words of the second sentence differ by at most %.1g"):format(
     furthest(logits[2]:narrow(1, 1, 4):detach(), theirs.logits[2]:narrow(1, 1, 4))))
 
 -- Training goes on where it stopped: gradients are the same, too.
 heed.loss.cross_entropy(logits[1], { 1, 2, 3, 1, 2, 3, 1 }):backward()
-print(("a gradient deep inside: at most %.1g"):format(
+print(("a gradient deep inside differs by at most %.1g"):format(
     furthest(model.encoder.layers[1].linear1.weight.grad, theirs.gradient)))
 
 -- And back: model:state_dict { names = "torch" } gives PyTorch's names, for heed.safetensors.save.

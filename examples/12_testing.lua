@@ -1,7 +1,7 @@
 -- Lesson 12: testing a model.
 --
 --     heed examples/12_testing.lua               says what this is
---     busted examples/12_testing_spec.lua        runs the tests
+--     busted examples/12_testing_spec.lua        runs the tests (LUA_PATH and LUA_CPATH lead it to heed: README.md, "Five minutes")
 --
 -- A wrong model rarely crashes. It learns a little worse, and nobody knows why. So models are tested for what must be true
 -- whatever was learned: shapes; that nothing looks into the future; that padding changes nothing; that gradients reach every
