@@ -129,7 +129,7 @@ static void slope_row(void *arg, int64_t task, int worker) {
     const int64_t i = query_of(d, task % d->count), at = i + reach_of(d, i).shift;
     const double slope = ((const double *)hd_data(d->o->alibi))[task / d->count];
     for (int64_t j = 0; j < d->S; j++) {
-        const double off = -slope * fabs((double)(at - j));
+        const double off = 0 - slope * fabs((double)(at - j)); /* 0 where they meet, not -0 */
         if (d->to->dtype == HD_F32)
             ((float *)hd_data(d->to))[task * d->S + j] = (float)off;
         else

@@ -78,8 +78,8 @@ end
 ---dropout: of the weights, in training; bias: of all projections, default true; num_kv_heads: heads of keys and values, a divisor
 ---of num_heads, each used by a group (Ainslie et al. 2023, "GQA"); head_dim: D, default E / H; rotary: turns queries and keys, true or the
 ---options of nn.Rotary or one that layers share, queries standing at the last of the keys' positions; qk_norm: norms queries and
----keys over each head's features before that, true is "rms" (Henry et al. 2020); softcap c: a scaled score s becomes c·tanh(s/c); scale: of the
----scores, default 1/sqrt(D); kdim, vdim: features of key and value, default E.
+---keys over each head's features before that, true is "rms" (Henry et al. 2020); softcap: c, a scaled score s becomes c·tanh(s/c); scale: of the
+---scores, default 1/sqrt(D); kdim: features of key, default E; vdim: features of value, default E.
 function MultiHeadAttention:init(d_model, num_heads, options)
     check.integer(WHERE, "d_model", d_model)
     check.integer(WHERE, "num_heads", num_heads)
