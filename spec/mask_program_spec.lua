@@ -458,7 +458,8 @@ describe("packed masks", function()
         local packed = mask.packed { 2, 3 }
         assert.error_matches(function() return packed | mask.causal() end, "heed.Mask: |: expected masks without packed")
         assert.error_matches(function() return ~packed end, "heed.Mask: ~: expected masks without packed")
-        assert.error_matches(function() return packed & (mask.causal() | mask.padding { 5 }) end, "beside packed%(...%), which says all about lengths")
+        assert.error_matches(function() return packed & (mask.causal() | mask.padding { 5 }) end,
+            "beside packed%(...%), which says all about lengths")
         assert.error_matches(function() return packed & packed end, "nor another packed")
     end)
 end)

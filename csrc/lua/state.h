@@ -45,7 +45,8 @@ typedef struct hd_guard {
 
 struct hd_lua {
     hd_ctx *cx; /* NULL while the state closes */
-    const void *tensor_type, *shape_type, *generator_type, *mask_type, *guard_type, *scope_type, *function_type;
+    const void *tensor_type, *shape_type, *generator_type, *mask_type, *guard_type, *scope_type,
+        *function_type;
     hd_guard *guards;          /* newest first, of all coroutines; usually none */
     hd_scope *scopes;          /* likewise */
     hd_handle *doomed;         /* what a finalizer wanted dropped: at the entry of the next operation */

@@ -80,15 +80,16 @@ static hd_status check_starts(hd_ctx *cx, const char *argument, const hd_tensor 
     char text[HD_SHAPE_TEXT];
     if (hd_require_dtype(cx, argument, starts, HD_I64)) return cx->error.status;
     if (starts->ndim != 1 || starts->shape[0] < 1 || !hd_is_contiguous(starts))
-        return hd_fail(cx, HD_EARG, "mask: packed: expected the starts of %s as [sequences + 1], contiguous, got %s", argument,
-                       hd_tensor_shape_text(starts, text));
+        return hd_fail(cx, HD_EARG,
+                       "mask: packed: expected the starts of %s as [sequences + 1], contiguous, got %s",
+                       argument, hd_tensor_shape_text(starts, text));
     const int64_t *at = hd_data(starts);
     int64_t count = starts->shape[0] - 1;
     bool rises = at[0] == 0 && at[count] == x->shape[2];
     for (int64_t s = 0; s < count; s++) rises = rises && at[s] <= at[s + 1];
     if (rises) return HD_OK;
-    return hd_fail(cx, HD_EARG, "mask: packed: expected lengths that add up to %lld, the %s", (long long)x->shape[2],
-                   argument);
+    return hd_fail(cx, HD_EARG, "mask: packed: expected lengths that add up to %lld, the %s",
+                   (long long)x->shape[2], argument);
 }
 
 static hd_status check_packing(hd_ctx *cx, const hd_tensor *q, const hd_tensor *k,
@@ -98,8 +99,7 @@ static hd_status check_packing(hd_ctx *cx, const hd_tensor *q, const hd_tensor *
         return hd_fail(cx, HD_EARG, "query_starts: expected key_starts as well, and no key_lengths");
     if (q->shape[0] != 1)
         return hd_fail(cx, HD_EARG, "mask: packed: expected a batch of 1, got %lld", (long long)q->shape[0]);
-    if (check_starts(cx, "queries", o->query_starts, q) ||
-        check_starts(cx, "keys", o->key_starts, k))
+    if (check_starts(cx, "queries", o->query_starts, q) || check_starts(cx, "keys", o->key_starts, k))
         return cx->error.status;
     return hd_require_shape(cx, "mask: packed", o->key_starts, 1, o->query_starts->shape);
 }
@@ -115,7 +115,8 @@ static hd_status check_lengths(hd_ctx *cx, const hd_tensor *lengths, const hd_te
     for (int64_t b = 0; b < lengths->shape[0]; b++) {
         int64_t given = length[b * lengths->stride[0]];
         if (given < 0 || given > k->shape[2])
-            return hd_fail(cx, HD_EARG, "mask: padding: expected lengths from 0 to the %lld keys, got %lld at row %lld",
+            return hd_fail(cx, HD_EARG,
+                           "mask: padding: expected lengths from 0 to the %lld keys, got %lld at row %lld",
                            (long long)k->shape[2], (long long)given, (long long)b + 1);
     }
     return HD_OK;
@@ -191,7 +192,8 @@ static hd_status saved_call(hd_ctx *cx, hd_node *node, attention_call *c) {
     c->alibi = saved[SAVED_ALIBI], c->lse = saved[SAVED_LSE], c->sight = node->payload;
     memcpy(&c->params, node->params, sizeof c->params);
     if (hd_mask_version(c->sight) == c->params.sight_version) return HD_OK;
-    return hd_fail(cx, HD_EARG, "attention: a tensor of its mask was overwritten in place; clone it before writing");
+    return hd_fail(cx, HD_EARG,
+                   "attention: a tensor of its mask was overwritten in place; clone it before writing");
 }
 
 /* [B, heads, rows, features] as a view of memory laid out [B, rows, heads, features]. */
@@ -336,8 +338,8 @@ static hd_tensor *out_new(hd_ctx *cx, hd_attention_task *a, packing packing) {
 }
 
 /* *weights stays NULL when none are wanted. */
-static hd_status compute(hd_ctx *cx, hd_attention_task *a, attention_call *c, bool recorded, bool want_weights,
-                         hd_tensor **out, hd_tensor **weights) {
+static hd_status compute(hd_ctx *cx, hd_attention_task *a, attention_call *c, bool recorded,
+                         bool want_weights, hd_tensor **out, hd_tensor **weights) {
     const int64_t scores[4] = {a->B, a->H, a->L, a->S};
     if (!(*out = out_new(cx, a, c->params.packing))) return cx->error.status;
     if (recorded) {
@@ -369,8 +371,7 @@ static hd_status attend(hd_ctx *cx, attention_call *c, packing packing, hd_tenso
         status = task_of(cx, c, &a, &sight);
     }
     if (!status && c->params.dropout > 0) a.draw = c->params.draw = hd_rng_take(&cx->rng);
-    if (!status)
-        status = compute(cx, &a, c, hd_wants_grad(cx, INPUTS, inputs), o->want_weights, &y, &made);
+    if (!status) status = compute(cx, &a, c, hd_wants_grad(cx, INPUTS, inputs), o->want_weights, &y, &made);
     if (!status) {
         *out = record(cx, y, inputs, c);
         y = NULL;
