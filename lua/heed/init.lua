@@ -21,6 +21,13 @@ for name, value in pairs(core) do
     if not INSIDE[name] then heed[name] = value end
 end
 
+-- Functions and methods that are made of those.
+local composed = require "heed.composed"
+for name, value in pairs(composed.both) do
+    heed[name], core.methods[name] = value, value
+end
+for name, value in pairs(composed.only) do heed[name] = value end
+
 local autograd = require "heed.autograd"
 
 heed.attention = require "heed.attention"

@@ -24,6 +24,24 @@ local MEMBERS = {
     cpu = "there are no devices: everything is on the processor", float = 't:to "f32"', double = 't:to "f64"', long = 't:to "i64"',
     int = 't:to "i32"', half = 't:to "f16"', bool = 't:to "bool"', type = "t.dtype, or t:to(dtype)", zero_grad = "opt:zero_grad(), "
         .. "model:zero_grad(), or t.grad = nil",
+    view_as = "t:view(u.shape)", reshape_as = "t:reshape(u.shape)", expand_as = "t:expand(u.shape)", type_as = "t:to(u.dtype)",
+    broadcast_to = "t:expand(shape)", ravel = "t:flatten()", clip = "t:clamp(min, max)", scatter_ = "t:copy_(t:scatter(dim, index, src))",
+    take_along_dim = "t:gather(dim, index)", index_put_ = "t[{ i, j }] = values", masked_scatter_ = "t[mask] = values",
+    count_nonzero = "t:ne(0):sum()", mv = "t:matmul(u)", addmm = "t + a:matmul(b)", log2 = "t:log() / math.log(2)",
+    log10 = "t:log() / math.log(10)", nelement = "t:numel()", new_zeros = "heed.zeros(sizes, { dtype = t.dtype })",
+    bernoulli = "heed.rand_like(t):lt(t)", remainder = "t % u",
+}
+
+-- What is a name of PyTorch's modules, and what to call here.
+local LOSS = "losses are functions: heed.loss.cross_entropy(logits, targets)"
+local FUNCTIONS = {
+    functional = "functions stand in heed itself, heed.relu(x), and losses in heed.loss", Parameter = "nn.parameter(t)",
+    utils = "heed.optim.clip_grad_norm(params, max), heed.recompute", lr_scheduler = "opt.lr = rate(step), of heed.optim.schedule",
+    CrossEntropyLoss = LOSS, NLLLoss = LOSS, MSELoss = LOSS, L1Loss = LOSS, BCEWithLogitsLoss = LOSS, KLDivLoss = LOSS,
+    mm = "heed.matmul(a, b)", bmm = "heed.matmul(a, b)", concat = "heed.cat({ a, b }, dim)", from_numpy = "heed.npy.load(path)",
+    save = "heed.checkpoint.save, heed.safetensors.save", load = "heed.checkpoint.load, heed.safetensors.load",
+    arange = "heed.range(first, last), which includes both", as_tensor = "heed.tensor(values)", LongTensor = "heed.ids { ... }",
+    inference_mode = "heed.no_grad()", scaled_dot_product_attention = "heed.attention(q, k, v, { mask = ... })",
 }
 
 -- What options are called elsewhere.
@@ -85,6 +103,10 @@ function suggest.member(name, methods)
     if MEMBERS[name] then return "; " .. MEMBERS[name] end
     return suggest.near(name, methods)
 end
+
+---@param name string that one of heed's tables has not
+---@return string|nil what PyTorch's name is here
+function suggest.elsewhere(name) return FUNCTIONS[name] end
 
 ---For heed.core: one of the above by its name.
 ---@param kind "near"|"dtype"|"member"

@@ -159,3 +159,20 @@ describe("optim.clip_grad_norm", function()
         assert.are.equal(4.0, params[2].grad:item())
     end)
 end)
+
+describe("optim.clip_grad_value", function()
+    it("cuts every element off, and passes over what has no gradient", function()
+        local params = { heed.nn.parameter(heed.zeros(4)), heed.nn.parameter(heed.zeros(1)) }
+        params[1].grad = heed.tensor { 3.0, -0.5, -math.huge, 0 / 0 }
+        heed.optim.clip_grad_value(params, 1)
+        local cut = params[1].grad:totable()
+        assert.same({ 1, -0.5, -1 }, { cut[1], cut[2], cut[3] })
+        assert.are_not.equal(cut[4], cut[4])
+        assert.is_nil(params[2].grad)
+    end)
+
+    it("says what it does not take", function()
+        assert.error_matches(function() heed.optim.clip_grad_value(heed.nn.Linear(1, 1), 1) end, "model:parameters%(%)")
+        assert.error_matches(function() heed.optim.clip_grad_value({}, -1) end, "max: expected a number of at least 0")
+    end)
+end)

@@ -9,12 +9,12 @@ local pages = {}
 -- Which modules' definitions stand on which page, in the order in which one reads them. A name covers what lies below it; the
 -- longest that fits wins.
 local PAGES = {
-    { file = "tensors", title = "Tensors", "heed.types" },
+    { file = "tensors", title = "Tensors", "heed.types", "heed.composed" },
     { file = "autograd", title = "Gradients as functions", "heed.autograd" },
     { file = "nn", title = "Layers and models", "heed.nn.module", "heed.nn.linear", "heed.nn.embedding", "heed.nn.positions",
         "heed.nn.rotary", "heed.nn.norm", "heed.nn.activation", "heed.nn.dropout", "heed.nn.attention", "heed.nn.feed_forward",
         "heed.nn.encoder_layer", "heed.nn.decoder_layer", "heed.nn.encoder", "heed.nn.decoder", "heed.nn.transformer",
-        "heed.nn.sequential", "heed.nn.module_list", "heed.nn", "heed.nn.initial", "heed.capture" },
+        "heed.nn.sequential", "heed.nn.module_list", "heed.nn.module_dict", "heed.nn", "heed.nn.initial", "heed.capture" },
     { file = "attention", title = "Attention and masks", "heed.attention", "heed.mask" },
     { file = "training", title = "Losses, optimisers, progress", "heed.loss", "heed.optim.sgd", "heed.optim.adam",
         "heed.optim.optimizer", "heed.optim.gradients", "heed.optim", "heed.optim.schedule", "heed.progress" },
@@ -200,7 +200,7 @@ end
 local function section_of(doc)
     local module = doc.entry.module
     local header = index.header(module)
-    if module:find "^heed%.types%." then return header[1]:gsub("%.$", ""), { table.unpack(header, 2) } end
+    if module:find "^heed%.types%." or module == "heed.composed" then return header[1]:gsub("%.$", ""), { table.unpack(header, 2) } end
     local parent, deep = doc.path, doc.path:find "%..*%." ~= nil
     if is_public_table(module) and (doc.kind == "class" or not deep) or doc.kind == "class" and not deep then
         parent = module

@@ -1,5 +1,6 @@
 local check = require "heed.check"
 local core = require "heed.core"
+local errors = require "heed.errors"
 local module = require "heed.nn.module"
 
 local activation = {}
@@ -74,6 +75,115 @@ activation.Sigmoid = module.Module:extend "Sigmoid"
 ---@param x heed.Tensor
 ---@return heed.Tensor
 function activation.Sigmoid:forward(x) return core.sigmoid(x) end -- luacheck: ignore self
+
+---x above 0, slope · x below.
+---
+---```lua
+---print(nn.LeakyReLU(0.1)(heed.tensor { -1, 0, 2 })) --> [-0.1000, 0.0000, 2.0000] f32 [3]
+---```
+---@class heed.nn.LeakyReLU: heed.nn.Module
+---@field slope number
+activation.LeakyReLU = module.Module:extend "LeakyReLU"
+
+---@param slope? number default 0.01
+function activation.LeakyReLU:init(slope) self.slope = check.number("heed.nn.LeakyReLU", "slope", check.default(slope, 0.01)) end
+
+---@param x heed.Tensor
+---@return heed.Tensor
+function activation.LeakyReLU:forward(x) return core.leaky_relu(x, self.slope) end
+
+function activation.LeakyReLU:extra() return ("%g"):format(self.slope) end
+
+---x above 0, alpha · (e^x - 1) below (Clevert et al. 2016, "Exponential Linear Units").
+---
+---```lua
+---print(nn.ELU()(heed.tensor { -1, 0, 2 })) --> [-0.6321, 0.0000, 2.0000] f32 [3]
+---```
+---@class heed.nn.ELU: heed.nn.Module
+---@field alpha number
+activation.ELU = module.Module:extend "ELU"
+
+---@param alpha? number default 1
+function activation.ELU:init(alpha) self.alpha = check.number("heed.nn.ELU", "alpha", check.default(alpha, 1)) end
+
+---@param x heed.Tensor
+---@return heed.Tensor
+function activation.ELU:forward(x) return core.elu(x, self.alpha) end
+
+function activation.ELU:extra() return ("%g"):format(self.alpha) end
+
+---log(1 + e^x).
+---
+---```lua
+---print(nn.Softplus()(heed.tensor { -1, 0, 2 })) --> [0.3133, 0.6931, 2.1269] f32 [3]
+---```
+---@class heed.nn.Softplus: heed.nn.Module
+activation.Softplus = module.Module:extend "Softplus"
+
+---@param x heed.Tensor
+---@return heed.Tensor
+function activation.Softplus:forward(x) return core.softplus(x) end -- luacheck: ignore self
+
+local function dimension(where, dim)
+    if math.type(dim) == "integer" and dim ~= 0 then return dim end
+    return errors.raise("%s: dim: expected a dimension, 1, 2, ... or -1, -2, ..., got %s", where, check.describe(dim))
+end
+
+---The softmax along a dimension: e^x / Σ e^x.
+---
+---```lua
+---print(nn.Softmax(-1)(heed.tensor { { 1, 1 }, { 0, math.log(3) } })) --> [[0.5000, 0.5000], [0.2500, 0.7500]] f32 [2, 2]
+---```
+---@class heed.nn.Softmax: heed.nn.Module
+---@field dim integer
+activation.Softmax = module.Module:extend "Softmax"
+
+---@param dim integer
+function activation.Softmax:init(dim) self.dim = dimension("heed.nn.Softmax", dim) end
+
+---@param x heed.Tensor
+---@return heed.Tensor
+function activation.Softmax:forward(x) return core.softmax(x, self.dim) end
+
+function activation.Softmax:extra() return ("dim = %d"):format(self.dim) end
+
+---The logarithm of the softmax along a dimension.
+---
+---```lua
+---print(nn.LogSoftmax(-1)(heed.tensor { 1, 1 })) --> [-0.6931, -0.6931] f32 [2]
+---```
+---@class heed.nn.LogSoftmax: heed.nn.Module
+---@field dim integer
+activation.LogSoftmax = module.Module:extend "LogSoftmax"
+
+---@param dim integer
+function activation.LogSoftmax:init(dim) self.dim = dimension("heed.nn.LogSoftmax", dim) end
+
+---@param x heed.Tensor
+---@return heed.Tensor
+function activation.LogSoftmax:forward(x) return core.log_softmax(x, self.dim) end
+
+function activation.LogSoftmax:extra() return ("dim = %d"):format(self.dim) end
+
+---The dimensions from first to last as one; by default all but the first.
+---
+---```lua
+---print(nn.Flatten()(heed.zeros(8, 3, 4, 5)).shape, nn.Flatten(3)(heed.zeros(8, 3, 4, 5)).shape) --> [8, 60] [8, 3, 20]
+---```
+---@class heed.nn.Flatten: heed.nn.Module
+---@field first integer
+---@field last integer
+activation.Flatten = module.Module:extend "Flatten"
+
+---@param first? integer default 2
+---@param last? integer default -1
+function activation.Flatten:init(first, last) self.first, self.last = check.default(first, 2), check.default(last, -1) end
+
+---@param x heed.Tensor
+---@return heed.Tensor
+function activation.Flatten:forward(x) return core.flatten(x, self.first, self.last) end
+
+function activation.Flatten:extra() return ("%d, %d"):format(self.first, self.last) end
 
 ---What it is given. For a place in a model that wants some module.
 ---

@@ -33,6 +33,25 @@ function gradients.clip_grad_norm(params, max)
     return norm
 end
 
+---Cuts every element of the gradients off at -max and max, each by itself.
+---
+---```lua
+---local w = heed.nn.parameter(heed.zeros(3))
+---w.grad = heed.tensor { 3.0, -0.5, -4.0 }
+---heed.optim.clip_grad_value({ w }, 1)
+---print(w.grad) --> [ 1.0000, -0.5000, -1.0000] f32 [3]
+---```
+---@param params heed.Tensor[] those without a gradient are passed over
+---@param max number
+function gradients.clip_grad_value(params, max)
+    gradients.check_list("heed.optim.clip_grad_value", params)
+    check.number("heed.optim.clip_grad_value", "max", max, 0)
+    for _, p in ipairs(params) do
+        local g = p.grad
+        if g then g:detach():clamp_(-max, max) end
+    end
+end
+
 ---Multiplies all gradients by a factor. Gradients accumulated over several batches are weighted by their tokens when losses are
 ---sums and this divides them once, by all tokens:
 ---

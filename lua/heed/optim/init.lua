@@ -9,6 +9,7 @@ return {
     SGD = require "heed.optim.sgd",
     schedule = require "heed.optim.schedule",
     clip_grad_norm = gradients.clip_grad_norm,
+    clip_grad_value = gradients.clip_grad_value,
     scale_grads = gradients.scale_grads,
     EMA = require "heed.optim.ema",
     EarlyStopping = require "heed.optim.early_stopping",

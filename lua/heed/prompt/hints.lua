@@ -3,6 +3,7 @@
 
 local inspect = require "heed.prompt.inspect"
 local nearest = require "heed.nearest"
+local suggest = require "heed.suggest"
 local tokens = require "heed.prompt.tokens"
 
 local find, match, format, lower = string.find, string.match, string.format, string.lower
@@ -65,7 +66,9 @@ end
 local function field_hint(name, line, scope)
     local value, before = owner_of(name, line, scope)
     if value == nil then return nil end
-    return did_you_mean(nearest(name, inspect.names(value)), before)
+    local heed = package.loaded.heed
+    local here = type(heed) == "table" and (value == heed or value == heed.nn or value == heed.optim) and suggest.elsewhere(name)
+    return here or did_you_mean(nearest(name, inspect.names(value)), before)
 end
 
 local function module_hint(name)

@@ -3,13 +3,18 @@
 
 ---@class heed.nn
 ---@field Dropout fun(p?: number): heed.nn.Dropout
+---@field ELU fun(alpha?: number): heed.nn.ELU
 ---@field Embedding fun(count: integer, dim: integer, options?: { padding_idx?: integer, scale?: number }): heed.nn.Embedding
 ---@field FeedForward fun(d_model: integer, d_ff: integer, options?: { activation?: heed.Activation, dropout?: number, bias?: boolean }): heed.nn.FeedForward
+---@field Flatten fun(first?: integer, last?: integer): heed.nn.Flatten
 ---@field GELU fun(options?: { approximate?: "none"|"tanh"|"sigmoid" }): heed.nn.GELU
 ---@field Identity fun(): heed.nn.Identity
 ---@field LayerNorm fun(dim: integer, options?: { eps?: number, bias?: boolean, elementwise_affine?: boolean }): heed.nn.LayerNorm
+---@field LeakyReLU fun(slope?: number): heed.nn.LeakyReLU
 ---@field LearnedPositions fun(max_len: integer, d_model: integer): heed.nn.LearnedPositions
 ---@field Linear fun(inputs: integer, outputs: integer, options?: { bias?: boolean }): heed.nn.Linear
+---@field LogSoftmax fun(dim: integer): heed.nn.LogSoftmax
+---@field ModuleDict fun(modules?: table<string, heed.nn.Module>): heed.nn.ModuleDict
 ---@field ModuleList fun(list?: heed.nn.Module[]): heed.nn.ModuleList
 ---@field MultiHeadAttention fun(d_model: integer, num_heads: integer, options?: { dropout?: number, bias?: boolean, num_kv_heads?: integer, head_dim?: integer, rotary?: boolean|table|heed.nn.Rotary, qk_norm?: boolean|"rms"|"layer", softcap?: number, scale?: number, kdim?: integer, vdim?: integer }): heed.nn.MultiHeadAttention
 ---@field RMSNorm fun(dim: integer, options?: { eps?: number, elementwise_affine?: boolean }): heed.nn.RMSNorm
@@ -19,6 +24,8 @@
 ---@field SiLU fun(): heed.nn.SiLU
 ---@field Sigmoid fun(): heed.nn.Sigmoid
 ---@field SinusoidalPositions fun(max_len: integer, d_model: integer, options?: { first_position?: integer, layout?: "interleaved"|"halves", rates?: number[] }): heed.nn.SinusoidalPositions
+---@field Softmax fun(dim: integer): heed.nn.Softmax
+---@field Softplus fun(): heed.nn.Softplus
 ---@field Tanh fun(): heed.nn.Tanh
 ---@field Transformer fun(options: { src_vocab: integer, tgt_vocab: integer, d_model?: integer, num_heads?: integer, num_layers?: integer, num_encoder_layers?: integer, num_decoder_layers?: integer, d_ff?: integer, dropout?: number, norm_first?: boolean, final_norm?: boolean, tie_weights?: boolean|"target", max_len?: integer }): heed.nn.Transformer
 ---@field TransformerDecoder fun(layer_count: integer, d_model: integer, num_heads: integer, d_ff?: integer, options?: heed.nn.StackOptions): heed.nn.TransformerDecoder
@@ -29,10 +36,16 @@
 ---@class heed.nn.Dropout
 ---@operator call(heed.Tensor): heed.Tensor
 
+---@class heed.nn.ELU
+---@operator call(heed.Tensor): heed.Tensor
+
 ---@class heed.nn.Embedding
 ---@operator call(heed.Tensor|integer[]): heed.Tensor
 
 ---@class heed.nn.FeedForward
+---@operator call(heed.Tensor): heed.Tensor
+
+---@class heed.nn.Flatten
 ---@operator call(heed.Tensor): heed.Tensor
 
 ---@class heed.nn.GELU
@@ -44,10 +57,16 @@
 ---@class heed.nn.LayerNorm
 ---@operator call(heed.Tensor): heed.Tensor
 
+---@class heed.nn.LeakyReLU
+---@operator call(heed.Tensor): heed.Tensor
+
 ---@class heed.nn.LearnedPositions
 ---@operator call(heed.Tensor|integer): heed.Tensor
 
 ---@class heed.nn.Linear
+---@operator call(heed.Tensor): heed.Tensor
+
+---@class heed.nn.LogSoftmax
 ---@operator call(heed.Tensor): heed.Tensor
 
 ---@class heed.nn.MultiHeadAttention
@@ -73,6 +92,12 @@
 
 ---@class heed.nn.SinusoidalPositions
 ---@operator call(heed.Tensor|integer): heed.Tensor
+
+---@class heed.nn.Softmax
+---@operator call(heed.Tensor): heed.Tensor
+
+---@class heed.nn.Softplus
+---@operator call(heed.Tensor): heed.Tensor
 
 ---@class heed.nn.Tanh
 ---@operator call(heed.Tensor): heed.Tensor
