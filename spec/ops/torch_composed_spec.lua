@@ -116,6 +116,13 @@ describe("what is composed", function()
         assert.equal("[2, 3]", tostring(heed.zeros(2, 3):scatter(2, heed.zeros(2, 0, { dtype = "i64" }), 1).shape))
     end)
 
+    it("meets both ends with their bits", function()
+        local a, b = heed.tensor { 1e8, 1 }, heed.tensor { 1, 1e8 }
+        for _, weight in ipairs { 1, heed.ones(2) } do assert.equal(b:bytes(), a:lerp(b, weight):bytes()) end
+        for _, weight in ipairs { 0, heed.zeros(2) } do assert.equal(a:bytes(), a:lerp(b, weight):bytes()) end
+        assert.equal(1, heed.linspace(0, 1, 50, { dtype = "f64" })[50]) -- 49 * (1 / 49) is less
+    end)
+
     it("lets the last of several values at one place count, and leaves its input alone", function()
         local t = heed.zeros(3)
         assert.same({ 0, 3, 0 }, t:scatter(1, { 2, 2 }, heed.tensor { 1, 3 }):totable())
