@@ -15,7 +15,7 @@ local WHERE = "heed.nn.MultiHeadAttention"
 local CALL = check.set("mask", "weights", "cache")
 local KNOWN = check.set("dropout", "bias", "num_kv_heads", "head_dim", "rotary", "qk_norm", "softcap", "scale", "kdim", "vdim")
 
----Several attentions side by side, each in a part of the features (Vaswani et al. 2017, section 3.2.2):
+---Several attentions side by side, each in a part of the features (Vaswani et al. 2017, section 3.2.2).
 ---MultiHead(Q, K, V) = Concat(head_1, ..., head_H) W^O, head_h = Attention(Q W_h^Q, K W_h^K, V W_h^V).
 ---
 ---Parameters are named as PyTorch's: the rows of W^Q, W^K and W^V in one in_proj_weight while query, key and value have one

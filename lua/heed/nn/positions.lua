@@ -52,7 +52,7 @@ local function add_rows(self, rows, x, options)
     return is_length and own or x + own
 end
 
----Sines and cosines of the position at falling rates (Vaswani et al. 2017, section 3.5):
+---Sines and cosines of the position at falling rates (Vaswani et al. 2017, section 3.5).
 ---PE(pos, 2i) = sin(pos · r_i), PE(pos, 2i+1) = cos(pos · r_i), r_i = 10000^(-2i/E).
 ---
 ---```lua
