@@ -305,6 +305,35 @@ end
 
 -- ---- elements ------------------------------------------------------------------------------------------------------
 
+-- By keys, one after the other: the last of several values for one place stays.
+local function write_in_order(t, d, index, src)
+    local key, n = {}, t:dim()
+    for i = 1, n do
+        local shape = {}
+        for j = 1, n do shape[j] = j == i and index:size(i) or 1 end
+        key[i] = i == d and index or core.range(1, index:size(i), { dtype = "i64" }):view(shape)
+        src = src:narrow(i, 1, index:size(i))
+    end
+    local y = t:clone()
+    y[key] = src
+    return y
+end
+
+local function check_scattered(t, d, index, src)
+    if index:dim() ~= t:dim() or src:dim() ~= t:dim() then
+        errors.raise("heed.scatter: index: expected index and src of %d dimensions as t, got %s and %s", t:dim(), check.describe(index),
+            check.describe(src))
+    end
+    for i, size in ipairs(index.shape) do
+        local small = i ~= d and size > t:size(i) and "t" or size > src:size(i) and "src"
+        if small then
+            errors.raise("heed.scatter: index: expected at most the size of %s in dimension %d, got %s for t %s and src %s", small, i,
+                tostring(index.shape), tostring(t.shape), tostring(src.shape))
+        end
+    end
+    if src.dtype ~= t.dtype then errors.raise("heed.scatter: src: expected %s as t, got %s", t.dtype, check.describe(src)) end
+end
+
 ---A copy of t in which, along a dimension, what index says is replaced: with dim 2, y[i][index[i][j]] = src[i][j]. Where several
 ---places are one, the last counts. (`scatter_add` adds; `t[key] = v` writes.)
 ---
@@ -315,32 +344,19 @@ end
 ---@param t heed.Tensor
 ---@param dim integer
 ---@param index heed.Ids of as many dimensions, nowhere larger than src, or than t but along dim
----@param src heed.Tensor|number of t's dtype
+---@param src heed.Tensor|number|boolean of t's dtype
 ---@return heed.Tensor
 function both.scatter(t, dim, index, src)
-    local n = tensor("scatter", t):dim()
-    local d = dimension("scatter", n, dim)
+    local d = dimension("scatter", tensor("scatter", t):dim(), dim)
     if not check.is_tensor(index) then index = core.ids(index) end
-    local is_number = type(src) == "number" or type(src) == "boolean"
-    if index:dim() ~= n or not (is_number or tensor("scatter", src, "src"):dim() == n) then
-        errors.raise("heed.scatter: index: expected index and src of %d dimensions as t, got %s and %s", n, check.describe(index),
-            check.describe(src))
-    end
-    local key = {}
-    for i = 1, n do
-        local size = index:size(i)
-        if i ~= d and size > t:size(i) or not is_number and size > src:size(i) then
-            errors.raise("heed.scatter: index: expected at most the size of %s in dimension %d, got %s for t %s", i ~= d and
-                size > t:size(i) and "t" or "src", i, tostring(index.shape), tostring(t.shape))
-        end
-        local shape = {}
-        for j = 1, n do shape[j] = j == i and size or 1 end
-        key[i] = i == d and index or core.range(1, size, { dtype = "i64" }):view(shape)
-        if not is_number then src = src:narrow(i, 1, size) end
-    end
-    local y = t:clone()
-    if index:numel() > 0 then y[key] = src end
-    return y
+    if type(src) == "boolean" then src = src and 1 or 0 end
+    if type(src) == "number" then src = core.full(index.shape, src, { dtype = t.dtype }) end
+    check_scattered(t, d, index, tensor("scatter", src, "src"))
+    if index:numel() == 0 then return t:clone() end
+    local counts = core.zeros(t.shape, { dtype = "i32" })
+        :scatter_add(d, index, core.ones(index.shape, { dtype = "i32" }))
+    if counts:max():item() > 1 then return write_in_order(t, d, index, src) end
+    return core.where(counts:ne(0), core.zeros(t.shape, { dtype = t.dtype }):scatter_add(d, index, src), t)
 end
 
 ---The least integer that is no smaller. The gradient is 0.

@@ -125,7 +125,11 @@ describe("what is composed", function()
 
     it("lets the last of several values at one place count, and leaves its input alone", function()
         local t = heed.zeros(3)
-        assert.same({ 0, 3, 0 }, t:scatter(1, { 2, 2 }, heed.tensor { 1, 3 }):totable())
+        local src = heed.tensor({ 1, 3 }, { requires_grad = true })
+        local y = t:scatter(1, { 2, 2 }, src)
+        assert.same({ 0, 3, 0 }, y:totable())
+        y:sum():backward()
+        assert.same({ 0, 1 }, src.grad:totable())
         assert.same({ 0, 0, 0 }, t:totable())
     end)
 
@@ -148,6 +152,8 @@ describe("what is composed", function()
             ["heed.unfold: size: expected at most 3, the size of dimension 2, got 4"] = function() t:unfold(2, 4, 1) end,
             ["heed.unfold: step: expected an integer of at least 1, got 0"] = function() t:unfold(2, 1, 0) end,
             ["heed.repeat_interleave: times: expected an integer, or 3 of them"] = function() t:repeat_interleave({ 1, 2 }, 2) end,
+            ["heed.scatter: src: expected f32 as t, got i64 tensor %[1, 1%]"] = function() t:scatter(1, { { 1 } }, heed.ids { { 1 } }) end,
+            ["heed.scatter_add: index: expected values in 1..2, got 3"] = function() t:scatter(1, { { 3 } }, 1) end,
             ["heed.scatter: index: expected index and src of 2 dimensions as t"] = function() t:scatter(1, { 1 }, 1) end,
             ["heed.scatter: index: expected at most the size of src in dimension 2"] = function()
                 t:scatter(1, { { 1, 2 } }, heed.zeros(1, 1))
