@@ -42,6 +42,16 @@ describe("examples/translate.lua", function()
 
     teardown(function() os.execute("rm -r " .. folder) end)
 
+    it("says what every option is when it is not given", function()
+        local help, _, status = command.run "examples/translate.lua --help"
+        assert.equal(0, status)
+        for option in ("minutes steps tokens d-model layers heads d-ff vocab dropout smoothing lr warmup validate seed threads"):gmatch "%S+" do
+            local text = help:match("\n   %-%-" .. option:gsub("%-", "%%-") .. " <(.-)\n   %-")
+                or help:match("\n   %-%-" .. option:gsub("%-", "%%-") .. " <(.*)")
+            assert.is_truthy(text and text:find "%(.+%)%s*$", option)
+        end
+    end)
+
     it("reads dates", function()
         local output, errors, status = command.run "examples/translate.lua --steps 3 --seed 5 --d-model 16 --d-ff 32"
         assert.equal(0, status, errors)
