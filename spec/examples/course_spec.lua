@@ -63,7 +63,8 @@ describe("the course", function()
 
     it("4: masks", function()
         assert_says(run "04_masks", "causal, 5 words: causal()\n■ · · · ·\n■ ■ · · ·\n■ ■ ■ · ·\n■ ■ ■ ■ ·\n■ ■ ■ ■ ■\n",
-            "window: window(1, 1)\n■ ■ · · ·\n■ ■ ■ · ·\n", "causal and segments: causal() & segments[5]\n■ · · · ·\n■ ■ · · ·\n· · ■ · ·\n",
+            "window: window(1, 1)\n■ ■ · · ·\n■ ■ ■ · ·\n",
+            "causal and segments: causal() & segments[5]\n■ · · · ·\n■ ■ · · ·\n· · ■ · ·\n",
             "strictly before", "adds:\n[[ 0.0000,    -inf,",
             "with a causal one:\t[1.0000, 1.5000, 2.0000]", "[1.0000, 1.5000,    nan]",
             "the first may see nothing:\t[0.0000, 1.0000, 1.5000]", "queries that see nothing: 1\n")

@@ -45,7 +45,8 @@ describe("examples/translate.lua", function()
     it("says what every option is when it is not given", function()
         local help, _, status = command.run "examples/translate.lua --help"
         assert.equal(0, status)
-        for option in ("minutes steps tokens d-model layers heads d-ff vocab dropout smoothing lr warmup validate seed threads"):gmatch "%S+" do
+        local options = "minutes steps tokens d-model layers heads d-ff vocab dropout smoothing lr warmup validate seed threads"
+        for option in options:gmatch "%S+" do
             local text = help:match("\n   %-%-" .. option:gsub("%-", "%%-") .. " <(.-)\n   %-")
                 or help:match("\n   %-%-" .. option:gsub("%-", "%%-") .. " <(.*)")
             assert.is_truthy(text and text:find "%(.+%)%s*$", option)

@@ -71,7 +71,7 @@ describe("completion", function()
 
     it("of modules, and of names in help", function()
         contains('require "heed.', "heed.nn", "heed.mask")
-        assert.are.same({ "heed.nn.module_list" }, (candidates "require('heed.nn.module_"))
+        assert.are.same({ "heed.nn.module_list" }, (candidates "require('heed.nn.module_l"))
         assert.are.same({ "attention" }, (candidates 'help "heed.atten'))
         assert.are.same({ "Linear" }, (candidates 'help("heed.nn.Lin'))
         assert.are.same({ "attention" }, (candidates "?heed.atten"))
