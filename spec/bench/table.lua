@@ -1,7 +1,7 @@
 -- heed and PyTorch on the same workloads in one run, as a Markdown table.
 --
 --     heed spec/bench/table.lua --limits FILE [--python FILE] [--minutes 9] [--rounds 2] [--only PATTERN] [--variants]
---                               [--set operations] [--output DIR]
+--                               [--set operations [--cpu]] [--output DIR]
 --     heed spec/bench/table.lua --from DIR/results.tsv
 --
 -- Each workload runs in processes of its own, heed, PyTorch, heed, PyTorch (as many rounds as asked for); what the
@@ -26,6 +26,7 @@ local function options()
     parser:option("--rounds"):convert(math.tointeger):default "2"
     parser:option("--only", "a Lua pattern of names")
     parser:option("--set", "workloads or operations"):default "workloads"
+    parser:flag("--cpu", "operations on one thread, by the processor's time: on a machine that has other work")
     parser:flag("--variants", "also PyTorch compiled, and in bf16")
     parser:option("--output", "a directory"):default "."
     parser:option("--from", "results to make the table of")
@@ -42,7 +43,9 @@ local function plan_operations(o)
         for name in names:gmatch "%S+" do
             if not o.only or name:find(o.only) then wanted[#wanted + 1] = name end
         end
-        if #wanted > 0 then list[#list + 1] = { name = table.concat(wanted, " "), threads = 2, reps = 20, set = o.set } end
+        local threads = o.cpu and 1 or 2
+        local entry = { name = table.concat(wanted, " "), threads = threads, reps = 10, set = o.set, cpu = o.cpu }
+        if #wanted > 0 then list[#list + 1] = entry end
     end
     return list
 end
@@ -135,8 +138,9 @@ end
 -- One process, of one workload or several; returns what it printed about itself.
 local function measure_side(side, entry, seconds, record, errors_path)
     local variant = side.side == "pytorch" and entry.variant
-    local command = ("%s %s --threads %d --reps %d --seconds %.2f --warmup %d%s%s"):format(side.command, entry.name, entry.threads,
-        entry.reps, seconds, entry.reps < 20 and 2 or 3, variant and " --" .. variant or "", entry.set and " --set " .. entry.set or "")
+    local command = ("%s %s --threads %d --reps %d --seconds %.2f --warmup %d%s%s%s"):format(side.command, entry.name,
+        entry.threads, entry.reps, seconds, entry.reps < 20 and 2 or 3, variant and " --" .. variant or "",
+        entry.set and " --set " .. entry.set or "", entry.cpu and " --cpu" or "")
     local output, comment = output_of(command, errors_path)
     local times = {}
     for name, best, median in (output or ""):gmatch "([^\t\n]+)\t%d+\t([%d.]+)\t([%d.]+)" do times[name] = { best, median } end

@@ -226,11 +226,11 @@ add {
         local rows = #case[1] == 1 and { result:totable() } or result:totable()
         local weight = #case[1] == 1 and { x:totable() } or x:totable()
         for r, row in ipairs(rows) do
-            local drawn = {}
+            local seen = {}
             for _, class in ipairs(row) do
                 assert(weight[r][class] > 0, "a class of no weight was drawn")
-                assert(case.replacement or not drawn[class], "a class was drawn twice")
-                drawn[class] = true
+                assert(case.replacement or not seen[class], "a class was drawn twice")
+                seen[class] = true
             end
         end
         if case.often then often(rows, weight[1], case.replacement) end
