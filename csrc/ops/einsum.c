@@ -40,8 +40,10 @@ static hd_status unexpected(reader *r, const char *expected) {
     int position = (int)(r->at - r->text) + 1;
     if (!*r->at)
         return hd_fail(r->cx, HD_EARG, "equation: expected %s at the end of \"%.200s\"", expected, r->text);
-    return hd_fail(r->cx, HD_EARG, "equation: expected %s, got '%c' at position %d of \"%.200s\"", expected,
-                   *r->at, position, r->text);
+    int length = 1; /* of a letter beyond ASCII: its bytes belong together */
+    while ((r->at[length] & 0xC0) == 0x80 && length < 4) length++;
+    return hd_fail(r->cx, HD_EARG, "equation: expected %s, got '%.*s' at position %d of \"%.200s\"", expected,
+                   length, r->at, position, r->text);
 }
 
 static int label_of(char c) {

@@ -10,6 +10,10 @@ local mathtype = math.type
 
 local function with_article(name) return (name:find "^[AEIOUaeiou]" and "an " or "a ") .. name end
 
+local function dtype_of(tensor) return tensor.dtype end
+
+local function text_of(tensor) return ("%s tensor %s"):format(tensor.dtype, tostring(tensor.shape)) end
+
 ---A short description of a value for messages, as csrc/lua/check.c has it: `"abc"`, `2.5`, `f32 tensor [2, 3]`,
 ---`a table of length 3`, `a Linear`.
 ---@return string
@@ -20,7 +24,8 @@ function check.describe(value)
     elseif kind == "number" or kind == "boolean" or kind == "nil" then
         return tostring(value)
     elseif kind == "userdata" and check.is_tensor(value) then
-        return ("%s tensor %s"):format(value.dtype, tostring(value.shape))
+        local alive, text = pcall(text_of, value)
+        return alive and text or "a dropped tensor"
     end
     local class = debug and debug.getmetatable(value)
     local name = type(class) == "table" and rawget(class, "__name")
@@ -31,6 +36,10 @@ end
 ---Is this a tensor? Replaced by heed.core's own test when it loads.
 ---@return boolean
 function check.is_tensor(_) return false end
+
+---Is this a tensor that was not dropped? For arguments: describe says what came instead.
+---@return boolean
+function check.is_live(value) return check.is_tensor(value) and (pcall(dtype_of, value)) end
 
 ---An integer of at least `least` (default 1): sizes, counts, indices. A float that is one will do.
 ---@return integer

@@ -13,7 +13,7 @@ local LINEAR = check.set("bias", "ignore_index", "label_smoothing", "weight", "r
 local NLL = check.set("ignore_index", "weight", "reduction")
 local REDUCTIONS = { "mean", "sum", "none" }
 
-local function is_float(value) return check.is_tensor(value) and value.dtype:find "f%d" ~= nil end
+local function is_float(value) return check.is_live(value) and value.dtype:find "f%d" ~= nil end
 
 -- Targets that are probabilities: every class has its share of every row.
 local function against_probabilities(logits, targets, options)

@@ -27,7 +27,7 @@ local mask = {}
 
 local function ids_of(where, value)
     if type(value) == "table" then value = core.tensor(value, { dtype = "i64" }) end
-    if not check.is_tensor(value) or FLOATS[value.dtype] or value.dtype == "bool" then
+    if not check.is_live(value) or FLOATS[value.dtype] or value.dtype == "bool" then
         errors.raise("%s: expected a table or tensor of integers (heed.ids makes one), got %s", where, check.describe(value))
     end
     return value.dtype == "i64" and value or value:to("i64")
@@ -165,7 +165,7 @@ end
 ---@return heed.Mask
 function mask.bool(t)
     if type(t) == "table" then t = core.tensor(t) end
-    if not check.is_tensor(t) then errors.raise("heed.mask.bool: t: expected a tensor, got %s", check.describe(t)) end
+    if not check.is_live(t) then errors.raise("heed.mask.bool: t: expected a tensor, got %s", check.describe(t)) end
     if FLOATS[t.dtype] then t = t:ne(0) end
     return masks.of_tensor("heed.mask.bool: t", t)
 end
@@ -181,11 +181,13 @@ end
 ---@return heed.Mask
 function mask.bias(t)
     if type(t) == "table" then t = core.tensor(t, { dtype = "f32" }) end
-    if not check.is_tensor(t) or not FLOATS[t.dtype] then
+    if not check.is_live(t) or not FLOATS[t.dtype] then
         errors.raise("heed.mask.bias: t: expected a tensor of floats, got %s", check.describe(t))
     end
     return masks.of_tensor("heed.mask.bias: t", t)
 end
+
+local MOST_HEADS = 1 << 16 -- no model has as many: something else came by mistake
 
 -- Press et al. 2021: 2^(-8h/H) for a power of two, else those of the power below and every other of the one above.
 local function alibi_slopes(heads)
@@ -208,6 +210,7 @@ end
 ---@return heed.Mask
 function mask.alibi(heads)
     heads = check.integer("heed.mask.alibi", "heads", heads)
+    if heads > MOST_HEADS then errors.raise("heed.mask.alibi: heads: expected at most %d, got %d", MOST_HEADS, heads) end
     return masks.leaf("alibi", { heads = heads, slopes = core.tensor(alibi_slopes(heads), { dtype = "f64" }), adds = true })
 end
 

@@ -408,7 +408,7 @@ end
 ---@return heed.Mask
 function masks.of(where, value)
     if getmetatable(value) == Mask then return value end
-    if not check.is_tensor(value) then
+    if not check.is_live(value) then
         errors.raise("%s: expected a mask (heed.mask) or a tensor, got %s", where, check.describe(value))
     end
     return masks.of_tensor(where, value)

@@ -112,7 +112,7 @@ end
 -- ---- in its parts --------------------------------------------------------------------------------------------------
 
 local function check_input(name, x, width, width_name, ndim)
-    if not check.is_tensor(x) then errors.raise("%s: expected a tensor, got %s", name, check.describe(x)) end
+    if not check.is_live(x) then errors.raise("%s: expected a tensor, got %s", name, check.describe(x)) end
     if ndim == nil and x:dim() ~= 2 and x:dim() ~= 3 then
         errors.raise("%s: expected [B, L, %d] or [L, %d], got %s", name, width, width, tostring(x.shape))
     elseif ndim and x:dim() ~= ndim then

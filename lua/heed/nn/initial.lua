@@ -34,14 +34,14 @@ local function number(where, name, value, default, low)
 end
 
 local function filled(where, t, fill)
-    if not check.is_tensor(t) then errors.raise("%s: t: expected a tensor, got %s", where, check.describe(t)) end
+    if not check.is_live(t) then errors.raise("%s: t: expected a tensor, got %s", where, check.describe(t)) end
     core.no_grad(function() fill(t) end)
     return t
 end
 
 -- Of a matrix [out, in]; further dimensions are the receptive field, as in PyTorch.
 local function fans(where, t)
-    if not check.is_tensor(t) then errors.raise("%s: t: expected a tensor, got %s", where, check.describe(t)) end
+    if not check.is_live(t) then errors.raise("%s: t: expected a tensor, got %s", where, check.describe(t)) end
     if t:dim() < 2 then errors.raise("%s: t: expected at least 2 dimensions, got %s", where, tostring(t.shape)) end
     local field = t:numel() // math.max(1, t:size(1) * t:size(2))
     return t:size(2) * field, t:size(1) * field
@@ -127,7 +127,7 @@ function initial.ones_(t)
 end
 
 local function check_matrix(where, t)
-    if not check.is_tensor(t) or t:dim() ~= 2 then
+    if not check.is_live(t) or t:dim() ~= 2 then
         errors.raise("%s: t: expected a matrix [n, m], got %s", where, check.describe(t))
     end
 end

@@ -45,7 +45,7 @@ local FLOATS = check.set("f32", "f64", "bf16", "f16")
 ---@param t heed.Tensor floats; its values are shared, not copied
 ---@return heed.Tensor parameter a leaf that wants a gradient
 local function parameter(t)
-    if not check.is_tensor(t) or not FLOATS[t.dtype] then
+    if not check.is_live(t) or not FLOATS[t.dtype] then
         errors.raise("heed.nn.parameter: t: expected a tensor of floats, got %s", check.describe(t))
     end
     local p = t:detach()
@@ -138,7 +138,7 @@ local function method(self, name) check.object(self, "heed.nn.Module", name, "mo
 function Module:buffer(name, t, options)
     method(self, "buffer")
     check.type("heed.nn.Module:buffer", "name", name, "string")
-    if not check.is_tensor(t) then errors.raise("heed.nn.Module:buffer: t: expected a tensor, got %s", check.describe(t)) end
+    if not check.is_live(t) then errors.raise("heed.nn.Module:buffer: t: expected a tensor, got %s", check.describe(t)) end
     options = check.options("heed.nn.Module:buffer", options, { persistent = true })
     self._buffers[name] = options.persistent == false and "temporary" or "persistent"
     self[name] = core.keep(t) -- like a parameter it outlives the scope that its module was made in
@@ -316,6 +316,7 @@ end
 ---@return heed.nn.Module self
 function Module:apply(fn)
     method(self, "apply")
+    check.type("heed.nn.Module:apply", "fn", fn, "function")
     local list = self:modules()
     for i = #list, 1, -1 do fn(list[i]) end
     return self

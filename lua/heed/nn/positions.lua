@@ -19,7 +19,7 @@ local function offset_of(self, x, options)
     end
     if type(offset) == "number" then return check.integer(where, "offset", offset, 0) end
     if type(offset) == "table" then offset = core.tensor(offset, { dtype = "i64" }) end
-    if not check.is_tensor(x) or x:dim() ~= 3 or not check.is_tensor(offset) or offset:dim() ~= 1
+    if not check.is_live(x) or x:dim() ~= 3 or not check.is_live(offset) or offset:dim() ~= 1
         or offset:size(1) ~= x:size(1) then
         errors.raise("%s: offset: expected a number, or one for each of the batch of x, got %s", where, check.describe(offset))
     end
@@ -41,7 +41,7 @@ end
 -- x + the table's rows for its L positions, or the rows alone when x is L.
 local function add_rows(self, rows, x, options)
     local is_length = type(x) == "number"
-    if not is_length and not check.is_tensor(x) then
+    if not is_length and not check.is_live(x) then
         errors.raise("%s: x: expected a tensor [..., L, E] or a number of positions, got %s", self.class_name, check.describe(x))
     end
     local length = is_length and check.integer(self.class_name, "x", x, 0) or x:size(-2)

@@ -193,7 +193,7 @@ end
 ---first size of x (default 1..L); offset: how many positions come before x, or of each batch entry [B] (default 0)
 ---@return heed.Tensor # of the shape of x
 function Rotary:forward(x, options)
-    if not check.is_tensor(x) then errors.raise("x: expected a tensor [..., L, %d], got %s", self.head_dim, check.describe(x)) end
+    if not check.is_live(x) then errors.raise("x: expected a tensor [..., L, %d], got %s", self.head_dim, check.describe(x)) end
     if x:dim() < 2 or x:size(-1) ~= self.head_dim then
         errors.raise("x: expected [..., L, %d] (head_dim), got %s", self.head_dim, tostring(x.shape))
     end

@@ -91,7 +91,7 @@ end
 
 local function ids(tokens, name)
     if type(tokens) == "table" then tokens = core.tensor(tokens, { dtype = "i64" }) end
-    if not check.is_tensor(tokens) then errors.raise("%s: expected a tensor of tokens, got %s", name, check.describe(tokens)) end
+    if not check.is_live(tokens) then errors.raise("%s: expected a tensor of tokens, got %s", name, check.describe(tokens)) end
     return tokens
 end
 

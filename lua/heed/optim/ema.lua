@@ -38,12 +38,12 @@ local function EMA(model, options)
     check.type(WHERE, "model", model, "table")
     options = check.options(WHERE, options, check.set("decay", "warmup"))
     local params = type(model.parameters) == "function" and model:parameters() or model
-    for i = 1, #params do
-        if not check.is_tensor(params[i]) then
+    for i = 1, rawlen(params) do
+        if not check.is_live(params[i]) then
             errors.raise("%s: model: expected a module or a list of tensors, got %s at %d", WHERE, check.describe(params[i]), i)
         end
     end
-    if #params == 0 then errors.raise("%s: model: it has no parameters", WHERE) end
+    if rawlen(params) == 0 then errors.raise("%s: model: it has no parameters", WHERE) end
     return setmetatable({
         params = params, averages = copies(params), updates = 0, swapped = false,
         decay = check.number(WHERE, "decay", options.decay or 0.999, 0, 1),

@@ -38,7 +38,7 @@ local define = optimizer.define {
 ---lr: default 1e-3; momentum: μ, default 0; dampening: default 0; weight_decay: wd, default 0; nesterov: default false
 ---@return heed.optim.Optimizer
 local function SGD(params, options)
-    if options ~= nil and options.nesterov and not options.momentum then
+    if type(options) == "table" and options.nesterov and not options.momentum then
         errors.raise "heed.optim.SGD: nesterov: expected a momentum above 0 with it"
     end
     return define(params, options)

@@ -28,6 +28,7 @@ end
 --- @param line string
 --- @return string[] tokens
 function bleu.tokenize(line)
+    check.type("heed.text.bleu.tokenize", "line", line, "string")
     line = line:gsub("<skipped>", ""):gsub("%-\n", ""):gsub("\n", " ")
     line = line:gsub("&quot;", '"'):gsub("&amp;", "&"):gsub("&lt;", "<"):gsub("&gt;", ">")
     line = " " .. line .. " "

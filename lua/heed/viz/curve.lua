@@ -25,17 +25,18 @@ local Curve = Picture.class(WHERE)
 -- ---- what is drawn -------------------------------------------------------------------------------------------------
 
 local function numbers_of(name, values)
-    if check.is_tensor(values) then
+    if check.is_live(values) then
         if values:dim() ~= 1 then errors.raise("heed.viz.curve: %s: expected a vector, got %s", name, tostring(values.shape)) end
         values = values:totable()
     end
-    check.type(WHERE, name, values, "table")
-    for i, value in ipairs(values) do
-        if type(value) ~= "number" then
-            errors.raise("heed.viz.curve: %s: expected numbers, got %s at %d", name, check.describe(value), i)
+    local numbers = {}
+    for i = 1, rawlen(check.type(WHERE, name, values, "table")) do
+        numbers[i] = values[i]
+        if type(numbers[i]) ~= "number" then
+            errors.raise("heed.viz.curve: %s: expected numbers, got %s at %d", name, check.describe(numbers[i]), i)
         end
     end
-    return values
+    return numbers
 end
 
 -- A list of { name, values }, sorted by name; one list alone has no name.
