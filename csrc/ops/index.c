@@ -72,9 +72,9 @@ typedef struct select_loop {
     int64_t block, blocks; /* of columns, backward */
 } select_loop;
 
-/* Lines first .. last - 1 of y, of elements that are as wide as a line. */
+/* Lines first .. last - 1 of y, of elements that are as wide as a line; two of 4 bytes need not be aligned as one of 8. */
 #define COPY_ELEMENTS(bytes, type)                                                                           \
-    typedef type bits_##bytes __attribute__((may_alias));                                                    \
+    typedef type bits_##bytes __attribute__((may_alias, aligned(1)));                                        \
     static void copy_##bytes(const select_loop *l, int64_t first, int64_t last) {                            \
         bits_##bytes *y = (bits_##bytes *)l->y + first;                                                      \
         for (int64_t i = first; i < last;) {                                                                 \

@@ -62,7 +62,8 @@ function core.memory_limit(bytes) end
 ---
 ---```lua
 ---heed.zeros(1000, 1000):free()
----print(heed.memory_trim() >= 4e6, heed.memory().pooled < 1e6) --> true true
+---heed.memory_trim()
+---print(heed.memory().pooled < 1e6) --> true
 ---```
 ---@return integer bytes given back
 function core.memory_trim() end
