@@ -35,6 +35,9 @@ local function tensor(where, t, name)
     if not check.is_tensor(t) then
         errors.raise("heed.%s: %s: expected a tensor, got %s", where, name or "t", check.describe(t))
     end
+    -- One that was dropped says so, of the function that was called.
+    local ok, message = pcall(core.dim, t)
+    if not ok then errors.raise("heed.%s%s", where, message:match "heed%.dim(.*)$") end
     return t
 end
 
@@ -130,7 +133,8 @@ local SORTED = named("dim", "descending")
 ---@return heed.Tensor # i64, of t's shape
 function both.argsort(t, dim, descending)
     dim, descending = arguments("argsort", SORTED, dim, descending)
-    dim = t:dim() > 0 and dimension("argsort", tensor("argsort", t):dim(), check.default(dim, -1)) or -1
+    local n = tensor("argsort", t):dim()
+    dim = n > 0 and dimension("argsort", n, check.default(dim, -1)) or -1
     local _, indices = core.sort(t, dim, { descending = check.flag("heed.argsort", "descending", descending, false) })
     return indices
 end

@@ -1,5 +1,6 @@
 -- Every function of heed.core called with whatever comes to hand: it works or raises a text that names it, and nothing breaks.
 
+local composed = require "heed.composed"
 local core = require "heed.core"
 local values = require "spec.support.values"
 
@@ -55,6 +56,9 @@ describe("misuse of", function()
     for name in pairs(core) do
         if not LEFT_OUT[name] then names[#names + 1] = name end
     end
+    for _, functions in pairs(composed) do
+        for name in pairs(functions) do names[#names + 1] = name end
+    end
     table.sort(names)
 
     for _, name in ipairs(names) do
@@ -62,7 +66,7 @@ describe("misuse of", function()
             local random = values.random(#name)
             for _ = 1, 150 do
                 local args = arguments(random)
-                local ok, message = pcall(core[name], table.unpack(args, 1, args.n))
+                local ok, message = pcall(core[name] or composed.both[name] or composed.only[name], table.unpack(args, 1, args.n))
                 local fine = ok or (type(message) == "string" and message:find "heed%.[%w_.:]+: %S")
                 assert(fine, name .. ": " .. tostring(message))
             end
