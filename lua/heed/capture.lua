@@ -11,6 +11,9 @@ local capture = {}
 local listeners = setmetatable({}, { __mode = "k" })
 local open = 0
 
+-- What each capture is of, for those who show it: kept apart, as a capture's own fields are its weights.
+local descriptions = setmetatable({}, { __mode = "k" })
+
 ---Attention weights by module path. `for path, weights in pairs(c)`; it prints the paths with their shapes.
 ---@class heed.Capture
 local Capture = {}
@@ -49,6 +52,11 @@ function capture.give(attention, weights, chosen)
     listener.into[listener.path] = weights:detach()
 end
 
+---What a capture is of: module paths in the model's order, and the heads and rows that were chosen. nil: no capture.
+---@param value any
+---@return { paths: string[], heads?: integer[], rows?: integer[] }|nil
+function capture.description(value) return descriptions[value] end
+
 ---Collects the attention weights of a model from now until it is closed (`local c <close> = heed.capture(model)`):
 ---c["decoder.layers.1.multihead_attn"] is [B, H, L, S], of the last run. While it is open the layers run in parts, which takes
 ---longer; the outputs are the same. Of some heads and rows only those weights are computed, at their cost.
@@ -73,16 +81,17 @@ local function new(model, options)
         heads = positions_of("heed.capture", "heads", options.heads),
         rows = positions_of("heed.capture", "rows", options.rows),
     }
-    local self, own = setmetatable({}, Capture), {}
+    local self, own, paths = setmetatable({}, Capture), {}, {}
     for path, part in model:named_modules() do
         if part.gives_attention and wanted(path, options.layers) then
             if listeners[part] then errors.raise("heed.capture: model: somebody already collects from %s", path) end
             listeners[part] = { into = self, path = path, options = picked }
-            own[#own + 1] = part
+            own[#own + 1], paths[#paths + 1] = part, path
         end
     end
     if #own == 0 then errors.raise "heed.capture: model: no attention module in it is meant" end
     open = open + 1
+    descriptions[self] = { paths = paths, heads = options.heads, rows = options.rows }
     Capture.closers[self] = function()
         for _, part in ipairs(own) do listeners[part] = nil end
         open = open - 1

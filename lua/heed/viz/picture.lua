@@ -8,6 +8,7 @@ local svg = require "heed.viz.svg"
 ---@class heed.viz.Picture
 ---@field private name string
 ---@field private draw fun(self: heed.viz.Picture, titled: boolean): table
+---@field private sections fun(self: heed.viz.Picture): string, table[]
 local Picture = {}
 
 -- The text itself without a path, else whether it could be written.
@@ -16,10 +17,16 @@ local function deliver(where, path, text)
     return files.write(check.type(where, "path", path, "string"), text)
 end
 
+-- The title of a page and what is on it: the drawing alone, where a class has no other sections.
+local function one_section(self)
+    local drawing = self:draw(false)
+    return drawing.title, { { drawing = drawing } }
+end
+
 -- A class of pictures: give it `name` as it is called in messages, `__tostring`, and `draw(self, titled)`, which makes a
--- drawing of heed.viz.svg, with its title inside or without it.
+-- drawing of heed.viz.svg, with its title inside or without it; `sections(self)`, if its page has several.
 function Picture.class(name)
-    local class = { name = name, svg = Picture.svg, html = Picture.html }
+    local class = { name = name, svg = Picture.svg, html = Picture.html, sections = one_section }
     class.__index = class
     return class
 end
@@ -35,8 +42,7 @@ function Picture:svg(path) return deliver(self.name .. ":svg", path, svg.documen
 ---@return string|true|nil # text or true; nil when the file could not be written
 ---@return string? message
 function Picture:html(path)
-    local drawing = self:draw(false)
-    return deliver(self.name .. ":html", path, page(drawing.title, { { drawing = drawing } }))
+    return deliver(self.name .. ":html", path, page(self:sections()))
 end
 
 return Picture
