@@ -115,6 +115,31 @@ describe("misuse of", function()
         assert.error_matches(function() nn.ReLU():apply(5) end, "ReLU: apply: fn: expected a function, got 5")
     end)
 
+    it("add_group, and an lr that was set to anything, are named", function()
+        local opt = heed.optim.SGD({ heed.ones(2, { requires_grad = true }) }, { lr = 1 })
+        assert.error_matches(function() opt:add_group() end, "heed%.optim%.SGD:add_group: given: expected a table, got nil")
+        for _, lr in ipairs { "0.1", 0 / 0, {} } do
+            opt.lr = lr
+            assert.error_matches(function() opt:step() end, "heed%.optim%.SGD:step: lr: expected a number of at least 0, got")
+        end
+        assert.error_matches(function()
+            heed.text.chars({ "ab" }, { specials = setmetatable({}, { __len = function() return "x" end, __index = function() end }) })
+            heed.text.chars({ "ab" }, { specials = { 5 } })
+        end, "heed%.text%.chars: .*5 is not a new name")
+    end)
+
+    it("a stream may be closed twice, and says that it is closed", function()
+        local path = os.tmpname()
+        local file <close> = assert(io.open(path, "w"))
+        file:write("a\nb\n")
+        file:close()
+        local stream <close> = assert(heed.data.line_stream(path))
+        os.remove(path)
+        stream:close()
+        stream:close()
+        assert.error_matches(function() return stream() end, "the file was closed")
+    end)
+
     it("mask.alibi of more heads than any model has is not computed for years", function()
         for _, heads in ipairs { (1 << 16) + 1, 1 << 40, math.maxinteger } do
             assert.error_matches(function() heed.mask.alibi(heads) end, "heed%.mask%.alibi: heads: expected at most 65536, got")

@@ -1,6 +1,7 @@
 --- The lines of a file one after another, read in blocks, no line longer than a bound: what files larger than memory are read by.
 
 local check = require "heed.check"
+local errors = require "heed.errors"
 
 local find, sub = string.find, string.sub
 
@@ -50,6 +51,7 @@ end
 
 -- The next block; false at the end or when reading failed (then there is a message).
 local function refill(self)
+    if io.type(self.file) ~= "file" then errors.raise("%s: the file was closed", self.path) end
     self.before, self.at = self.before + #self.block, 1
     local block, message = self.file:read(BLOCK)
     if not block and message then self.message = ("%s: %s"):format(self.path, message) end
@@ -105,6 +107,6 @@ function Reader:go(offset, number)
     self.message = not is_there and self.path .. ": it can be read only once (a pipe or the like)" or nil
 end
 
-function Reader:close() self.file:close() end
+function Reader:close() if io.type(self.file) == "file" then self.file:close() end end
 
 return reader

@@ -124,9 +124,9 @@ activation.Softplus = module.Module:extend "Softplus"
 ---@return heed.Tensor
 function activation.Softplus:forward(x) return core.softplus(x) end -- luacheck: ignore self
 
-local function dimension(where, dim)
+local function dimension(where, dim, name)
     if math.type(dim) == "integer" and dim ~= 0 then return dim end
-    return errors.raise("%s: dim: expected a dimension, 1, 2, ... or -1, -2, ..., got %s", where, check.describe(dim))
+    return errors.raise("%s: %s: expected a dimension, 1, 2, ... or -1, -2, ..., got %s", where, name or "dim", check.describe(dim))
 end
 
 ---The softmax along a dimension: e^x / Σ e^x.
@@ -177,7 +177,10 @@ activation.Flatten = module.Module:extend "Flatten"
 
 ---@param first? integer default 2
 ---@param last? integer default -1
-function activation.Flatten:init(first, last) self.first, self.last = check.default(first, 2), check.default(last, -1) end
+function activation.Flatten:init(first, last)
+    self.first = dimension("heed.nn.Flatten", check.default(first, 2), "first")
+    self.last = dimension("heed.nn.Flatten", check.default(last, -1), "last")
+end
 
 ---@param x heed.Tensor
 ---@return heed.Tensor

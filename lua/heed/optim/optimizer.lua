@@ -71,6 +71,7 @@ end
 ---@param given table
 function Optimizer:add_group(given)
     method(self, "add_group")
+    check.type(self.class.name .. ":add_group", "given", given, "table")
     local where = ("%s: group %d"):format(self.class.name, #self.groups + 1)
     check.options(where, given, self.class.group_options)
     self.class.check(where, given)
@@ -161,6 +162,7 @@ end
 ---One step: every parameter that has a gradient moves, or none when something is wrong. An interrupt waits until all have.
 function Optimizer:step()
     method(self, "step")
+    check.number(self.class.name .. ":step", "lr", self.lr, 0) -- anybody may have set it
     core.uninterrupted(step, self)
 end
 

@@ -13,7 +13,7 @@ local MOST = 1000
 ---@param reserved table<string, true> fields that are none either
 ---@return string|nil
 function specials.problem(names, class, reserved)
-    if type(names) ~= "table" or #names > MOST then return ("expected a list of at most %d names"):format(MOST) end
+    if type(names) ~= "table" or rawlen(names) > MOST then return ("expected a list of at most %d names"):format(MOST) end
     local seen = {}
     for _, name in ipairs(names) do
         if type(name) ~= "string" or not name:find "^[%a_][%w_]*$" or seen[name] or class[name] or reserved[name] then
