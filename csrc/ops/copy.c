@@ -74,6 +74,8 @@ static void square_8(const bits_8 *x, int64_t x_step, bits_8 *y, int64_t y_row) 
         } else if (sy == 1 && sx == 0) {                                                                     \
             type v = *x;                                                                                     \
             for (int64_t i = 0; i < n; i++) y[i] = v;                                                        \
+        } else if (sy == 1 && sx == -1) {                                                                    \
+            for (int64_t i = 0; i < n; i++) y[i] = *(x - i);                                                 \
         } else {                                                                                             \
             for (int64_t i = 0; i < n; i++) y[i * sy] = x[i * sx];                                           \
         }                                                                                                    \

@@ -36,18 +36,29 @@ static void NAME(sum_row)(int64_t n, const void *px, int64_t sx, void *out) {
 }
 
 /* In f64: half-way products of f32 may leave its range. */
+#if HD_REAL == 32
+HD_INLINE vd as_f64_f32(const float *x) {
+    typedef float half __attribute__((vector_size(VD_LANES * 4), aligned(4), may_alias));
+    return __builtin_convertvector(*(const half *)x, vd);
+}
+#else
+HD_INLINE vd as_f64_f64(const double *x) {
+    return vd_load(x);
+}
+#endif
 static void NAME(prod_row)(int64_t n, const void *px, int64_t sx, void *out) {
     const real *x = px;
-    double p0 = 1, p1 = 1, p2 = 1, p3 = 1;
+    enum { AT_ONCE = 4 * VD_LANES };
+    vd p[4];
+    double left = 1;
     int64_t i = 0;
-    for (; i + 4 <= n; i += 4) {
-        p0 *= x[i * sx];
-        p1 *= x[(i + 1) * sx];
-        p2 *= x[(i + 2) * sx];
-        p3 *= x[(i + 3) * sx];
-    }
-    for (; i < n; i++) p0 *= x[i * sx];
-    *(real *)out = (real)((p0 * p1) * (p2 * p3));
+    for (int j = 0; j < 4; j++) p[j] = vd_set(1);
+    for (; sx == 1 && i + AT_ONCE <= n; i += AT_ONCE)
+        for (int j = 0; j < 4; j++) p[j] *= NAME(as_f64)(x + i + j * VD_LANES);
+    vd both = (p[0] * p[1]) * (p[2] * p[3]);
+    for (; i < n; i++) left *= x[i * sx];
+    for (int j = 0; j < VD_LANES; j++) left *= both[j];
+    *(real *)out = (real)left;
 }
 
 /* The largest of n > 0 contiguous elements, NaN when there is one; turn is 1, or -1 for the smallest
