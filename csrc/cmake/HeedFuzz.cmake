@@ -14,3 +14,12 @@ foreach(format safetensors npy)
   target_compile_options(${fuzz} PRIVATE -g -O1 -fsanitize=${fuzz_sanitizers})
   target_link_options(${fuzz} PRIVATE -fsanitize=${fuzz_sanitizers})
 endforeach()
+
+# fuzz-attention: the fuzz spec of attention, ten thousand configurations.
+if(BUSTED)
+  set(fuzz_environment "HEED_FUZZ_SEED=time" "HEED_FUZZ_COUNT=10000")
+  add_custom_target(fuzz-attention
+                    COMMAND ${CMAKE_COMMAND} -E env ${test_environment} ${fuzz_environment} ${BUSTED}
+                            spec/fuzz/attention_fuzz_spec.lua
+                    DEPENDS heed_core WORKING_DIRECTORY ${CMAKE_SOURCE_DIR} USES_TERMINAL VERBATIM)
+endif()
