@@ -170,8 +170,8 @@ local function layout(self)
         last = svg.label_width(shown(label))
         longest = math.max(longest, last)
     end
-    local cell = self.small and small_cell(self, left + 8 + last * 0.71) or math.max(5, math.min(28, 640 // math.max(L, S, 1)))
-    local angle = longest <= cell - 4 and 0 or cell >= SMALLEST_SLANTED and 45 or 90
+    local cell = self.small and small_cell(self, left + 8) or math.max(5, math.min(28, 640 // math.max(L, S, 1)))
+    local angle = longest <= cell - 4 and 0 or (cell >= SMALLEST_SLANTED and not self.small) and 45 or 90
     local above = longest * math.sin(math.rad(angle)) + (angle == 90 and 8 or svg.FONT_SIZE + 4)
     local title = self.panels[1] and self.panels[1].title and svg.FONT_SIZE + 10 or 0
     local overhang = angle == 45 and math.max(0, last * 0.71 - cell / 2) or 0
@@ -236,10 +236,17 @@ local function draw_legend(max, x, y)
     return table.concat(body, "\n")
 end
 
+-- How many panels a row: all that fit, or as evenly many as the rows that they need allow.
+local function panels_in_row(self, panel_width)
+    local most = math.max(1, math.min(#self.panels, (PAGE_WIDTH - 2 * MARGIN + PANEL_GAP) // (panel_width + PANEL_GAP)))
+    local rows = math.max(1, math.ceil(#self.panels / most))
+    return self.small and math.max(1, math.ceil(#self.panels / rows)) or most
+end
+
 -- The picture as a drawing of heed.viz.svg.
 function Attention:draw(titled)
     local at = layout(self)
-    local in_row = math.max(1, math.min(#self.panels, (PAGE_WIDTH - 2 * MARGIN + PANEL_GAP) // (at.width + PANEL_GAP)))
+    local in_row = panels_in_row(self, at.width)
     local top = MARGIN + (titled and self.title and svg.TITLE_SIZE + 14 or 0)
     local body = { titled and self.title and svg.text(MARGIN, MARGIN + svg.TITLE_SIZE, self.title, "heed-title heed-ink") or nil }
     for p, panel in ipairs(self.panels) do

@@ -154,7 +154,7 @@ end
 
 -- ---- as SVG and HTML -----------------------------------------------------------------------------------------------
 
-local MARGIN, LEGEND_HEIGHT, HEADING_SIZE = 16, 34, 14
+local MARGIN, LEGEND_HEIGHT, HEADING_SIZE, SECTION_GAP = 16, 34, 14, 12
 
 local function title_of(self) return self.title or "Attention of a model" end
 
@@ -179,7 +179,7 @@ function Model:draw(titled)
     end
     for _, section in ipairs(sections) do
         if section.heading then
-            y = y + HEADING_SIZE
+            y = y + SECTION_GAP + HEADING_SIZE
             body[#body + 1] = svg.text(MARGIN, y, section.heading, "heed-title heed-ink")
             widest = math.max(widest, 2 * MARGIN + width.of(section.heading) * HEADING_SIZE * 0.62)
         end
