@@ -153,7 +153,7 @@ local COUNTED = named("weights", "minlength")
 ---@return heed.Tensor # [the largest number]: i64, or the weights' dtype
 function both.bincount(t, weights, minlength)
     weights, minlength = arguments("bincount", COUNTED, weights, minlength)
-    local index = check.is_tensor(t) and t or core.ids(t)
+    local index = check.is_tensor(t) and tensor("bincount", t) or core.ids(t)
     minlength = check.integer("heed.bincount", "minlength", check.default(minlength, 0), 0)
     local least = index:dim() == 1 and (index:numel() > 0 and index:min():item() or 1)
     if not least or least < 1 or index.dtype:find "^i" == nil then
