@@ -1,4 +1,4 @@
---- The picture of some matrices of weights: a row for each query, a column for each key, the darker the more; a panel for each head.
+--- The picture of matrices of weights: a row for each query, a column for each key, the darker the more; a panel for each head.
 
 local check = require "heed.check"
 local errors = require "heed.errors"
