@@ -35,6 +35,7 @@ heed.autograd = autograd
 heed.capture = require("heed.capture").new
 heed.checkpoint = require "heed.checkpoint"
 heed.data = require "heed.data"
+heed.generate = require "heed.generate"
 heed.grad = autograd.grad
 heed.gradcheck = autograd.gradcheck
 heed.info = require "heed.info"

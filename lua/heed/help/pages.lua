@@ -16,6 +16,7 @@ local PAGES = {
         "heed.nn.encoder_layer", "heed.nn.decoder_layer", "heed.nn.encoder", "heed.nn.decoder", "heed.nn.transformer",
         "heed.nn.sequential", "heed.nn.module_list", "heed.nn.module_dict", "heed.nn", "heed.nn.initial", "heed.capture" },
     { file = "attention", title = "Attention and masks", "heed.attention", "heed.mask" },
+    { file = "generation", title = "Generation", "heed.generate" },
     { file = "training", title = "Losses, optimisers, progress", "heed.loss", "heed.optim.sgd", "heed.optim.adam",
         "heed.optim.optimizer", "heed.optim.gradients", "heed.optim", "heed.optim.schedule", "heed.progress" },
     { file = "files", title = "Files", "heed.checkpoint", "heed.safetensors", "heed.npy" },

@@ -220,10 +220,10 @@ local function with_past(self, cache, query, key, value, given)
     if self.q_norm then q, k = self.q_norm(q), self.k_norm(k) end
     q = q:transpose(2, 3)
     if self.rotary then
-        local turned = { offset = cache:before(self, q) }
+        local turned = { offset = caches.before(cache, self, q) }
         q, k = self.rotary(q, turned), self.rotary(k:transpose(2, 3), turned):transpose(2, 3)
     end
-    return q, cache:append(self, k, v, given)
+    return q, caches.append(cache, self, k, v, given)
 end
 
 -- Queries, and keys and values of a memory. `key` and `value` are what it is known by, `make` projects them.
@@ -231,7 +231,7 @@ local function with_memory(self, cache, query, key, value, make)
     if self.rotary then errors.raise("%s: cache: rotary has no positions for queries over a memory", WHERE) end
     local q = project_queries(self, query)
     if self.q_norm then q = self.q_norm(q) end
-    return q:transpose(2, 3), cache:memory(self, key, value, make)
+    return q:transpose(2, 3), caches.memory(cache, self, key, value, make)
 end
 
 -- With a cache. A key that is the query is of the sequence itself, any other of a memory.
@@ -239,7 +239,7 @@ local function cached(self, query, key, value, options, listening)
     local cache = caches.check(WHERE, options.cache)
     check_input("query", query, self.d_model, "d_model")
     -- A memory whose rows were reordered in the cache may come as it was.
-    if key == query or not cache:knows(self, key, value) then check_inputs(self, query, key, value) end
+    if key == query or not caches.knows(cache, self, key, value) then check_inputs(self, query, key, value) end
     local single = query:dim() == 2
     local given = caches.mask(WHERE .. ": mask", options.mask)
     local q_in, k_in, v_in = query, key, value

@@ -33,6 +33,9 @@ local Cache = {}
 Cache.__index = Cache
 Cache.__name = "heed.Cache"
 
+-- What the layers call.
+local cache = {}
+
 -- ---- lengths: values that layers share, so that what follows from them is made once --------------------------------------
 
 -- How many tokens each row holds; uniform: the number, when it is one for all.
@@ -108,7 +111,7 @@ end
 ---@param attention heed.nn.MultiHeadAttention
 ---@param query heed.Tensor
 ---@return integer|heed.Tensor
-function Cache:before(attention, query)
+function cache.before(self, attention, query)
     local state = entry_of(self, attention).state
     check_batch(self, query)
     return state.uniform or tensor_of(state)
@@ -142,7 +145,7 @@ end
 ---@return heed.Tensor keys [B, Hk, S, D]
 ---@return heed.Tensor values [B, Hk, S, D]
 ---@return heed.Mask|nil mask
-function Cache:append(attention, k, v, given)
+function cache.append(self, attention, k, v, given)
     local entry, L = entry_of(self, attention), k:size(2)
     check_batch(self, k)
     local state = entry.state
@@ -163,7 +166,7 @@ end
 
 ---Has it keys and values of this memory?
 ---@return boolean
-function Cache:knows(attention, key, value)
+function cache.knows(self, attention, key, value)
     local entry = entry_of(self, attention)
     return entry.key == key and entry.value == value
 end
@@ -175,9 +178,9 @@ end
 ---@param make fun(): heed.Tensor, heed.Tensor [B, Hk, S, D]
 ---@return heed.Tensor keys
 ---@return heed.Tensor values
-function Cache:memory(attention, key, value, make)
+function cache.memory(self, attention, key, value, make)
     local entry = entry_of(self, attention)
-    if not self:knows(attention, key, value) then
+    if not cache.knows(self, attention, key, value) then
         check_batch(self, key)
         local k, v = make()
         check_batch(self, k)
@@ -336,8 +339,6 @@ function Cache:__tostring()
 end
 
 -- ---- making one ------------------------------------------------------------------------------------------------------------
-
-local cache = {}
 
 ---Is this a cache?
 ---@return boolean

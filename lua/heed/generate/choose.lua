@@ -1,0 +1,67 @@
+--- From logits to the token that comes next.
+
+local core = require "heed.core"
+
+local choose = {}
+
+-- Which tokens stand in a row: bool [R, V].
+local function seen_in(rows, V)
+    local longest = 0
+    for _, row in ipairs(rows) do longest = math.max(longest, #row) end
+    local ids, ones = {}, {}
+    for b, row in ipairs(rows) do
+        ids[b], ones[b] = {}, {}
+        for i = 1, longest do
+            ids[b][i], ones[b][i] = row[i] or 1, row[i] and 1 or 0
+        end
+    end
+    return core.zeros(#rows, V):scatter_add(2, core.tensor(ids, { dtype = "i64" }), core.tensor(ones, { dtype = "f32" })):gt(0)
+end
+
+---Logits of tokens that have come before are divided by a penalty, or multiplied when they are negative (Keskar et al. 2019, "CTRL").
+---@param scores heed.Tensor [R, V]
+---@param rows integer[][]
+---@param penalty number|nil
+---@return heed.Tensor
+function choose.penalised(scores, rows, penalty)
+    if not penalty or penalty == 1 then return scores end
+    local less = core.where(scores:lt(0), scores * penalty, scores / penalty)
+    return core.where(seen_in(rows, scores:size(2)), less, scores)
+end
+
+local function hide_below(logits, least) return logits:masked_fill(logits:lt(least), -math.huge) end
+
+-- The k likeliest, and what is as likely as the last of them.
+local function top_k(logits, k)
+    if k >= logits:size(2) then return logits end
+    return hide_below(logits, logits:topk(k, 2):narrow(2, k, 1))
+end
+
+-- The likeliest until their probabilities add up to p (Holtzman et al. 2020, "The curious case of neural text degeneration").
+local function top_p(logits, p)
+    local sorted = logits:sort(2, { descending = true })
+    local shares = sorted:softmax(2)
+    local before = shares:cumsum(2) - shares
+    local kept = before:lt(p):to("i64"):sum(2, true):maximum(1)
+    return hide_below(logits, sorted:gather(2, kept))
+end
+
+-- What is at least p times as likely as the likeliest (Nguyen et al. 2024, "Turning up the heat").
+local function min_p(logits, p) return hide_below(logits, logits:max(2, true) + math.log(p)) end
+
+---One token a row.
+---@param logits heed.Tensor [R, V]
+---@param rows integer[][] what came before
+---@param o table the options of heed.generate
+---@return integer[]
+function choose.tokens(logits, rows, o)
+    logits = choose.penalised(logits, rows, o.repetition_penalty)
+    if o.temperature == 0 then return logits:argmax(2):totable() end
+    if o.temperature ~= 1 then logits = logits / o.temperature end
+    if o.top_k then logits = top_k(logits, o.top_k) end
+    if o.top_p and o.top_p < 1 then logits = top_p(logits, o.top_p) end
+    if o.min_p and o.min_p > 0 then logits = min_p(logits, o.min_p) end
+    return logits:softmax(2):multinomial(1, o.generator and { generator = o.generator }):view(-1):totable()
+end
+
+return choose
