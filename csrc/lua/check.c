@@ -417,6 +417,17 @@ void hd_take_options(hd_call *c, const char *allowed) {
     }
 }
 
+void hd_take_any_options(hd_call *c, const char *allowed) {
+    lua_State *L = c->L;
+    hd_take_options(c, allowed);
+    if (c->options || c->top < 2 || lua_type(L, c->top) != LUA_TTABLE || lua_getmetatable(L, c->top)) return;
+    lua_pushnil(L);
+    if (lua_next(L, c->top))
+        lua_pop(L, 2);
+    else
+        c->top--;
+}
+
 int hd_option(hd_call *c, const char *name) {
     if (!c->options) return 0;
     lua_pushstring(c->L, name);

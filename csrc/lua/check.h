@@ -71,6 +71,8 @@ hd_tensor **hd_arg_tensors(hd_call *c, int index, const char *argument, int *cou
 /* ---- options: a trailing table with string keys ------------------------------------------ */
 /* Takes it off the arguments when there is one; every key must be among `allowed` (space separated). */
 void hd_take_options(hd_call *c, const char *allowed);
+/* The same for functions that take no lists: {}, of options that were all nil, is none. */
+void hd_take_any_options(hd_call *c, const char *allowed);
 /* Pushes the option and returns its index; 0 when absent. */
 int hd_option(hd_call *c, const char *name);
 /* A missing argument may be given as the option of its name: the index of either, or 0. */

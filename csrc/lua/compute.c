@@ -51,7 +51,7 @@ static int unary_in_place(lua_State *L) {
 
 /* gelu({approximate = "none" | "tanh" | "sigmoid"}) */
 static hd_unary which_gelu(hd_call *c) {
-    hd_take_options(c, "approximate");
+    hd_take_any_options(c, "approximate");
     hd_no_more(c, 1);
     int index = hd_option(c, "approximate");
     const char *name = !index                                 ? "none"
@@ -78,7 +78,7 @@ static int gelu_(lua_State *L) {
 
 /* round(decimals = 0): half to even. */
 static int decimals_of(hd_call *c) {
-    hd_take_options(c, "decimals");
+    hd_take_any_options(c, "decimals");
     hd_no_more(c, 2);
     int64_t decimals = hd_opt_integer(c, hd_or_option(c, 2, "decimals"), "decimals", 0);
     if (decimals < -300 || decimals > 300)
@@ -120,7 +120,7 @@ static const shaped_entry shapeds[] = {
 };
 
 static double parameter_of(hd_call *c, const shaped_entry *e) {
-    hd_take_options(c, e->parameter);
+    hd_take_any_options(c, e->parameter);
     hd_no_more(c, 2);
     return hd_opt_number(c, hd_or_option(c, 2, e->parameter), e->parameter, e->otherwise);
 }
@@ -289,7 +289,7 @@ typedef struct bounds {
 } bounds;
 
 static void read_bounds(hd_call *c, bounds *b) {
-    hd_take_options(c, "min max");
+    hd_take_any_options(c, "min max");
     hd_no_more(c, 3);
     int low = hd_or_option(c, 2, "min"), high = hd_or_option(c, 3, "max");
     if (low) b->least = hd_arg_scalar(c, low, "min");
@@ -315,7 +315,7 @@ static int clamp_(lua_State *L) {
 
 /* tril(diagonal = 0), triu alike */
 static int64_t diagonal_of(hd_call *c) {
-    hd_take_options(c, "diagonal");
+    hd_take_any_options(c, "diagonal");
     hd_no_more(c, 2);
     return hd_opt_integer(c, hd_or_option(c, 2, "diagonal"), "diagonal", 0);
 }
@@ -347,7 +347,7 @@ static int triu_(lua_State *L) {
 /* ---- softmax ----------------------------------------------------------------------------- */
 
 static int dim_of(hd_call *c, const hd_tensor *t) {
-    hd_take_options(c, "dim");
+    hd_take_any_options(c, "dim");
     hd_no_more(c, 2);
     return hd_arg_dim(c, hd_or_option(c, 2, "dim"), "dim", t->ndim);
 }

@@ -76,7 +76,7 @@ static int manual_seed(lua_State *L) {
 /* uniform_(low = 0, high = 1, {generator = }) */
 static int uniform_(lua_State *L) {
     hd_call c = hd_begin(L, "uniform_");
-    hd_take_options(&c, "generator");
+    hd_take_any_options(&c, "generator");
     hd_no_more(&c, 3);
     hd_rng *rng = hd_option_generator(&c);
     double low = hd_opt_number(&c, 2, "low", 0), high = hd_opt_number(&c, 3, "high", 1);
@@ -87,7 +87,7 @@ static int uniform_(lua_State *L) {
 /* normal_(mean = 0, std = 1, {generator = }) */
 static int normal_(lua_State *L) {
     hd_call c = hd_begin(L, "normal_");
-    hd_take_options(&c, "generator");
+    hd_take_any_options(&c, "generator");
     hd_no_more(&c, 3);
     hd_rng *rng = hd_option_generator(&c);
     double mean = hd_opt_number(&c, 2, "mean", 0), std = hd_opt_number(&c, 3, "std", 1);
@@ -98,7 +98,7 @@ static int normal_(lua_State *L) {
 /* multinomial(n = 1, {replacement = false, generator = }) */
 static int multinomial(lua_State *L) {
     hd_call c = hd_enter(L, "multinomial");
-    hd_take_options(&c, "replacement generator");
+    hd_take_any_options(&c, "replacement generator");
     hd_no_more(&c, 2);
     hd_rng *rng = hd_option_generator(&c);
     bool replacement = hd_option_boolean(&c, "replacement", false);

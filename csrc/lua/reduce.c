@@ -18,7 +18,7 @@ static bool keepdim_of(hd_call *c, int index) {
 }
 
 static over read_over(hd_call *c, const char *options) {
-    hd_take_options(c, options);
+    hd_take_any_options(c, options);
     hd_no_more(c, 3);
     over o = {.t = hd_arg_tensor(c, 1, "t")};
     o.dims = hd_opt_dims(c, hd_or_option(c, 2, "dim"), "dim", o.t->ndim);
@@ -75,7 +75,7 @@ static int logsumexp(lua_State *L) {
 /* norm({p = 2, dim = , keepdim = }) */
 static int norm(lua_State *L) {
     hd_call c = hd_enter(L, "norm");
-    hd_take_options(&c, "p dim keepdim");
+    hd_take_any_options(&c, "p dim keepdim");
     hd_no_more(&c, 4);
     hd_tensor *t = hd_arg_tensor(&c, 1, "t");
     double p = hd_opt_number(&c, hd_or_option(&c, 2, "p"), "p", 2);
@@ -119,7 +119,7 @@ static int return_pair(hd_call *c, hd_handle *second, int second_slot, hd_status
 /* max(): the largest of all; max(dim): values and indices (from 1), the first of equals. */
 static int extreme(lua_State *L, const char *name, bool smallest) {
     hd_call c = hd_enter(L, name);
-    hd_take_options(&c, "dim keepdim");
+    hd_take_any_options(&c, "dim keepdim");
     hd_no_more(&c, 3);
     int at = hd_or_option(&c, 2, "dim");
     if (!at)
@@ -147,7 +147,7 @@ static int min(lua_State *L) {
 
 static int arg_extreme(lua_State *L, const char *name, bool smallest) {
     hd_call c = hd_enter(L, name);
-    hd_take_options(&c, "dim keepdim");
+    hd_take_any_options(&c, "dim keepdim");
     hd_no_more(&c, 3);
     hd_tensor *t = hd_arg_tensor(&c, 1, "t");
     int dim = hd_opt_dim(&c, hd_or_option(&c, 2, "dim"), "dim", t->ndim, INT_MIN);
@@ -166,7 +166,7 @@ static int argmin(lua_State *L) {
 /* sort(dim = -1, {descending = false}) */
 static int sort(lua_State *L) {
     hd_call c = hd_enter(L, "sort");
-    hd_take_options(&c, "dim descending");
+    hd_take_any_options(&c, "dim descending");
     hd_no_more(&c, 2);
     hd_handle *second = hd_push_handle(&c);
     int second_slot = lua_gettop(L);
@@ -181,7 +181,7 @@ static int sort(lua_State *L) {
 /* topk(k, dim = -1, {largest = true, sorted = true}): in order whatever `sorted` says. */
 static int topk(lua_State *L) {
     hd_call c = hd_enter(L, "topk");
-    hd_take_options(&c, "dim largest sorted");
+    hd_take_any_options(&c, "dim largest sorted");
     hd_no_more(&c, 3);
     hd_handle *second = hd_push_handle(&c);
     int second_slot = lua_gettop(L);
@@ -197,7 +197,7 @@ static int topk(lua_State *L) {
 
 static int cumsum(lua_State *L) {
     hd_call c = hd_enter(L, "cumsum");
-    hd_take_options(&c, "dim");
+    hd_take_any_options(&c, "dim");
     hd_no_more(&c, 2);
     hd_tensor *t = hd_arg_tensor(&c, 1, "t");
     return hd_return(&c, hd_cumsum(c.cx, t, hd_arg_dim(&c, hd_or_option(&c, 2, "dim"), "dim", t->ndim)));
