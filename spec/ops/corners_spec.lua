@@ -203,6 +203,15 @@ describe("what an operation gives", function()
         assert.is_true(live() < before + (1 << 16))
     end)
 
+    it("takes an empty table for options that are all nil", function()
+        local x = heed.tensor { 3, 1, 2 }
+        local nothing
+        assert.are.same({ 1, 2, 3 }, x:sort({ dim = nothing }):totable())
+        assert.are.equal(6, x:sum({ dim = nothing }):item())
+        assert.is_true(x:norm({}):allclose(x:norm()))
+        assert.are.equal(1, #x:multinomial(1, { generator = nothing }))
+    end)
+
     it("has no more parts than elements", function()
         assert.are.equal(3, #heed.range(1, 3):chunk(math.maxinteger))
     end)
