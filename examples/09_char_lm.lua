@@ -31,9 +31,14 @@ function CharLM:init(vocabulary, o)
     nn.init.normal_(self.characters.weight, 0, 0.02)
 end
 
--- tokens [B, L] -> logits [B, L, V]; an encoder under a causal mask is what others call "decoder-only"
-function CharLM:forward(tokens)
-    return self.output(self.layers(self.positions(self.characters(tokens)), { mask = heed.mask.causal() }))
+CharLM.takes_cache = true -- for heed.generate
+
+-- tokens [B, L] -> logits [B, L, V]; an encoder under a causal mask is what others call "decoder-only". With a cache the tokens
+-- go on from those that it holds: keys and values of a character are made once.
+function CharLM:forward(tokens, o)
+    local cache = o and o.cache
+    local x = self.positions(self.characters(tokens), { cache = cache })
+    return self.output(self.layers(x, { mask = heed.mask.causal(), cache = cache }))
 end
 
 -- Windows of the text that begin at these places [B], and what follows each of their characters, as [B, L] each.
@@ -57,14 +62,9 @@ end
 -- Sampling: the logits are divided by a temperature (below 1 the likely gets likelier), softmax makes them probabilities, and
 -- one character is drawn by them. At temperature 0 it would always be the likeliest.
 local function sample(model, vocabulary, start, count, context, temperature)
-    local _ <close> = heed.no_grad()
-    local written = vocabulary:encode(start)
-    for _ = 1, count do
-        local seen = table.move(written, math.max(1, #written - context + 1), #written, 1, {})
-        local shares = (model { seen }[{ 1, -1 }] / temperature):softmax(-1)
-        written[#written + 1] = shares:multinomial(1):item()
-    end
-    return vocabulary:decode(written)
+    local _, answer = heed.generate(model, vocabulary:encode(start),
+        { temperature = temperature, max_new_tokens = count, context = context, decode = vocabulary })
+    return start .. answer.text
 end
 
 local text, o = RHYME, SMALL

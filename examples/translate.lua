@@ -30,29 +30,34 @@ function Translator:init(o)
 end
 
 -- tokens [B, L] -> [B, L, E]; with lengths, the sequences one behind the other without what pads them, [N, E]
-function Translator:embed(embedding, tokens, lengths)
-    local x = self.positions(embedding(tokens))
+function Translator:embed(embedding, tokens, lengths, cache)
+    local x = self.positions(embedding(tokens), { cache = cache })
     return self.dropout(lengths and heed.pack_sequences(x, lengths) or x)
 end
 
+local function padding(lengths) return lengths and heed.mask.padding(lengths) end
+
+-- encode, decode and output are what heed.generate asks for.
+
 -- src [B, S] tokens -> memory [B, S, E]
-function Translator:encode(src, padding)
-    return self.encoder(self:embed(self.src_embedding, src), { mask = padding })
+function Translator:encode(src, o)
+    return self.encoder(self:embed(self.src_embedding, src), { mask = padding(o.src_lengths) })
 end
 
--- tgt [B, L] tokens -> hidden [B, L, E]
-function Translator:decode(tgt, memory, padding)
-    return self.decoder(self:embed(self.tgt_embedding, tgt), memory, { mask = heed.mask.causal(), memory_mask = padding })
+-- tgt [B, L] tokens -> hidden [B, L, E]; with a cache they go on from those that it holds
+function Translator:decode(tgt, memory, o)
+    return self.decoder(self:embed(self.tgt_embedding, tgt, nil, o.cache), memory,
+        { mask = heed.mask.causal(), memory_mask = padding(o.src_lengths), cache = o.cache })
 end
 
 -- The output layer is the target embedding, turned round: hidden [..., E] -> logits [..., V]
-function Translator:logits(hidden) return heed.linear(hidden, self.tgt_embedding.weight) end
+function Translator:output(hidden) return heed.linear(hidden, self.tgt_embedding.weight) end
 
 -- src [B, S], tgt [B, L] tokens -> logits of the tokens that are no padding, one sequence behind the other: [N, V]
 function Translator:forward(src, src_lengths, tgt, tgt_lengths)
     local packed = heed.mask.packed
     local memory = self.encoder(self:embed(self.src_embedding, src, src_lengths), { mask = packed(src_lengths) })
-    return self:logits(self.decoder(self:embed(self.tgt_embedding, tgt, tgt_lengths), memory,
+    return self:output(self.decoder(self:embed(self.tgt_embedding, tgt, tgt_lengths), memory,
         { mask = heed.mask.causal() & packed(tgt_lengths), memory_mask = packed(tgt_lengths, src_lengths) }))
 end
 

@@ -2,7 +2,6 @@
 
 local heed = require "heed"
 local dates = require "translate.dates"
-local greedy = require "translate.greedy"
 
 local STEPS, BATCH, TEST_SIZE = 1000, 64, 1000
 
@@ -43,15 +42,12 @@ local function train(model, draw, source, target, o)
     end
 end
 
--- The text of each row of tokens, as far as its eos.
-local function texts(tokens, vocabulary)
-    local list = {}
-    for i, row in ipairs(tokens:totable()) do list[i] = vocabulary:decode(row) end
-    return list
-end
-
 local function translate(model, batch, target)
-    return texts(greedy(model, batch.src, batch.src_lengths, target, 12), target)
+    local _, answers = heed.generate(model, batch.src, { lengths = batch.src_lengths, prefix = target.bos, stop = target.eos,
+        decode = target, max_new_tokens = 12 })
+    local texts = {}
+    for i, answer in ipairs(answers) do texts[i] = answer.text end
+    return texts
 end
 
 local function exact_matches(model, test, source, target)
@@ -79,7 +75,7 @@ local function show_attention(model, pair, layers, source, target)
     local capture <close> = heed.capture(model)
     do
         local _ <close> = heed.no_grad()
-        model:decode(batch.tgt[{ {}, { 1, -2 } }], model:encode(batch.src))
+        model:decode(batch.tgt[{ {}, { 1, -2 } }], model:encode(batch.src, {}), {})
     end
     local weights = capture[("decoder.layers.%d.multihead_attn"):format(layers)]:mean(2):select(1, 1)
     local read, written = {}, {}

@@ -52,7 +52,7 @@ end
 
 local function report(model, bpe, test, o)
     local started = heed.clock()
-    local translations = score.translate(model, bpe, test)
+    local translations = score.translate(model, bpe, test, o.beams)
     if o.output then write_output(o.output, translations) end
     print "\nsource, translation, reference:"
     for i = 1, #test, math.max(1, #test // 10) do

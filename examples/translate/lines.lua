@@ -24,7 +24,7 @@ return function(Translator, o)
     local model, bpe = load_model(Translator, o.load)
     local waiting = {}
     local function flush()
-        for _, text in ipairs(score.translate(model, bpe, waiting)) do print(text) end
+        for _, text in ipairs(score.translate(model, bpe, waiting, o.beams)) do print(text) end
         io.stdout:flush()
         waiting = {}
     end

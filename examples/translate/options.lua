@@ -37,6 +37,7 @@ return function(arguments)
     parser:option("--save", "the best model goes here, what --resume needs to FILE.resume"):argname "FILE"
     parser:option("--load", "translate the lines of standard input with this model"):argname "FILE"
     parser:option("--output", "the translations of the test pairs, a line each"):argname "FILE"
+    parser:option("--beams", "beginnings of a translation that are gone on with (1: the likeliest token each time)"):convert(positive)
     parser:flag("--resume", "go on with the run that --save FILE was of")
     parser:option("--minutes", "train for so long (30, without --steps; all steps)"):convert(number)
     parser:option("--steps", "train for so many steps (as --minutes allow; 1000)"):convert(positive)

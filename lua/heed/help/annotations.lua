@@ -139,7 +139,7 @@ local function read_definition(line)
     if not name then name, arguments = line:match "^%s*function ([%w_.:]+)%s*%(([^)]*)%)" end
     if not name then name, arguments = line:match "^%s*local ([%w_]+) = function%s*%(([^)]*)%)" end
     if not name then name, arguments = line:match "^%s*([%w_.]+) = function%s*%(([^)]*)%)" end
-    if name then return name, words_of(arguments) end
+    if name then return name, words_of((arguments:gsub("^_, ", ""))) end -- of __call, which gets the table first
     local key, value = line:match "^([%a_][%w_.]*) = ([%w_.]+)%s*$"
     if key then return key, nil, value end
     return line:match "^%s*local ([%w_]+)%s*=" or line:match "^([%w_.]+)%s*="
