@@ -16,10 +16,14 @@ foreach(format safetensors npy)
 endforeach()
 
 # fuzz-attention: the fuzz spec of attention, ten thousand configurations.
+# mutants: deliberate faults in attention, one by one, and what notices each (spec/mutants/attention.lua).
 if(BUSTED)
   set(fuzz_environment "HEED_FUZZ_SEED=time" "HEED_FUZZ_COUNT=10000")
   add_custom_target(fuzz-attention
                     COMMAND ${CMAKE_COMMAND} -E env ${test_environment} ${fuzz_environment} ${BUSTED}
                             spec/fuzz/attention_fuzz_spec.lua
                     DEPENDS heed_core WORKING_DIRECTORY ${CMAKE_SOURCE_DIR} USES_TERMINAL VERBATIM)
+  add_custom_target(mutants COMMAND heed spec/mutants/run.lua --output ${CMAKE_BINARY_DIR}/mutants --cmake ${CMAKE_COMMAND}
+                                    --busted ${BUSTED} --generator ${CMAKE_GENERATOR}
+                    DEPENDS heed WORKING_DIRECTORY ${CMAKE_SOURCE_DIR} USES_TERMINAL VERBATIM)
 endif()

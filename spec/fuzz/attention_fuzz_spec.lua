@@ -11,7 +11,7 @@ local COUNT = tonumber(os.getenv "HEED_FUZZ_COUNT") or os.getenv "HEED_SANITIZED
 local SEED = os.getenv "HEED_FUZZ_SEED" or 1
 local FIRST = SEED == "time" and os.time() * 100000 or tonumber(SEED)
 local FEATURES = { 1, 3, 16, 32, 64, 80, 128 }
-local LENGTHS = { 0, 1, 1, 2, 4, 31, 31, 33, 33, 65, 257 }
+local LENGTHS = { 0, 1, 1, 4, 7, 31, 31, 33, 33, 65, 257 }
 local HEADS = { { 1, 1 }, { 2, 2 }, { 2, 1 }, { 4, 2 }, { 6, 2 }, { 3, 1 } }
 local TOLERANCES = { f32 = { rtol = 2e-4, atol = 2e-4 }, f64 = { rtol = 1e-10, atol = 1e-10 } }
 
@@ -168,10 +168,10 @@ local function configuration(seed)
     local z = { seed = seed, B = random(1, 2), H = heads[1], Hk = heads[2],
         L = LENGTHS[random(1, #LENGTHS)], S = LENGTHS[random(1, #LENGTHS)], D = FEATURES[random(1, #FEATURES)],
         dtype = random(1, 2) == 1 and "f32" or "f64", poison = random(1, 3) > 1,
-        threads = random(1, 3), weights = random(1, 3) == 1, softcap = random(1, 4) == 1 and random(1, 4) / 2.0 or nil,
-        scale = random(1, 3) == 1 and random(1, 10) / 20.0 or nil, dropout = random(1, 4) == 1 and 0.4 or 0.0 }
+        threads = random(1, 4) == 1 and random(2, 3) or 1, weights = random(1, 3) == 1,
+        softcap = random(1, 4) == 1 and random(1, 4) / 2.0 or nil, scale = random(1, 3) == 1 and random(1, 10) / 20.0 or nil, dropout = random(1, 4) == 1 and 0.4 or 0.0 }
     z.Dv = random(1, 2) == 1 and z.D or FEATURES[random(1, #FEATURES)]
-    if z.L > 0 and z.L <= 4 and random(1, 2) == 1 then z.S = 1100 end -- keys enough for several stretches
+    if z.L > 0 and z.L <= 8 and random(1, 2) == 1 then z.S = 1100 end -- keys enough for several stretches
     if z.L * z.S > 20000 and random(1, 3) > 1 then z.L = 33 end
     local m, seen, added = masks_of(random, z)
     z.bias, m, seen = bias_of(random, z, m, seen)

@@ -1,0 +1,32 @@
+-- Deliberate faults in attention: what is wrong, the file, its text (which stands there once), and what replaces it.
+
+local BODY, LANES, FEW = "csrc/kernels/isa/attention_body.h", "csrc/ops/attention_lanes.c", "csrc/ops/attention_few.c"
+local BACKWARD, MASK = "csrc/ops/attention_lanes_backward.c", "csrc/ops/attention_mask.c"
+
+return {
+    { "tail lane skipped", BODY, "i < LANES && l + i < count", "i < LANES && l + i + 1 < count" },
+    { "tail features of dk and dv skipped", BODY, "if (features) NAME(spill_tile)", "if (features > LANES) NAME(spill_tile)" },
+    { "sum not counted from the new largest", BODY, "sum[v] = sum[v] * factor[v] + total[v]", "sum[v] = sum[v] + total[v]" },
+    { "ALiBi with the other sign", BODY, "s -= (real)rules->slope", "s += (real)rules->slope" },
+    { "slope of softcap wrong", BODY, "[2 * n + v] = 1 - t * t;", "[2 * n + v] = 1 - t;" },
+    { "delta dropped", BODY, "p * (g - less)", "p * (g - 0 * less)" },
+    { "poison in a tail unnoticed", BODY, "if (d < features) bad[1]", "if (d > features) bad[1]" },
+    { "scale dropped", LANES, ": a->scale * log2_e;", ": log2_e;" },
+    { "log-sum-exp not saved", LANES, "if (a->lse) memcpy", "if (a->lse && !a->lse) memcpy" },
+    { "key head of another group", LANES, "b->hk = b->h / (a->H / a->Hk)", "b->hk = b->h % a->Hk" },
+    { "poison behind a mask leaks", LANES, "if (b->all_seen || k->finite(b->keys,", "if (b->keys || k->finite(b->keys," },
+    { "half seen taken for wholly seen", LANES, "(every & wanted) == wanted", "(every & wanted) != 0" },
+    { "dropout drawn again in backward", BACKWARD, "hd_lanes_draw(b);", "b->j++, hd_lanes_draw(b), b->j--;" },
+    { "dq of a stretch lost", BACKWARD, "for (int64_t i = 1; i < all->stretches; i++) {",
+        "for (int64_t i = 2; i < all->stretches; i++) {" },
+    { "gradient of bias keeps the scale", BACKWARD, "= (float)(1 / a->scale);", "= 1;" },
+    { "causal edge off by one", MASK, "CAUSAL: return (stretch){0, p + 1};", "CAUSAL: return (stretch){0, p + 2};" },
+    { "window's edge off by one in its bits", MASK, "sum_within(at, s->left) + 1", "sum_within(at, s->left)" },
+    { "block of one seen key skipped", MASK, "hull.to <= b->j ||", "hull.to <= b->j + 1 ||" },
+    { "hull of two alternatives too small", MASK, "least(x.from, y->from), most(x.to, y->to)", "least(x.from, y->from), y->to" },
+    { "heads of a few queries tiled", FEW, "for (int64_t h = s.hk * group; h < (s.hk + 1) * group; h++)",
+        "for (int64_t h = s.hk; h < s.hk + group * all->a->Hk; h += all->a->Hk)" },
+    { "stretches merged unweighed", FEW, "exp(logs[i] - origin) / sum,", "1.0 / all->stretches," },
+    { "log-sum-exp of stretches not shifted", FEW, "origin + log(sum)", "log(sum)" },
+    { "poison leaks to a few queries", FEW, "if (s->hides && !k->finite", "if (s->h < 0 && !k->finite" },
+}
