@@ -169,7 +169,8 @@ local function configuration(seed)
         L = LENGTHS[random(1, #LENGTHS)], S = LENGTHS[random(1, #LENGTHS)], D = FEATURES[random(1, #FEATURES)],
         dtype = random(1, 2) == 1 and "f32" or "f64", poison = random(1, 3) > 1,
         threads = random(1, 4) == 1 and random(2, 3) or 1, weights = random(1, 3) == 1,
-        softcap = random(1, 4) == 1 and random(1, 4) / 2.0 or nil, scale = random(1, 3) == 1 and random(1, 10) / 20.0 or nil, dropout = random(1, 4) == 1 and 0.4 or 0.0 }
+        softcap = random(1, 4) == 1 and random(1, 4) / 2.0 or nil,
+        scale = random(1, 3) == 1 and random(1, 10) / 20.0 or nil, dropout = random(1, 4) == 1 and 0.4 or 0.0 }
     z.Dv = random(1, 2) == 1 and z.D or FEATURES[random(1, #FEATURES)]
     if z.L > 0 and z.L <= 8 and random(1, 2) == 1 then z.S = 1100 end -- keys enough for several stretches
     if z.L * z.S > 20000 and random(1, 3) > 1 then z.L = 33 end
