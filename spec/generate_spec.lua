@@ -159,6 +159,15 @@ describe("beams", function()
         assert.same({}, generate(model, { 9 }, { max_new_tokens = 4, beams = 2, stop = 1, length_penalty = 0 }))
     end)
 
+    it("of one are greedy: an ending that is not the likeliest step is none", function()
+        local model = tree({ [""] = { 0.4, 0.6 }, other = { 0.2, 0.2, 0.2, 0.2, 0.2 } }, 5)
+        local tokens = generate(model, { 9 }, { max_new_tokens = 3, beams = 1, stop = 5 })
+        assert.are.equal(3, #tokens)
+        assert.same(generate(model, { 9 }, { max_new_tokens = 3, stop = 5 }), tokens)
+        model = tree({ [""] = { 0.4, 0.6 }, other = { 0.1, 0.3, 0.3, 0.3 } }, 4)
+        assert.same({ 2, 2, 2 }, generate(model, { 9 }, { max_new_tokens = 3, beams = 1, stop = 1 }))
+    end)
+
     it("stop when nothing alive could win", function()
         local asked = 0
         local model = tree({ [""] = { 0.9, 0.1 }, other = { 0.5, 0.5 } }, 2)

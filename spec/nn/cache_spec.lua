@@ -260,6 +260,18 @@ describe("a cache of an encoder-decoder", function()
         end
     end)
 
+    it("does so with norms of queries and keys, and fewer heads of keys", function()
+        local decoder = nn.TransformerDecoder(2, 16, 4, 24, { qk_norm = true, num_kv_heads = 2 }):eval():requires_grad_(false)
+        local x, memory = heed.randn(2, 6, 16), heed.randn(2, 4, 16)
+        local seen = heed.mask.padding { 4, 2 }
+        local whole = decoder(x, memory, { mask = causal, memory_mask = seen })
+        local cache = decoder:new_cache { batch = 2, max_len = 6 }
+        for i = 1, 5, 2 do
+            local out = decoder(x:narrow(2, i, 2), memory, { mask = causal, memory_mask = seen, cache = cache })
+            assert.is_close(out, whole:narrow(2, i, 2), 1e-5)
+        end
+    end)
+
     it("follows beams: rows of one memory, of several, fewer", function()
         local memory = model:encode(src, { src_lengths = lengths })
         local cache = model:new_cache { batch = 3, max_len = 7 }
