@@ -303,7 +303,7 @@ describe("programs of masks", function()
         local want = heed.attention(q, q, q, { mask = make() })
         local Alone = heed.nn.Module:extend "Alone"
         local m = make()
-        function Alone:forward(x) return heed.attention(x, x, x, { mask = m }) end
+        function Alone.forward(_, x) return heed.attention(x, x, x, { mask = m }) end
         Alone():check(q)
         assert.is_close(heed.attention(q, q, q, { mask = m }), want, 0)
         local failed, n = 0, 0

@@ -73,13 +73,13 @@ hd_tensor *hd_view(hd_ctx *cx, hd_tensor *x, int ndim, const int64_t *shape); /*
 hd_tensor *hd_permute(hd_ctx *cx, hd_tensor *x, const int *order);            /* view */
 hd_tensor *hd_transpose(hd_ctx *cx, hd_tensor *x, int d1, int d2);            /* view */
 hd_tensor *hd_narrow(hd_ctx *cx, hd_tensor *x, int dim, int64_t start, int64_t length,
-                     int64_t step);                                     /* view */
-hd_tensor *hd_select(hd_ctx *cx, hd_tensor *x, int dim, int64_t index); /* view, one dimension less */
-hd_tensor *hd_unsqueeze(hd_ctx *cx, hd_tensor *x, int dim);             /* view */
-hd_tensor *hd_squeeze_dims(hd_ctx *cx, hd_tensor *x, uint32_t dims);     /* view; a bit set */
+                     int64_t step);                                             /* view */
+hd_tensor *hd_select(hd_ctx *cx, hd_tensor *x, int dim, int64_t index);         /* view, one dimension less */
+hd_tensor *hd_unsqueeze(hd_ctx *cx, hd_tensor *x, int dim);                     /* view */
+hd_tensor *hd_squeeze_dims(hd_ctx *cx, hd_tensor *x, uint32_t dims);            /* view; a bit set */
 hd_tensor *hd_expand(hd_ctx *cx, hd_tensor *x, int ndim, const int64_t *shape); /* view; -1 keeps a size */
 hd_tensor *hd_diagonal(hd_ctx *cx, hd_tensor *x, int64_t offset, int dim1,
-                       int dim2); /* view, the diagonal last */
+                       int dim2);                   /* view, the diagonal last */
 hd_tensor *hd_contiguous(hd_ctx *cx, hd_tensor *x); /* x itself when it is */
 hd_tensor *hd_clone(hd_ctx *cx, hd_tensor *x);
 hd_tensor *hd_cat(hd_ctx *cx, int count, hd_tensor *const *parts, int dim);
@@ -142,7 +142,8 @@ hd_tensor *hd_cumsum(hd_ctx *cx, hd_tensor *x, int dim);
 hd_tensor *hd_norm(hd_ctx *cx, hd_tensor *x, double p, uint32_t dims, bool keepdim);
 
 /* ---- sort.c: values and indices, stable, NaN the largest ------------------------------------------------------ */
-hd_status hd_sort(hd_ctx *cx, hd_tensor *x, int dim, bool descending, hd_tensor **values, hd_tensor **indices);
+hd_status hd_sort(hd_ctx *cx, hd_tensor *x, int dim, bool descending, hd_tensor **values,
+                  hd_tensor **indices);
 hd_status hd_topk(hd_ctx *cx, hd_tensor *x, int64_t k, int dim, bool largest, hd_tensor **values,
                   hd_tensor **indices);
 
@@ -176,7 +177,12 @@ hd_tensor *hd_dropout_add(hd_ctx *cx, hd_tensor *residual, hd_tensor *x,
 /* tokens i64 [...] -> [..., E], times scale; rows equal to padding_idx (0: none) get no gradient. */
 hd_tensor *hd_embedding(hd_ctx *cx, hd_tensor *weight, hd_tensor *tokens, int64_t padding_idx, double scale);
 
-typedef enum hd_loss_reduction { HD_LOSS_MEAN, HD_LOSS_SUM, HD_LOSS_NONE, HD_LOSS_BATCHMEAN } hd_loss_reduction;
+typedef enum hd_loss_reduction {
+    HD_LOSS_MEAN,
+    HD_LOSS_SUM,
+    HD_LOSS_NONE,
+    HD_LOSS_BATCHMEAN
+} hd_loss_reduction;
 typedef struct hd_cross_entropy_options {
     bool has_ignore_index;
     int64_t ignore_index;
@@ -238,7 +244,8 @@ hd_status hd_attention_packed(hd_ctx *cx, hd_tensor *q, hd_tensor *packed, int n
 
 /* mask_dense.c: what options let the queries see, of scores = B, H, L, S: bool [B, H, n, S] for n queries `rows` (i64 [n],
  * from 1), NULL: all L. And what alibi adds to their scores: [1, H, n, S] of f32 or f64. */
-hd_tensor *hd_mask_dense(hd_ctx *cx, const hd_attention_options *o, const int64_t scores[4], const hd_tensor *rows);
+hd_tensor *hd_mask_dense(hd_ctx *cx, const hd_attention_options *o, const int64_t scores[4],
+                         const hd_tensor *rows);
 hd_tensor *hd_alibi_dense(hd_ctx *cx, const hd_attention_options *o, hd_dtype dtype, const int64_t scores[4],
                           const hd_tensor *rows);
 
@@ -268,7 +275,8 @@ typedef struct hd_optim_slot {
 } hd_optim_slot;
 hd_status hd_optim_step(hd_ctx *cx, int64_t count, const hd_optim_slot *slots);
 /* averages[i] = decay averages[i] + (1 - decay) tensors[i] */
-hd_status hd_average_all(hd_ctx *cx, int64_t count, hd_tensor *const *averages, hd_tensor *const *tensors, double decay);
+hd_status hd_average_all(hd_ctx *cx, int64_t count, hd_tensor *const *averages, hd_tensor *const *tensors,
+                         double decay);
 /* The contents of a[i] and b[i] change places. */
 hd_status hd_swap_all(hd_ctx *cx, int64_t count, hd_tensor *const *a, hd_tensor *const *b);
 /* sqrt of the sum of squares of all elements of all tensors (f64 accumulation). */

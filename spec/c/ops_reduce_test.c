@@ -244,7 +244,8 @@ static void test_creation(void) {
     CHECK(!hd_full(cx, HD_U8, SHAPE(1), hd_scalar_i(256)) &&
           !strcmp(cx->error.message, "value: expected a number that u8 can hold, got 256"));
     CHECK(!hd_full(cx, HD_I32, SHAPE(1), hd_scalar_i(INT64_C(1) << 31)) &&
-          !hd_full(cx, HD_F16, SHAPE(1), hd_scalar_f(65520)) && !hd_full(cx, HD_U8, SHAPE(1), hd_scalar_f(0.5)));
+          !hd_full(cx, HD_F16, SHAPE(1), hd_scalar_f(65520)) &&
+          !hd_full(cx, HD_U8, SHAPE(1), hd_scalar_f(0.5)));
     CHECK(!hd_full(cx, HD_F32, SHAPE(1), hd_scalar_f(1e300)) &&
           !hd_full(cx, HD_BOOL, SHAPE(1), hd_scalar_i(2)));
     t = hd_eye(cx, HD_F32, 2, 3);

@@ -205,7 +205,7 @@ describe("what an operation gives", function()
 
     it("takes an empty table for options that are all nil", function()
         local x = heed.tensor { 3, 1, 2 }
-        local nothing
+        local nothing = nil
         assert.are.same({ 1, 2, 3 }, x:sort({ dim = nothing }):totable())
         assert.are.equal(6, x:sum({ dim = nothing }):item())
         assert.is_true(x:norm({}):allclose(x:norm()))
