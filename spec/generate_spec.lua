@@ -168,6 +168,16 @@ describe("beams", function()
         assert.same({ 2, 2, 2 }, generate(model, { 9 }, { max_new_tokens = 3, beams = 1, stop = 1 }))
     end)
 
+    it("count an ending only among the best `beams`", function()
+        local rare = {}
+        for t = 1, 20 do rare[t] = 0.05 end
+        local model = tree({ [""] = { 0.4, 0.2, 0.3, 0.1 }, other = rare }, 20)
+        local tokens, info = heed.generate(model, { 9 }, { max_new_tokens = 2, beams = 2, samples = 2, stop = { 1, 2 } })
+        assert.same({}, tokens[1])
+        assert.are.equal(3, tokens[2][1]) -- not the ending by 2, the third of the first step
+        assert.is_true(math.abs(info[2].score - (math.log(0.3) + math.log(0.05)) / 2) < 1e-5)
+    end)
+
     it("stop when nothing alive could win", function()
         local asked = 0
         local model = tree({ [""] = { 0.9, 0.1 }, other = { 0.5, 0.5 } }, 2)

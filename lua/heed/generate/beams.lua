@@ -78,7 +78,7 @@ local function candidates_of(sentence, values, tokens, most)
     return list
 end
 
--- What ends counts only among the best `beams`: one beam is greedy.
+-- What ends counts only among the best `beams`, as in other implementations.
 local function advance(sentence, candidates, o)
     local alive = {}
     for rank, c in ipairs(candidates) do
