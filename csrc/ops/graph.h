@@ -5,7 +5,7 @@
  * each with the version its storage had. Nodes never refer to anything of Lua's but through `payload`.
  * Backward visits nodes by falling sequence number, iteratively, and can stop between two nodes.
  *
- * How an operation records itself (see docs/adding_an_operation.md):
+ * How an operation records itself (docs/adding_an_operation.md): by hd_record, which does this for one output:
  *
  *     hd_tensor *y = ...compute...;
  *     hd_tensor *inputs[] = {a, b};

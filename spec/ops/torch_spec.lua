@@ -13,7 +13,10 @@ local function binary(name)
 end
 for _, name in ipairs { "add", "sub", "mul", "div", "pow" } do call[name] = binary(name) end
 
-local FUNCTIONS = { "neg", "exp", "log", "sqrt", "tanh", "sigmoid", "relu", "gelu", "silu", "softplus" }
+local FUNCTIONS = {
+    "neg", "exp", "log", "sqrt", "tanh", "sigmoid", "relu", "gelu", "silu",
+    "softplus",
+}
 for _, name in ipairs(FUNCTIONS) do
     call[name] = function(_, x) return heed[name](x) end
 end
