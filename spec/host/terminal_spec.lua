@@ -144,7 +144,8 @@ describe("heed alone, at a terminal", function()
                 "send heed.ones_\\t(heed.ones(2)).shape\\n", "wait [2]", "wait > ",
                 "send heed_spec_a, heed_spec_b = 1, 2\\n", "wait > ", "send heed_sp\\t", "wait ec_", "send \\t",
                 "wait heed_spec_a  heed_spec_b", "wait > heed_spec_", "send \\c", "wait > ",
-                'send require("heed.check\\tpo\\t', 'wait int', "send \\c", "wait > ", "send \\d",
+                'send require("heed.check\\t', "wait heed.check       heed.checkpoint", 'wait > require("heed.check',
+                "send po\\t", "wait int", "send \\c", "wait > ", "send \\d",
             }
         end)
 
