@@ -206,9 +206,6 @@ typedef struct hd_kernels {
     /* y (g - sum g y). Where y is exactly 0 (hidden), g is not looked at: it may be NaN. Serves
      * masked_softmax_row too: the gradient with respect to the biased, scaled scores. */
     void (*softmax_row_grad[HD_DTYPE_COUNT])(int64_t n, const void *y, const void *g, void *dx);
-    /* The same through dropout: g is the gradient of w = dropout(y). dx == g is fine. */
-    void (*dropped_softmax_row_grad[HD_DTYPE_COUNT])(int64_t n, const void *y, const void *w, const void *g,
-                                                     void *dx);
     /* Attention's weights: p = softmax(scale * x + bias) over the visible ones. Hidden is what see (NULL: all
      * may be seen) has 0 for and what bias (NULL: none) has -inf for: p is exactly 0 there whatever x holds.
      * Nothing visible: zeros. Returns the logsumexp of the visible scores, -inf when there is none. p == x is

@@ -39,26 +39,6 @@ static void NAME(softmax_grad)(int64_t n, const void *py, const void *pg, void *
     }
 }
 
-/* forward: w = y keep / (1 - p), so with g the gradient of w: dx = w g - y sum_j w_j g_j */
-static void NAME(dropped_softmax_grad)(int64_t n, const void *py, const void *pw, const void *pg, void *pdx) {
-    const real *y = py, *w = pw, *g = pg;
-    const vr zero = {0};
-    real *dx = pdx;
-    vr dots = {0};
-    for (int64_t i = 0; i < n; i += LANES) {
-        int64_t count = n - i < LANES ? n - i : LANES;
-        vr kept = V(load_n)(w + i, count);
-        dots += V(select)(V(eq)(kept, zero), zero, kept * V(load_n)(g + i, count));
-    }
-    real dot = V(sum)(dots);
-    for (int64_t i = 0; i < n; i += LANES) {
-        int64_t count = n - i < LANES ? n - i : LANES;
-        vr p = V(load_n)(y + i, count), kept = V(load_n)(w + i, count);
-        vr part = V(select)(V(eq)(kept, zero), zero, kept * V(load_n)(g + i, count));
-        V(store_n)(dx + i, V(select)(V(eq)(p, zero), zero, part - p * dot), count);
-    }
-}
-
 static double NAME(logsumexp)(int64_t n, const void *px) {
     const real *x = px;
     real largest = NAME(row_max)(n, x);
@@ -143,7 +123,6 @@ static double NAME(masked_softmax)(int64_t n, const void *x, double scale, const
 static void NAME(fill_table)(hd_kernels *k, hd_dtype t) {
     k->softmax_row[t] = NAME(softmax);
     k->softmax_row_grad[t] = NAME(softmax_grad);
-    k->dropped_softmax_row_grad[t] = NAME(dropped_softmax_grad);
     k->log_softmax_row[t] = NAME(log_softmax);
     k->log_softmax_row_grad[t] = NAME(log_softmax_grad);
     k->logsumexp_row[t] = NAME(logsumexp);
