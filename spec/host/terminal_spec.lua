@@ -97,9 +97,10 @@ describe("heed alone, at a terminal", function()
             }
         end)
 
+        -- It insists: what comes between the shown text and the wait is seen only when the wait ends.
         it("ends waits: for input, for another program", function()
             see {
-                "wait > ", "send print('go' .. 'ing') io.read()\\n", "wait going", "send \\c", "wait interrupted", "wait > ",
+                "wait > ", "send print('go' .. 'ing') io.read()\\n", "wait going", "insist interrupted", "wait > ",
                 "send print('go' .. 'ing') return os.execute 'sleep 60'\\n", "wait going", "insist signal", "wait > ", "send \\d",
             }
         end)
