@@ -8,16 +8,16 @@
 #include "base/parallel.h"
 #include "kernels/gemm_loops.h"
 
-#define FEW_TASKS 4       /* for each thread: fewer leave some idle */
-#define MOST_COLUMNS 1024 /* of a task, */
-#define LEAST_COLUMNS 256 /* which packs its rows of a for them */
-#define LEAST_PANELS 8    /* of a, for which it packs its columns of b */
+#define MOST_COLUMNS 1024 /* of a task */
+#define MOST_TASKS 16     /* for each thread, unless the caches want more */
+#define PACKING 12.0      /* to pack an element takes as long as so many of its products */
+#define LATENESS 0.2      /* of a task */
 #define PACK_STRETCH 64
 
 typedef struct blocked {
     const hd_gemm_tile *t;
     const hd_gemm *g;
-    int64_t rows, columns, depth; /* of a task, and of k at a time */
+    int64_t rows, columns, depth; /* of the largest task, and of k at a time */
     int64_t row_blocks, column_blocks;
     bool a_as_it_lies, b_as_it_lies;
     int64_t a_panel_bytes;
@@ -121,15 +121,21 @@ static void multiply(const blocked *d, const hd_gemm_block *w, int64_t p, int64_
     }
 }
 
+/* Where block i of `blocks` begins: whole tiles, as evenly as they go, for the last thread to end is the time. */
+static int64_t block_start(int64_t length, int64_t tile, int64_t blocks, int64_t i) {
+    return hd_least(hd_pieces(length, tile) * i / blocks * tile, length);
+}
+
 static void run_task(void *arg, int64_t task, int worker) {
     const blocked *d = arg;
     const hd_gemm *g = d->g;
-    const int64_t rest = task / d->column_blocks;
-    hd_gemm_block w = {.entry = rest / d->row_blocks,
-                       .row = rest % d->row_blocks * d->rows,
-                       .column = task % d->column_blocks * d->columns};
-    w.row_end = hd_least(w.row + d->rows, g->m);
-    w.column_end = hd_least(w.column + d->columns, g->n);
+    const int64_t rest = task / d->column_blocks, row = rest % d->row_blocks,
+                  column = task % d->column_blocks;
+    const hd_gemm_block w = {.entry = rest / d->row_blocks,
+                             .row = block_start(g->m, d->t->mr, d->row_blocks, row),
+                             .row_end = block_start(g->m, d->t->mr, d->row_blocks, row + 1),
+                             .column = block_start(g->n, d->t->nr, d->column_blocks, column),
+                             .column_end = block_start(g->n, d->t->nr, d->column_blocks, column + 1)};
     char *room = d->scratch + worker * d->scratch_stride;
     for (int64_t p = 0; p < g->k || p == 0; p += d->depth) {
         const int64_t k = hd_least(d->depth, g->k - p);
@@ -159,27 +165,53 @@ static bool may_b_stay(const blocked *d) {
     return d->t->strided && d->t->nr * size >= 128 && b->col_stride == 1 && lines_spread(b->row_stride, size);
 }
 
+/* ---- the cut ------------------------------------------------------------------------------------------- */
+
+typedef struct cut {
+    int64_t down, across, rows, columns; /* how many blocks, and what the largest has */
+} cut;
+
+static cut cut_of(const blocked *d, int64_t down, int64_t across) {
+    const hd_gemm *g = d->g;
+    const int64_t mr = d->t->mr, nr = d->t->nr;
+    cut c = {.down = hd_least(down, hd_pieces(g->m, mr)), .across = hd_least(across, hd_pieces(g->n, nr))};
+    c.rows = hd_pieces(hd_pieces(g->m, mr), c.down) * mr;
+    c.columns = hd_pieces(hd_pieces(g->n, nr), c.across) * nr;
+    return c;
+}
+
+/* The time of the thread that ends last, in elements of c: its share of tasks, each with its packing, and a part of one
+ * more, because threads do not begin together. */
+static double time_of(const blocked *d, cut c, int workers) {
+    const int64_t tasks = c.down * c.across * d->g->batch;
+    const double packing = PACKING / (double)c.rows + PACKING / (double)c.columns;
+    return (double)(c.rows * c.columns) * ((double)hd_pieces(tasks, workers) + LATENESS) * (1 + packing);
+}
+
 /* Every element of c goes through the same tile whatever the cut, so that the cut may depend on the threads.
  */
+static cut best_cut(const blocked *d, int workers) {
+    const int64_t down = hd_pieces(d->g->m, d->t->mc * d->t->kc / d->depth),
+                  across = hd_pieces(d->g->n, MOST_COLUMNS), most = MOST_TASKS * workers / d->g->batch;
+    cut best = cut_of(d, down, across);
+    if (workers == 1) return best;
+    double least = time_of(d, best, workers);
+    for (int64_t i = across; i * down <= most; i++)
+        for (int64_t j = down; i * j <= most; j++) {
+            const cut other = cut_of(d, j, i);
+            const double time = time_of(d, other, workers);
+            if (time >= least) continue;
+            best = other;
+            least = time;
+        }
+    return best;
+}
+
 static void cut_into_tasks(blocked *d, int workers) {
-    const hd_gemm *g = d->g;
-    const hd_gemm_tile *t = d->t;
-    const int64_t wanted = workers > 1 ? FEW_TASKS * workers : 1, least_rows = LEAST_PANELS * t->mr;
-    d->depth = hd_even_part(g->k, t->kc, 16);
-    int64_t across = hd_pieces(g->n, MOST_COLUMNS), down = hd_pieces(g->m, t->mc * t->kc / d->depth);
-    while (across * down * g->batch < wanted) {
-        const int64_t rows = g->m / (down + 1), columns = g->n / (across + 1);
-        if (rows >= least_rows && (rows >= columns || columns < LEAST_COLUMNS))
-            down++;
-        else if (columns >= LEAST_COLUMNS)
-            across++;
-        else
-            break;
-    }
-    d->rows = hd_multiple(hd_pieces(g->m, down), t->mr);
-    d->columns = hd_multiple(hd_pieces(g->n, across), t->nr);
-    d->row_blocks = hd_pieces(g->m, d->rows);
-    d->column_blocks = hd_pieces(g->n, d->columns);
+    d->depth = hd_even_part(d->g->k, d->t->kc, 16);
+    const cut c = best_cut(d, workers);
+    d->rows = c.rows, d->columns = c.columns;
+    d->row_blocks = c.down, d->column_blocks = c.across;
     d->a_as_it_lies = may_a_stay(d);
     d->b_as_it_lies = may_b_stay(d);
 }
