@@ -16,4 +16,8 @@ add_custom_target(bench COMMAND heed spec/bench/table.lua --limits $<TARGET_FILE
 add_custom_target(bench-operations COMMAND heed spec/bench/table.lua --set operations --limits $<TARGET_FILE:bench-limits>
                                            ${bench_python} --output ${CMAKE_BINARY_DIR}/bench-operations
                   DEPENDS bench-limits WORKING_DIRECTORY ${CMAKE_SOURCE_DIR} USES_TERMINAL VERBATIM)
-file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/bench-operations)
+# bench-attention: attention alone on all kinds of shapes, beside ONNX Runtime too (the same Python has torch, onnx and onnxruntime), some twelve minutes.
+add_custom_target(bench-attention COMMAND heed spec/bench/attention/table.lua --limits $<TARGET_FILE:bench-limits>
+                                          ${bench_python} --output ${CMAKE_BINARY_DIR}/bench-attention
+                  DEPENDS bench-limits WORKING_DIRECTORY ${CMAKE_SOURCE_DIR} USES_TERMINAL VERBATIM)
+file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/bench-operations ${CMAKE_BINARY_DIR}/bench-attention)

@@ -12,6 +12,8 @@
 local here = arg[0]:match "^(.*/)" or "./"
 package.path = here .. "?.lua;" .. package.path
 
+local timing = require "timing"
+
 local HEED = arg[-1]
 local START = { startup = [[local a = heed.ones(4, 4); print((a:matmul(a)):sum():item())]] }
 local MEMORY = { memory_import = "", memory_char_gpt = "char_gpt", memory_encdec = "encdec" }
@@ -39,23 +41,6 @@ local function prepare(o)
     return heed
 end
 
-local function best_and_median(times)
-    table.sort(times)
-    local n = #times
-    return times[1], (times[(n + 1) // 2] + times[n // 2 + 1]) / 2
-end
-
-local function measure(clock, step, o)
-    for _ = 1, o.warmup do step() end
-    local times, began = {}, clock()
-    while #times < o.reps or (clock() - began < o.seconds and #times < 2000) do
-        local t = clock()
-        step()
-        times[#times + 1] = clock() - t
-    end
-    return best_and_median(times)
-end
-
 local function output_of(command)
     local pipe = assert(io.popen("exec " .. command))
     local output = pipe:read "a"
@@ -66,7 +51,7 @@ end
 local function startup(name, o)
     local clock = require("heed").clock
     local command = ("env OMP_NUM_THREADS=%d '%s' -e '%s'"):format(o.threads, HEED, START[name])
-    return measure(clock, function() output_of(command) end, o)
+    return timing.measure(clock, function() output_of(command) end, o)
 end
 
 local function memory(name, o)
@@ -115,7 +100,7 @@ local function run(name, o)
         else
             local clock = o.cpu and os.clock or prepare(o).clock
             prepare(o)
-            seconds, seconds_median = measure(clock, require(o.set)[name].make(), o)
+            seconds, seconds_median = timing.measure(clock, require(o.set)[name].make(), o)
         end
         best, median = seconds * 1e3, seconds_median * 1e3
     end

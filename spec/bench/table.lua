@@ -15,6 +15,7 @@ package.path = here .. "?.lua;" .. package.path
 
 local heed = require "heed"
 local render = require "render"
+local running = require "running"
 
 local HEED = arg[-1]
 
@@ -85,54 +86,13 @@ end
 
 -- ---- running -----------------------------------------------------------------------------------------------------
 
-local function quoted(s) return "'" .. s:gsub("'", "'\\''") .. "'" end
-
--- Its standard output, or nil when it failed; the comment that it leaves on standard error.
-local function output_of(command, errors_path)
-    local pipe = assert(io.popen(("exec %s 2>%s"):format(command, quoted(errors_path))))
-    local output = pipe:read "a"
-    local done = pipe:close()
-    local errors = io.open(errors_path)
-    local comment = errors and errors:read "a" or ""
-    if errors then errors:close() end
-    if not done then io.stderr:write(command, "\n", comment) end
-    return done and output or nil, comment:match "#[^\n]*"
-end
-
-local function has_avx512()
-    local file = io.open "/proc/cpuinfo"
-    local text = file and file:read "a" or ""
-    if file then file:close() end
-    return text:find("avx512f", 1, true) ~= nil
-end
+local quoted = running.quoted
 
 local function commands(o)
-    local torch = "env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE MALLOC_MMAP_THRESHOLD_=4294967296 "
-        .. "MALLOC_TRIM_THRESHOLD_=8589934592 " .. (has_avx512() and "ATEN_CPU_CAPABILITY=avx512 " or "")
     return {
         { side = "heed", command = quoted(HEED) .. " " .. quoted(here .. "heed.lua") },
-        o.python and { side = "pytorch", command = torch .. quoted(o.python) .. " " .. quoted(here .. "pytorch/reference.py") },
+        o.python and { side = "pytorch", command = running.python(o.python) .. " " .. quoted(here .. "pytorch/reference.py") },
     }
-end
-
-local function recorder(path)
-    local file = assert(io.open(path, "w"))
-    local lines = {}
-    return lines, function(...)
-        local line = table.concat({ ... }, "\t")
-        lines[#lines + 1] = line
-        file:write(line, "\n")
-        file:flush()
-    end
-end
-
-local function measure_limits(o, record, errors_path)
-    if not o.limits then return end
-    for threads = 1, 2 do
-        for line in (output_of(quoted(o.limits) .. " " .. threads, errors_path) or ""):gmatch "[^\n]+" do
-            record("limit", line)
-        end
-    end
 end
 
 -- One process, of one workload or several; returns what it printed about itself.
@@ -141,7 +101,7 @@ local function measure_side(side, entry, seconds, record, errors_path)
     local command = ("%s %s --threads %d --reps %d --seconds %.2f --warmup %d%s%s%s"):format(side.command, entry.name,
         entry.threads, entry.reps, seconds, entry.reps < 20 and 2 or 3, variant and " --" .. variant or "",
         entry.set and " --set " .. entry.set or "", entry.cpu and " --cpu" or "")
-    local output, comment = output_of(command, errors_path)
+    local output, comment = running.output_of(command, errors_path)
     local times = {}
     for name, best, median in (output or ""):gmatch "([^\t\n]+)\t%d+\t([%d.]+)\t([%d.]+)" do times[name] = { best, median } end
     for name in entry.name:gmatch "%S+" do
@@ -158,11 +118,11 @@ local IMPORT_SECONDS = 2.5
 
 local function measure(o)
     local errors_path = o.output .. "/errors.txt"
-    local lines, record = recorder(o.output .. "/results.tsv")
+    local lines, record = running.recorder(o.output .. "/results.tsv")
     local sides, entries, said = commands(o), plan(o), {}
     local began = heed.clock()
     record("run", os.date "%Y-%m-%d", heed.info().cpu, o.rounds, o.set)
-    measure_limits(o, record, errors_path)
+    running.limits(o.limits, 2, record, errors_path)
     for i, entry in ipairs(entries) do
         local left = o.minutes * 60 - (heed.clock() - began)
         local share = left / (#entries - i + 1) / o.rounds - (o.python and IMPORT_SECONDS or 0)
@@ -177,25 +137,16 @@ local function measure(o)
             end
         end
     end
-    measure_limits(o, record, errors_path)
+    running.limits(o.limits, 2, record, errors_path)
     os.remove(errors_path)
-    return lines
-end
-
-local function lines_of(path)
-    local lines = {}
-    for line in io.lines(path) do lines[#lines + 1] = line end
     return lines
 end
 
 local function main()
     local o = options()
-    if o.from then return io.write(render(lines_of(o.from))) end
+    if o.from then return io.write(render(running.lines_of { o.from })) end
     local text = render(measure(o))
-    local file = assert(io.open(o.output .. "/table.md", "w"))
-    file:write(text)
-    file:close()
-    io.write(text)
+    running.publish(o.output, text)
 end
 
 main()
