@@ -13,14 +13,35 @@ typedef struct hd_norm_params {
     double eps;
 } hd_norm_params;
 
-/* multi_head_attention.c. in_proj_weight [3E, E], in_proj_bias [3E] or NULL, out_proj_weight [E, E], bias [E]
- * or NULL. */
+/* Keys and values that are kept: of the tokens before, behind which the call writes those of its own, or a memory's. No
+ * gradient goes through them: a call that would record one fails. */
+typedef struct hd_kept {
+    hd_tensor *k,
+        *v;         /* [B, room, Hk, D], of any float dtype; the first `length` of each row are attended to */
+    int64_t before; /* the new ones stand behind so many in every row; */
+    hd_tensor *places; /* or, when it is not NULL, at these places of [B room]: i64 [B L], from 1 */
+    int64_t length;    /* the longest row's, with the new ones; a memory: all of k and v */
+    bool of_memory;
+} hd_kept;
+
+/* Rotary positions of the call's tokens, as hd_rotary takes them; cos NULL: none. */
+typedef struct hd_rotary_tables {
+    hd_tensor *cos, *sin;
+    bool interleaved;
+} hd_rotary_tables;
+
+/* multi_head_attention.c, cached_attention.c. in_proj_weight [3E, E], in_proj_bias [3E] or NULL, out_proj_weight [E, E],
+ * bias [E] or NULL. With `kept` in_proj_weight may be [(H + 2 Hk) D, E] and out_proj_weight [E, H D], and what follows counts. */
 typedef struct hd_mha_params {
     hd_tensor *in_proj_weight, *in_proj_bias, *out_proj_weight, *out_proj_bias;
     int num_heads;
     double dropout; /* of the weights, in training */
+    const hd_kept *kept;
+    int num_kv_heads; /* 0: num_heads */
+    double scale, softcap;
+    hd_rotary_tables rotary; /* queries over a memory have none */
 } hd_mha_params;
-/* query [B,L,E] or [L,E]; key, value [B,S,E] (NULL: key = query, value = key). Self-attention makes q, k, v
+/* query [B,L,E] or [L,E]; key, value [B,S,E] (NULL: key = query, value = key; both unused with `kept`). Self-attention makes q, k, v
  * in one product. options: masks and want_weights as in hd_attention (scale 0, dropout is overwritten from
  * params). */
 hd_status hd_multi_head_attention(hd_ctx *cx, const hd_mha_params *p, hd_tensor *query, hd_tensor *key,

@@ -56,8 +56,7 @@ static hd_tensor *project_heads(hd_ctx *cx, const hd_mha_params *p, hd_tensor *x
     return heads;
 }
 
-/* [B, H, L, D] as attention lays it out, to [B, L, E] (a view). */
-static hd_tensor *join_heads(hd_ctx *cx, hd_tensor *heads) {
+hd_tensor *hd_join_heads(hd_ctx *cx, hd_tensor *heads) {
     const int order[4] = {0, 2, 1, 3};
     int64_t shape[3] = {heads->shape[0], heads->shape[2], heads->shape[1] * heads->shape[3]};
     hd_tensor *rows = hd_permute(cx, heads, order), *joined = rows ? hd_reshape(cx, rows, 3, shape) : NULL;
@@ -70,7 +69,7 @@ static hd_status attend_apart(hd_ctx *cx, const mha_call *c, hd_tensor **heads, 
     hd_tensor *q = project_heads(cx, c->p, c->query, 0), *k = q ? project_heads(cx, c->p, c->key, 1) : NULL;
     hd_tensor *v = k ? project_heads(cx, c->p, c->value, 2) : NULL, *out = NULL;
     hd_status status = v ? hd_attention(cx, q, k, v, &c->options, &out, weights) : cx->error.status;
-    if (!status && !(*heads = join_heads(cx, out))) {
+    if (!status && !(*heads = hd_join_heads(cx, out))) {
         status = cx->error.status;
         if (c->options.want_weights) hd_release(*weights);
     }
@@ -170,6 +169,7 @@ hd_status hd_mha_sublayer(hd_ctx *cx, const hd_mha_params *p, hd_tensor *query, 
     c.value = value ? value : c.key;
     if (options) c.options = *options;
     c.options.dropout = training ? p->dropout : 0;
+    if (p->kept) return hd_cached_sublayer(cx, p, query, &c.options, residual, out, weights);
     hd_status status = check(cx, &c);
     if (status) return status;
     return query->ndim == 2 ? attend_unbatched(cx, &c, residual, out, weights)

@@ -14,8 +14,15 @@ typedef struct hd_residual {
 hd_status hd_mha_sublayer(hd_ctx *cx, const hd_mha_params *p, hd_tensor *query, hd_tensor *key,
                           hd_tensor *value, const hd_attention_options *options, bool training,
                           hd_residual residual, hd_tensor **out, hd_tensor **weights);
+/* cached_attention.c: the same over what p->kept holds; query [B, L, E]. */
+hd_status hd_cached_sublayer(hd_ctx *cx, const hd_mha_params *p, hd_tensor *query,
+                             const hd_attention_options *options, hd_residual residual, hd_tensor **out,
+                             hd_tensor **weights);
 hd_tensor *hd_ffn_sublayer(hd_ctx *cx, const hd_ffn_params *p, hd_tensor *x, bool training,
                            hd_residual residual);
+
+/* [B, H, L, D] as attention lays it out, to [B, L, E] (a view). (multi_head_attention.c) */
+hd_tensor *hd_join_heads(hd_ctx *cx, hd_tensor *heads);
 
 /* The last projection of a sublayer. */
 static inline hd_tensor *hd_project_onto(hd_ctx *cx, hd_tensor *x, hd_tensor *w, hd_tensor *b,

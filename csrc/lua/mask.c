@@ -97,7 +97,7 @@ static hd_tensor *retained(hd_tensor *t) {
     return t ? hd_retain(t) : NULL;
 }
 
-/* mask(steps, causal, key_lengths, query_starts, key_starts, alibi): all of them at once; each may be nil. A step is
+/* mask(steps, causal, key_lengths, query_starts, key_starts, alibi, aligned): all of them at once; each may be nil. A step is
  * { name, ... } as in step_kinds, in postfix order. */
 static int mask(lua_State *L) {
     hd_call c = hd_begin(L, "mask");
@@ -111,6 +111,7 @@ static int mask(lua_State *L) {
     o->query_starts = retained(hd_opt_tensor(&c, 4, "query_starts"));
     o->key_starts = retained(hd_opt_tensor(&c, 5, "key_starts"));
     o->alibi = retained(hd_opt_tensor(&c, 6, "alibi"));
+    o->aligned = hd_opt_boolean(&c, 7, "aligned", false);
     return 1;
 }
 
@@ -153,6 +154,7 @@ void hd_read_mask(hd_call *c, int index, bool of_memory, hd_attention_options *o
         const hd_attention_options *seen = mask_at(c, index);
         if (!seen) hd_arg_expected(c, index, of_memory ? "memory_mask" : "mask", "a mask of heed.core");
         o->sight = seen->sight, o->causal = seen->causal, o->key_lengths = seen->key_lengths;
+        o->aligned = seen->aligned;
         o->query_starts = seen->query_starts, o->key_starts = seen->key_starts, o->alibi = seen->alibi;
     }
     o->bias = for_all_heads(c, hd_opt_tensor(c, index + 1, of_memory ? "memory_bias" : "bias"));

@@ -36,7 +36,7 @@ typedef struct attention_params {
     double scale, softcap, dropout;
     hd_draw draw;
     uint64_t sight_version;
-    bool causal;
+    bool causal, aligned;
     packing packing;
 } attention_params;
 
@@ -129,6 +129,8 @@ static hd_status check_options(hd_ctx *cx, const hd_tensor *q, const hd_tensor *
     if (!(o->softcap >= 0) || isinf(o->softcap))
         return hd_fail(cx, HD_EARG, "softcap: expected a positive number, or 0 for none, got %g", o->softcap);
     if (o->key_lengths && check_lengths(cx, o->key_lengths, q, k)) return cx->error.status;
+    if (o->aligned && (!o->key_lengths || !hd_is_contiguous(o->key_lengths)))
+        return hd_fail(cx, HD_EARG, "aligned: expected key_lengths, contiguous, for it");
     if (o->alibi && (hd_require_dtype(cx, "alibi", o->alibi, HD_F64) ||
                      hd_require_shape(cx, "alibi", o->alibi, 1, &q->shape[1])))
         return cx->error.status;
@@ -150,7 +152,8 @@ static hd_status sight_of(hd_ctx *cx, const attention_call *c, const hd_attentio
     if (c->sight && hd_sight_add(cx, sight, c->sight, scores)) return cx->error.status;
     if (c->mask) own[count++] = (hd_mask_step){.code = HD_MASK_DENSE, .tensor = c->mask};
     if (c->params.causal) own[count++] = (hd_mask_step){.code = HD_MASK_CAUSAL, .within = true};
-    if (c->lengths) own[count++] = (hd_mask_step){.code = HD_MASK_LENGTHS, .tensor = c->lengths};
+    if (c->lengths && !c->params.aligned)
+        own[count++] = (hd_mask_step){.code = HD_MASK_LENGTHS, .tensor = c->lengths};
     for (int i = 0; i < count; i++) {
         const bool joins = sight->count > 0;
         if (hd_sight_add_step(cx, sight, &own[i], scores)) return cx->error.status;
@@ -170,6 +173,7 @@ static hd_status task_of(hd_ctx *cx, const attention_call *c, hd_attention_task 
     a->sight = sight;
     a->sequences = c->q_starts ? c->q_starts->shape[0] - 1 : a->B;
     if (c->q_starts) a->q_starts = hd_data(c->q_starts), a->k_starts = hd_data(c->k_starts);
+    if (c->params.aligned) a->ends = hd_data(c->lengths);
     if (c->alibi) a->slopes = hd_data(c->alibi);
     if (c->lse) a->lse = hd_data(c->lse);
     const int64_t scores[4] = {a->B, a->H, a->L, a->S};
@@ -304,6 +308,7 @@ static attention_params params_of(const hd_tensor *q, const hd_attention_options
                               .softcap = o->softcap,
                               .dropout = o->dropout,
                               .causal = o->causal,
+                              .aligned = o->aligned,
                               .sight_version = hd_mask_version(o->sight),
                               .packing = packing};
 }

@@ -35,7 +35,8 @@ typedef struct hd_attention_task {
      * [q_starts[s], q_starts[s + 1]) and the keys [k_starts[s], k_starts[s + 1]), and sees no others. NULL:
      * none. */
     const int64_t *q_starts, *k_starts;
-    int64_t sequences; /* B without starts */
+    int64_t sequences;   /* B without starts */
+    const int64_t *ends; /* [B]: entry b has so many keys, not S; NULL: all have S */
 } hd_attention_task;
 
 /* Where sequence s lies: `batch` is its entry in tensors, queries and keys count from q_first and k_first
@@ -45,7 +46,7 @@ typedef struct hd_span {
 } hd_span;
 
 static inline hd_span hd_span_of(const hd_attention_task *a, int64_t s) {
-    if (!a->q_starts) return (hd_span){s, 0, a->L, 0, a->S};
+    if (!a->q_starts) return (hd_span){s, 0, a->L, 0, a->ends ? a->ends[s] : a->S};
     return (hd_span){0, a->q_starts[s], a->q_starts[s + 1] - a->q_starts[s], a->k_starts[s],
                      a->k_starts[s + 1] - a->k_starts[s]};
 }

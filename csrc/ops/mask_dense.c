@@ -20,14 +20,17 @@ typedef struct dense {
     hd_tensor *to;
 } dense;
 
-/* What query i has to do with, of packed sequences its own: keys [first, first + count), of which j is at its position when
+/* What query i of entry b has to do with, of packed sequences its own: keys [first, first + count), of which j is at its position when
  * j = i + shift. */
 typedef struct reach {
     int64_t first, count, shift;
 } reach;
 
-static reach reach_of(const dense *d, int64_t i) {
-    if (!d->o->query_starts) return (reach){0, d->S, d->S - d->L};
+static reach reach_of(const dense *d, int64_t b, int64_t i) {
+    if (!d->o->query_starts) {
+        const int64_t end = d->o->aligned ? ((const int64_t *)hd_data(d->o->key_lengths))[b] : d->S;
+        return (reach){0, end, end - d->L};
+    }
     const int64_t *q = hd_data(d->o->query_starts), *k = hd_data(d->o->key_starts);
     int64_t s = 0, last = d->o->query_starts->shape[0] - 1; /* the sequence is one of [s, last) */
     while (last - s > 1) {
@@ -64,6 +67,18 @@ static hd_status check_rows(hd_ctx *cx, const hd_tensor *rows, int64_t L) {
     return rows->ndim == 1 ? HD_OK : hd_fail(cx, HD_EARG, "rows: expected one dimension, got %d", rows->ndim);
 }
 
+static hd_status check_ends(hd_ctx *cx, const hd_tensor *ends, const dense *d) {
+    if (!ends || !hd_is_contiguous(ends) || hd_require_shape(cx, "ends", ends, 1, &d->B))
+        return hd_fail(cx, HD_EARG, "mask: expected %lld ends, one a row of the batch", (long long)d->B);
+    for (int64_t b = 0; b < d->B; b++) {
+        const int64_t end = ((const int64_t *)hd_data(ends))[b];
+        if (end < 0 || end > d->S)
+            return hd_fail(cx, HD_EARG, "mask: expected ends from 0 to the %lld keys, got %lld",
+                           (long long)d->S, (long long)end);
+    }
+    return HD_OK;
+}
+
 static hd_status begin(hd_ctx *cx, const hd_attention_options *o, const int64_t scores[4],
                        const hd_tensor *rows, dense *d) {
     *d = (dense){.o = o, .B = scores[0], .H = scores[1], .L = scores[2], .S = scores[3]};
@@ -72,6 +87,7 @@ static hd_status begin(hd_ctx *cx, const hd_attention_options *o, const int64_t 
     if (o->query_starts &&
         (check_starts(cx, "queries", o->query_starts, d->L) || check_starts(cx, "keys", o->key_starts, d->S)))
         return cx->error.status;
+    if (o->aligned && check_ends(cx, o->key_lengths, d)) return cx->error.status;
     if (rows) d->rows = hd_data(rows), d->rows_stride = rows->stride[0];
     return HD_OK;
 }
@@ -90,7 +106,7 @@ static hd_status sight_of(hd_ctx *cx, const hd_attention_options *o, const int64
     hd_mask_step lengths = {.code = HD_MASK_LENGTHS, .tensor = o->key_lengths};
     hd_mask_step mask = {.code = HD_MASK_DENSE, .tensor = o->mask};
     if (o->causal && join(cx, sight, &causal, scores)) return cx->error.status;
-    if (o->key_lengths && join(cx, sight, &lengths, scores)) return cx->error.status;
+    if (o->key_lengths && !o->aligned && join(cx, sight, &lengths, scores)) return cx->error.status;
     return o->mask ? join(cx, sight, &mask, scores) : HD_OK;
 }
 
@@ -100,7 +116,7 @@ static void see_row(void *arg, int64_t task, int worker) {
     (void)worker;
     const dense *d = arg;
     const int64_t i = query_of(d, task % d->count), bh = task / d->count;
-    const reach r = reach_of(d, i);
+    const reach r = reach_of(d, bh / d->H, i);
     uint8_t *to = (uint8_t *)hd_data(d->to) + task * d->S;
     const hd_sight_block row = {
         .b = bh / d->H, .h = bh % d->H, .i = i, .lanes = 1, .j = r.first, .keys = r.count, .shift = r.shift};
@@ -126,8 +142,9 @@ hd_tensor *hd_mask_dense(hd_ctx *cx, const hd_attention_options *o, const int64_
 static void slope_row(void *arg, int64_t task, int worker) {
     (void)worker;
     const dense *d = arg;
-    const int64_t i = query_of(d, task % d->count), at = i + reach_of(d, i).shift;
-    const double slope = ((const double *)hd_data(d->o->alibi))[task / d->count];
+    const int64_t i = query_of(d, task % d->count), bh = task / d->count;
+    const int64_t at = i + reach_of(d, bh / d->H, i).shift;
+    const double slope = ((const double *)hd_data(d->o->alibi))[bh % d->H];
     for (int64_t j = 0; j < d->S; j++) {
         const double off = 0 - slope * fabs((double)(at - j)); /* 0 where they meet, not -0 */
         if (d->to->dtype == HD_F32)
@@ -141,9 +158,9 @@ hd_tensor *hd_alibi_dense(hd_ctx *cx, const hd_attention_options *o, hd_dtype dt
                           const hd_tensor *rows) {
     dense d;
     if (begin(cx, o, scores, rows, &d)) return NULL;
-    const int64_t shape[4] = {1, o->alibi->shape[0], d.count, d.S};
+    const int64_t shape[4] = {o->aligned ? d.B : 1, d.H = o->alibi->shape[0], d.count, d.S};
     d.to = hd_tensor_new(cx, dtype, 4, shape);
-    if (d.to && hd_parallel(cx, shape[1] * d.count, slope_row, &d)) {
+    if (d.to && hd_parallel(cx, shape[0] * d.H * d.count, slope_row, &d)) {
         hd_release(d.to);
         return NULL;
     }

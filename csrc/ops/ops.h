@@ -224,6 +224,7 @@ typedef struct hd_attention_options {
     double dropout;         /* of the weights; the caller gives 0 in evaluation */
     bool causal;            /* query i sees keys j <= S - L + i */
     hd_tensor *key_lengths; /* i64 [B] or NULL: keys j <= lengths[b] */
+    bool aligned;           /* row b ends there: its last query stands at key lengths[b], which is S for it */
     hd_tensor *mask;        /* bool (or integer: nonzero may attend), broadcastable to [B,H,L,S]; or NULL */
     struct hd_mask *sight;  /* any other rule (attention_mask.h); or NULL */
     hd_tensor *alibi;       /* f64 [H], contiguous: alibi[h] · |S - L + i - j| is taken off; or NULL */
@@ -243,7 +244,7 @@ hd_status hd_attention_packed(hd_ctx *cx, hd_tensor *q, hd_tensor *packed, int n
                               const hd_attention_options *o, hd_tensor **out, hd_tensor **weights);
 
 /* mask_dense.c: what options let the queries see, of scores = B, H, L, S: bool [B, H, n, S] for n queries `rows` (i64 [n],
- * from 1), NULL: all L. And what alibi adds to their scores: [1, H, n, S] of f32 or f64. */
+ * from 1), NULL: all L. And what alibi adds to their scores: [1, H, n, S] of f32 or f64, [B, H, n, S] when aligned. */
 hd_tensor *hd_mask_dense(hd_ctx *cx, const hd_attention_options *o, const int64_t scores[4],
                          const hd_tensor *rows);
 hd_tensor *hd_alibi_dense(hd_ctx *cx, const hd_attention_options *o, hd_dtype dtype, const int64_t scores[4],

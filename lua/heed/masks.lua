@@ -42,7 +42,7 @@ function masks.leaf(kind, fields)
 end
 
 -- fixed: any sizes will do, and no tensor is made for them; length: of its program, about; adds, padded: is there a bias, are
--- there lengths; packed: the leaf that says where sequences begin; slopes: of ALiBi.
+-- there lengths; packed: the leaf that says where sequences begin; ends: where rows end (heed.nn.row_masks); slopes: of ALiBi.
 local function joined(op, a, b)
     local node = { op = op, a, b }
     node.length = a.length + (b and b.length or 0) + 1
@@ -65,7 +65,7 @@ function masks.conjunction(a, b)
         errors.raise("heed.Mask: &: expected neither padding(...) nor another packed(...) beside packed(...), which says all about lengths")
     end
     local node = joined("and", a, b)
-    node.packed, node.adds, node.slopes = packed, a.adds or b.adds, a.slopes or b.slopes
+    node.packed, node.adds, node.slopes, node.ends = packed, a.adds or b.adds, a.slopes or b.slopes, a.ends or b.ends
     if a.slopes and b.slopes then node.slopes = core.add(a.slopes, b.slopes) end
     return node
 end
@@ -296,6 +296,13 @@ kinds.packed = {
     end,
 }
 
+-- Row b has values[b] keys, and its last query stands at the last of them: causal and the like count from there.
+kinds.ends = {
+    name = function(leaf) return ("ends[%d]"):format(#leaf.values) end,
+    fit = function(leaf, sizes, raise) fit_rows(leaf, sizes, raise, "ends") end,
+    extent = function(leaf) return #leaf.values end,
+}
+
 kinds.bias = {
     name = function(leaf) return "bias" .. tostring(leaf.t.shape) end,
     fit = fit_tensor,
@@ -345,6 +352,8 @@ local function take_apart(node, parts)
     if node.op == "and" then
         take_apart(node[1], parts)
         take_apart(node[2], parts)
+    elseif node.op == "ends" then
+        parts.lengths = node.lengths
     elseif node.op == "causal" then
         parts.causal = true
     elseif node.op == "padding" and not parts.lengths then
@@ -356,13 +365,15 @@ local function take_apart(node, parts)
 end
 
 local function compiled(mask, sizes)
-    local parts, steps, packed = take_apart(mask, { causal = false }), nil, mask.packed
+    local ends, packed, steps = mask.ends and mask.ends.lengths, mask.packed, nil
+    local parts = take_apart(mask, { causal = false, lengths = ends })
     for _, part in ipairs(parts) do
         local own = steps_of(part, sizes)
         steps = steps and join(steps, own, "and", sizes) or own
     end
     if not (steps or parts.causal or parts.lengths or packed or mask.slopes) then return nil end
-    return core.mask(steps, parts.causal, parts.lengths, packed and packed.query_starts, packed and packed.key_starts, mask.slopes)
+    return core.mask(steps, parts.causal, parts.lengths, packed and packed.query_starts, packed and packed.key_starts, mask.slopes,
+        ends ~= nil)
 end
 
 ---What C takes for a mask; nil when nothing is hidden and ALiBi is not in it.
@@ -444,6 +455,17 @@ function masks.once(where, value, query)
     return setmetatable(shared, Mask)
 end
 
+---The two arguments that heed.core takes for a mask of these sizes.
+---@param where string begins messages
+---@param mask heed.Mask|nil
+---@param dtype string of a bias
+---@return userdata|nil mask
+---@return heed.Tensor|nil bias
+function masks.for_sizes(where, mask, B, H, L, S, dtype)
+    if not mask then return nil, nil end
+    return masks.program(where, mask, B, H, L, S), mask.adds and masks.bias(mask, dtype) or nil
+end
+
 -- All sizes, and the last but one; nothing of what is no tensor.
 local function sizes_of(t)
     if not check.is_tensor(t) then return nil end
@@ -467,8 +489,7 @@ function masks.arguments(where, value, query, key, heads)
     local S = L
     if key ~= query then S = select(5, sizes_of(key)) end
     if not L or not S then return nil, nil end -- C complains about what has no such size
-    local program = masks.program(where, mask, c and a or 1, d and b or heads or 1, L, S)
-    return program, mask.adds and masks.bias(mask, query.dtype) or nil
+    return masks.for_sizes(where, mask, c and a or 1, d and b or heads or 1, L, S, query.dtype)
 end
 
 return masks

@@ -144,6 +144,233 @@ describe("a cache of a decoder-only model with", function()
     end)
 end)
 
+-- The layers run whole in C; a part that is not ours makes them call their parts.
+describe("a cache in C and in Lua", function()
+    local function in_parts(model)
+        for _, module in model:named_modules() do
+            local linear = module.out_proj
+            if linear then linear.forward = function(self, x) return heed.linear(x, self.weight, self.bias) end end
+        end
+        return model
+    end
+
+    -- What comes of reading `steps`, crops and orders among them, token by token or more at a time.
+    local function read(model, x, memory)
+        local out, cache = {}, model:new_cache { batch = 3, max_len = 40 }
+        local options = { mask = causal, memory_mask = memory and heed.mask.padding { 4, 1, 3 }, cache = cache }
+        local function call(first, L)
+            local some = x:narrow(1, 1, cache.batch):narrow(2, first, L)
+            out[#out + 1] = memory and model(some, memory, options) or model(some, options)
+        end
+        call(1, 3)
+        call(4, 1)
+        cache:crop { 4, 1, 3 }
+        call(5, 1)
+        call(6, 12)
+        cache:reorder { 3, 3, 1 }
+        call(8, 2)
+        cache:reorder { 2, 1 }
+        options.memory_mask = memory and heed.mask.padding { 4, 3 }
+        call(9, 1)
+        return out
+    end
+
+    local OPTIONS = {
+        {}, { norm_first = true, activation = "gelu", bias = false }, { num_kv_heads = 2, scale = 0.3, softcap = 4 },
+        { rotary = true, head_dim = 6 }, { rotary = { dim = 2, interleaved = true }, num_kv_heads = 1, norm = "rms" },
+    }
+
+    it("gives the same", function()
+        for _, options in ipairs(OPTIONS) do
+            for _, Stack in ipairs { nn.TransformerEncoder, nn.TransformerDecoder } do
+                local model = Stack(2, 16, 4, 24, options):eval():requires_grad_(false)
+                local x = heed.randn(3, 20, 16)
+                local memory = Stack == nn.TransformerDecoder and heed.randn(3, 4, 16) or nil
+                local whole = read(model, x, memory)
+                for i, want in ipairs(read(in_parts(model), x, memory)) do assert.is_close(whole[i], want, 1e-6) end
+            end
+        end
+    end)
+
+    it("names the part that refuses", function()
+        local model = nn.TransformerDecoder(2, 8, 2, 16):eval()
+        local x, memory = heed.randn(1, 3, 8), heed.randn(1, 2, 8)
+        local function says(text, cache)
+            local ok, message = pcall(model, x, memory, { mask = causal, cache = cache })
+            assert.is_false(ok)
+            assert.is_truthy(tostring(message):find(text, 1, true), tostring(message))
+        end
+        says("layers.1.multihead_attn: cache: expected a call under heed.no_grad", model:new_cache { max_len = 4 })
+        heed.no_grad(function()
+            says("layers.1.self_attn: cache: expected at most 2 tokens (max_len), got 3: 0 kept and 3 new",
+                model:new_cache { max_len = 2 })
+            says("layers.1: cache: expected a cache (model:new_cache), got 3", 3)
+            memory = heed.randn(2, 2, 8)
+            says("key: expected a batch of 1 as the query's, got [2, 2, 8]", model:new_cache { max_len = 3 })
+        end)
+        local encoder = nn.TransformerEncoder(2, 8, 2, 16):eval()
+        local cache = encoder:new_cache { max_len = 4 }
+        assert.has_error(function() encoder(x, { mask = causal, cache = cache }) end,
+            "layers.1.self_attn: cache: expected a call under heed.no_grad: nothing goes back through a cache")
+    end)
+end)
+
+describe("a module that is called several times in a forward", function()
+    local function albert(forward)
+        local model = nn.Module:extend "Albert"()
+        model.first = nn.TransformerEncoderLayer(16, 4, 24, { rotary = true })
+        model.shared = nn.TransformerEncoderLayer(16, 4, 24, { dropout = 0 })
+        model.forward = forward
+        return model:eval():requires_grad_(false)
+    end
+
+    local function is_whole(model, x)
+        local whole, cache = model(x), model:new_cache { batch = 2, max_len = 9 }
+        local function call(first, L) return model(x:narrow(2, first, L), cache) end
+        assert.is_close(call(1, 4), whole:narrow(2, 1, 4), 1e-5)
+        assert.is_close(call(5, 1), whole:narrow(2, 5, 1), 1e-5)
+        assert.same({ 5, 5 }, cache:lengths():totable())
+        cache:crop { 5, 3 }
+        assert.is_close(call(6, 1)[{ { 1 } }], whole[{ { 1 }, { 6 } }], 1e-5)
+        cache:crop(3):reorder { 2, 1 }
+        x, whole = x:flip(1), whole:flip(1)
+        assert.is_close(call(4, 6), whole:narrow(2, 4, 6), 1e-5)
+    end
+
+    local function options(cache) return { mask = causal, cache = cache } end
+
+    it("keeps what each call read", function()
+        heed.manual_seed(8)
+        local x = heed.randn(2, 9, 16)
+        is_whole(albert(function(self, y, cache)
+            for _ = 1, 3 do y = self.shared(y, options(cache)) end -- the first attention of all, again and again
+            return y
+        end), x)
+        is_whole(albert(function(self, y, cache)
+            y = self.first(y, options(cache))
+            for _ = 1, 3 do y = self.shared(self.shared(y, options(cache)), options(cache)) end
+            return y
+        end), x)
+        local stack = nn.TransformerEncoder(3, 16, 4, 24):eval():requires_grad_(false)
+        stack.layers = { stack.layers[1], stack.layers[2], stack.layers[1] }
+        local model = albert(function(self, y, cache) return self.stack(y, options(cache)) end)
+        model.stack = stack
+        is_whole(model, x)
+        local cache, whole = stack:new_cache { batch = 2, max_len = 9 }, stack(x, options())
+        for i = 1, 9 do
+            assert.is_close(stack(x:narrow(2, i, 1), options(cache)), whole:narrow(2, i, 1), 1e-5)
+        end
+    end)
+
+    it("has one forward after the other also inside another's", function()
+        local inner = nn.TransformerEncoder(2, 16, 4, 24):eval():requires_grad_(false)
+        local outer = nn.Module:extend "Outer"()
+        outer.inner = inner
+        function outer:forward(y)
+            local cache, out = self:new_cache { batch = 2, max_len = 5 }, {}
+            for i = 1, 5 do out[i] = self.inner(y:narrow(2, i, 1), options(cache)) end
+            return heed.cat(out, 2)
+        end
+        local x = heed.randn(2, 5, 16)
+        assert.is_close(outer(x), inner(x, options()), 1e-5)
+        assert.is_close(outer(x), inner(x, options()), 1e-5)
+    end)
+
+    it("is called as often in each, or it says so", function()
+        local times = 2
+        local model = albert(function(self, y, cache)
+            for _ = 1, times do y = self.shared(y, options(cache)) end
+            return y
+        end)
+        local cache = model:new_cache { batch = 2, max_len = 9 }
+        model(heed.randn(2, 2, 16), cache)
+        times = 3
+        local ok, message = pcall(model, heed.randn(2, 1, 16), cache)
+        assert.is_false(ok)
+        assert.is_truthy(tostring(message):find("cache: expected as many calls of shared.self_attn in each forward, got call 3", 1, true),
+            tostring(message))
+    end)
+
+    it("can fail and go on", function()
+        local model = albert(function(self, y, cache)
+            y = self.shared(self.shared(y, options(cache)), options(cache))
+            if self.breaks then error "broken" end
+            return y
+        end)
+        local x = heed.randn(2, 6, 16)
+        local whole, cache = model(x), model:new_cache { batch = 2, max_len = 6 }
+        model(x:narrow(2, 1, 3), cache)
+        model.breaks = true
+        assert.is_false(pcall(model, x:narrow(2, 4, 1), cache))
+        model.breaks = false
+        cache:crop(3)
+        assert.is_close(model(x:narrow(2, 4, 3), cache), whole:narrow(2, 4, 3), 1e-5)
+    end)
+end)
+
+describe("masks over rows that end at different keys", function()
+    local row_masks = require "heed.nn.row_masks"
+    local before, S = { 4, 0, 33 }, 33 + 20
+    local bias, odd = heed.randn(3, 4, 20, S), heed.randn(1, 1, 20, S):gt(0)
+    local ids = heed.randint(1, 3, { 3, S })
+    local MASKS = {
+        function() return nil end,
+        function() return causal end,
+        function() return causal & heed.mask.window(7) end,
+        function() return heed.mask.window(3, 2) | heed.mask.prefix(4) end,
+        function() return ~heed.mask.window(3) & causal & heed.mask.alibi(4) end,
+        function(b) return causal | heed.mask.prefix(b and { ({ 3, 9, 40 })[b] } or { 3, 9, 40 }) end,
+        function(b) return causal & heed.mask.padding(b and { ({ 20, 18, 50 })[b] } or { 20, 18, 50 }) end,
+        function(b) return causal & (b and bias[{ { b }, {}, {}, { 1, before[b] + 20 } }] or bias) end,
+        function(b) return causal & (b and odd[{ {}, {}, {}, { 1, before[b] + 20 } }] or odd) end,
+        function(b) return causal & heed.mask.segments(b and ids[{ { b }, { 1, before[b] + 20 } }] or ids) end,
+        function() return ~heed.mask.fn(function(p, j) return (p + 2 * j) % 3 == 0 end) end,
+    }
+
+    -- Few queries and many take ways of their own.
+    it("are those of each row alone", function()
+        local q, k, v = heed.randn(3, 4, 20, 8), heed.randn(3, 2, S, 8), heed.randn(3, 2, S, 8)
+        k[{ 2, {}, { 21, S } }], v[{ 2, {}, { 21, S } }] = 0 / 0, 0 / 0
+        for n, make in ipairs(MASKS) do
+            local own = row_masks.of(make(), before, 20, 4)
+            local out, weights = heed.attention(q, k, v, { mask = own, weights = true })
+            local some = heed.attention(q, k, v, { mask = own, weights = { rows = { 3, 20 } } })
+            assert.is_close(some, out, 1e-5)
+            for b = 1, 3 do
+                local keys = { { b }, {}, { 1, before[b] + 20 } }
+                local alone, w = heed.attention(q[{ { b } }], k[keys], v[keys], { mask = make(b), weights = true })
+                assert.is_close(out[{ { b } }], alone, 1e-5, "mask " .. n)
+                assert.is_close(weights[{ { b }, {}, {}, { 1, before[b] + 20 } }], w, 1e-5)
+                assert.are.equal(0, weights[{ b, {}, {}, { before[b] + 21, S } }]:abs():sum():item())
+                local seen = own:dense(20, S, { batch = 3, heads = 4 })
+                local want = (make(b) or heed.mask.window(S, S)):dense(20, before[b] + 20, { heads = 4 })
+                while seen:dim() < 4 do seen = seen:unsqueeze(seen:dim() - 1) end
+                while want:dim() < 4 do want = want:unsqueeze(1) end
+                local got = seen:narrow(1, b, 1):narrow(4, 1, before[b] + 20)
+                assert.is_true(heed.equal(got:expand(1, 4, 20, before[b] + 20), want:expand(1, 4, 20, before[b] + 20)), "mask " .. n)
+            end
+        end
+    end)
+
+    it("are not made as tensors of all keys of all queries", function()
+        local mha = nn.MultiHeadAttention(8, 1):requires_grad_(false)
+        local L = 2000
+        local ids_of_all = heed.randint(1, 3, { 2, L + 9 })
+        local x = heed.randn(2, L, 8)
+        for _, mask in ipairs { causal & heed.mask.window(50), (causal | heed.mask.prefix { 3, 5 }) & heed.mask.segments(ids_of_all) } do
+            local cache = mha:new_cache { batch = 2, max_len = L + 9 }
+            mha(x:narrow(2, 1, 9), { mask = causal, cache = cache })
+            cache:crop { 9, 4 }
+            collectgarbage()
+            local most = heed.memory().live + 2 * L * L // 4
+            heed.memory_limit(most)
+            local ok, message = pcall(mha, x, { mask = mask, cache = cache })
+            heed.memory_limit()
+            assert(ok, message)
+        end
+    end)
+end)
+
 describe("a cache of one attention", function()
     local mha, x
     before_each(function()

@@ -214,48 +214,77 @@ local function composed(self, query, key, value, mask, bias, wish, listening)
     return attend(self, q, k, v, mask, bias, wish, listening, single)
 end
 
--- Queries, and what the sequence holds so far with keys and values of its new positions; given: a mask, and as it is over all.
-local function with_past(self, cache, query, key, value, given)
-    local q, k, v = projections(self, query, key, value)
+-- Can C attend to what is kept?
+local function runs_cached(self)
+    return self.in_proj_weight ~= nil and not self.q_norm and self.out_proj.forward == Linear.forward
+        and (not self.rotary or self.rotary.forward == Rotary.forward)
+end
+
+-- In C, over kept keys and values of a turn (heed.nn.cache).
+local function attend_in_c(self, query, turn, wish)
+    local out_proj, rotary, cos, sin = self.out_proj, self.rotary, nil, nil
+    if rotary and query:numel() > 0 then cos, sin = caches.rotary_rows(turn, rotary, query.dtype) end
+    return core.cached_attention(self.in_proj_weight, self.in_proj_bias, out_proj.weight, out_proj.bias, self.num_heads,
+        self.num_kv_heads, self.scale, self.softcap, query, turn.mask, turn.bias, wish, cos, sin, rotary and rotary.interleaved,
+        turn.of_memory, turn.k, turn.v, turn.places, turn.before, turn.length)
+end
+
+-- In its parts: queries, and all keys and values.
+local function with_past(self, query, turn)
+    local q, k, v = projections(self, query, query, query)
     if self.q_norm then q, k = self.q_norm(q), self.k_norm(k) end
     q = q:transpose(2, 3)
     if self.rotary then
-        local turned = { offset = caches.before(cache, self, q) }
+        local turned = { offset = turn.offset }
         q, k = self.rotary(q, turned), self.rotary(k:transpose(2, 3), turned):transpose(2, 3)
     end
-    return q, caches.append(cache, self, k, v, given)
+    return q, caches.append(turn, k, v)
 end
 
--- Queries, and keys and values of a memory. `key` and `value` are what it is known by, `make` projects them.
-local function with_memory(self, cache, query, key, value, make)
-    if self.rotary then errors.raise("%s: cache: rotary has no positions for queries over a memory", WHERE) end
+local function with_memory(self, query, turn)
     local q = project_queries(self, query)
     if self.q_norm then q = self.q_norm(q) end
-    return q:transpose(2, 3), caches.memory(cache, self, key, value, make)
+    return q:transpose(2, 3), caches.held(turn, q.dtype)
+end
+
+-- The keys and values of a memory as a turn: made when it is a new one. It is known by what the caller gave.
+function MultiHeadAttention:memory_turn(cache, query, key, value)
+    if self.rotary then errors.raise("%s: cache: rotary has no positions for queries over a memory", WHERE) end
+    -- A memory whose rows were reordered in the cache may come as it was.
+    if not caches.knows(cache, self, key, value) then check_inputs(self, query, key, value) end
+    local turn = caches.memory(cache, self, key, value, function()
+        local k_in, v_in = key, value
+        if query:dim() == 2 then k_in, v_in = select(2, batches_of_one(query, key, value)) end
+        local k, v = project_memory(self, k_in, v_in)
+        return self.k_norm and self.k_norm(k) or k, v
+    end)
+    return turn -- no tail call: a message names this attention
 end
 
 -- With a cache. A key that is the query is of the sequence itself, any other of a memory.
 local function cached(self, query, key, value, options, listening)
     local cache = caches.check(WHERE, options.cache)
     check_input("query", query, self.d_model, "d_model")
-    -- A memory whose rows were reordered in the cache may come as it was.
-    if key == query or not caches.knows(cache, self, key, value) then check_inputs(self, query, key, value) end
-    local single = query:dim() == 2
-    local given = caches.mask(WHERE .. ": mask", options.mask)
-    local q_in, k_in, v_in = query, key, value
-    if single then q_in, k_in, v_in = batches_of_one(query, key, value) end
-    local q, k, v
-    if key == query then
-        q, k, v, given = with_past(self, cache, q_in, k_in, v_in, given)
+    local given, single = caches.mask(WHERE .. ": mask", options.mask), query:dim() == 2
+    local x = single and query:unsqueeze(1) or query
+    local turn
+    if key == query and value == query then
+        turn = caches.turn(cache, self, x, given, "")
     else
-        q, k, v = with_memory(self, cache, q_in, key, value, function()
-            local mk, mv = project_memory(self, k_in, v_in)
-            if self.k_norm then mk = self.k_norm(mk) end
-            return mk:transpose(2, 3), mv:transpose(2, 3)
-        end)
+        turn = self:memory_turn(cache, query, key, value)
+        turn.mask, turn.bias = masks.for_sizes(WHERE .. ": mask", given, x:size(1), self.num_heads, x:size(2), turn.length, x.dtype)
     end
-    local mask, bias = masks.arguments(WHERE .. ": mask", given, q, k, self.num_heads)
-    return attend(self, q, k, v, mask, bias, options.weights, listening, single)
+    local wish, out, weights = options.weights
+    if runs_cached(self) and type(wish) ~= "table" and not listening then
+        out, weights = attend_in_c(self, x, turn, wish)
+        if single then out, weights = out:squeeze(1), weights and weights:squeeze(1) end
+    else
+        local q, k, v
+        if turn.of_memory then q, k, v = with_memory(self, x, turn) else q, k, v = with_past(self, x, turn) end
+        out, weights = attend(self, q, k, v, turn.mask, turn.bias, wish, listening, single)
+    end
+    caches.done(turn)
+    return out, weights
 end
 
 -- ---- calls ---------------------------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
+local activations = require "heed.nn.activations"
 local check = require "heed.check"
 local core = require "heed.core"
 local errors = require "heed.errors"
-local mask = require "heed.mask"
 local masks = require "heed.masks"
 local row_masks = require "heed.nn.row_masks"
 local walk = require "heed.nn.walk"
@@ -79,20 +79,21 @@ end
 
 -- ---- masks -----------------------------------------------------------------------------------------------------------------
 
--- The mask of a step, in which rows may end at different keys.
-local function make_mask(step, given, heads)
-    if step.before.uniform then return given end
-    if step.length == 1 and row_masks.is_causal(given) then return mask.padding(tensor_of(step.after)) end
-    return row_masks.dense(given, step.before.lengths, step.length, heads)
+-- What a step's queries may see of the keys of the longest row, as C takes it: rows may end at different keys.
+local function mask_of(step, given, attention, where, dtype)
+    local key, heads = given or "none", attention.num_heads
+    local made = step.masks[key]
+    if not made then
+        local before, L, own = step.before, step.length, given
+        if not before.uniform then own = row_masks.of(given, before.lengths, L, heads) end
+        made = {}
+        made.mask, made.bias = masks.for_sizes(where .. "mask", own, #before.lengths, heads, L, before.longest + L, dtype)
+        step.masks[key] = made
+    end
+    return made.mask, made.bias
 end
 
-local function mask_of(step, given, heads)
-    local key = given or "none"
-    if step.masks[key] == nil then step.masks[key] = make_mask(step, given, heads) or false end
-    return step.masks[key] or nil
-end
-
--- ---- what attention asks for -----------------------------------------------------------------------------------------------
+-- ---- slots: what one call of an attention keeps; of one that is called several times in a forward each call has its own ---------
 
 local function entry_of(self, attention)
     local entry = self.entries[attention]
@@ -102,66 +103,133 @@ local function entry_of(self, attention)
     return entry
 end
 
+-- Does a call of `entry` begin a forward? The outermost call under way of the model tells; where a method of the model is what
+-- runs, an attention comes again.
+local function begins_forward(self, entry)
+    local forward = activations.outermost(self.within, self.born)
+    local begins = forward ~= self.forward or not forward and (not self.first or entry == self.first)
+    self.forward = forward
+    return begins
+end
+
+local function same_lengths(a, b)
+    for i, n in ipairs(a.lengths) do
+        if n ~= b.lengths[i] then return false end
+    end
+    return true
+end
+
+local function slot_of(self, entry)
+    if begins_forward(self, entry) then self.round = self.round + 1 end
+    if entry.round ~= self.round then entry.round, entry.calls, entry.base = self.round, 0, entry[1].state end
+    local number = entry.calls + 1
+    entry[number] = entry[number] or { state = self.empty }
+    if not same_lengths(entry[number].state, entry.base) then
+        errors.raise("cache: expected as many calls of %s in each forward, got call %d, which keeps other lengths than the first",
+            entry.path, number)
+    end
+    entry.calls = number
+    return entry[number]
+end
+
+-- ---- what attention asks for -----------------------------------------------------------------------------------------------
+
 local function check_batch(self, t)
     if t:size(1) ~= self.batch then errors.raise("cache: expected a batch of %d, got %d", self.batch, t:size(1)) end
     if t.requires_grad then errors.raise "cache: expected a call under heed.no_grad: nothing goes back through a cache" end
 end
 
----How many tokens came before a query [B, ...], for an attention: one number, or a tensor [B].
----@param attention heed.nn.MultiHeadAttention
----@param query heed.Tensor
----@return integer|heed.Tensor
-function cache.before(self, attention, query)
-    local state = entry_of(self, attention).state
-    check_batch(self, query)
-    return state.uniform or tensor_of(state)
-end
-
 -- Zeros: what was never written is hidden, but it is read.
-local function new_buffer(self, t)
-    return core.keep(core.zeros({ self.batch, self.max_len, t:size(3), t:size(4) }, { dtype = self.dtype or t.dtype }))
+local function new_buffer(self, attention, dtype)
+    return core.keep(core.zeros({ self.batch, self.max_len, attention.num_kv_heads, attention.head_dim },
+        { dtype = self.dtype or dtype }))
 end
 
-local function write(self, buffer, t, step)
-    if t.dtype ~= buffer.dtype then t = t:to(buffer.dtype) end
-    if step.rows then
-        local Hk, D = t:size(3), t:size(4)
-        buffer:view(self.batch * self.max_len, Hk * D)[step.rows] = t:reshape(-1, Hk * D)
-    else
-        buffer:narrow(2, step.before.uniform + 1, step.length):copy_(t)
-    end
-end
+---A call of an attention with what it keeps: k, v [B, max_len, Hk, D], of which the first `length` of each row count; the new ones
+---belong behind `before`, or at `places`; mask, bias: who sees what of it; offset: how many tokens came before, a number or [B].
+---@class heed.CacheTurn
+---@field k heed.Tensor
+---@field v heed.Tensor
+---@field length integer
+---@field before integer|nil
+---@field places heed.Tensor|nil
+---@field offset integer|heed.Tensor|nil
+---@field mask userdata|nil
+---@field bias heed.Tensor|nil
+---@field of_memory boolean
 
-local function written(buffer, length, dtype)
-    local t = buffer:narrow(2, 1, length):transpose(2, 3)
-    return t.dtype ~= dtype and t:to(dtype) or t
-end
-
----Takes the keys and values of new tokens; all that is kept, and the mask of the new ones over it.
+---New tokens x [B, L, E] of an attention. What they add is known when `done` was called.
 ---@param attention heed.nn.MultiHeadAttention
----@param k heed.Tensor [B, L, Hk, D]
----@param v heed.Tensor [B, L, Hk, D]
+---@param x heed.Tensor
 ---@param given heed.Mask|nil
----@return heed.Tensor keys [B, Hk, S, D]
----@return heed.Tensor values [B, Hk, S, D]
----@return heed.Mask|nil mask
-function cache.append(self, attention, k, v, given)
-    local entry, L = entry_of(self, attention), k:size(2)
-    check_batch(self, k)
-    local state = entry.state
+---@param where string begins messages: the attention's name in its layer
+---@return heed.CacheTurn
+function cache.turn(self, attention, x, given, where)
+    local entry, L = entry_of(self, attention), x:size(2)
+    check_batch(self, x)
+    local slot = slot_of(self, entry)
+    local state = slot.state
     local longest = state.longest + L
     if longest > self.max_len then
-        errors.raise("cache: expected at most %d tokens (max_len), got %d: %d kept and %d new", self.max_len, longest,
+        entry.calls = entry.calls - 1
+        errors.raise("%scache: expected at most %d tokens (max_len), got %d: %d kept and %d new", where, self.max_len, longest,
             state.longest, L)
     end
     local step = step_of(state, L, row_masks.padding_of(given), self.max_len)
-    local seen = mask_of(step, given, attention.num_heads)
-    entry.k, entry.v = entry.k or new_buffer(self, k), entry.v or new_buffer(self, v)
-    write(self, entry.k, k, step)
-    write(self, entry.v, v, step)
-    entry.state = step.after
-    self.first = self.first or entry
-    return written(entry.k, longest, k.dtype), written(entry.v, longest, v.dtype), seen
+    local turn = { cache = self, entry = entry, slot = slot, step = step, of_memory = false }
+    turn.mask, turn.bias = mask_of(step, given, attention, where, x.dtype)
+    slot.k, slot.v = slot.k or new_buffer(self, attention, x.dtype), slot.v or new_buffer(self, attention, x.dtype)
+    turn.k, turn.v, turn.places, turn.before, turn.length = slot.k, slot.v, step.rows, state.uniform, longest
+    turn.offset = state.uniform or tensor_of(state)
+    return turn
+end
+
+---The tokens of a turn are kept.
+function cache.done(turn)
+    if turn.of_memory then return end
+    turn.slot.state = turn.step.after
+    turn.cache.first = turn.cache.first or turn.entry
+end
+
+local function write(turn, buffer, t)
+    if t.dtype ~= buffer.dtype then t = t:to(buffer.dtype) end
+    if turn.places then
+        local rows, features = buffer:size(1) * buffer:size(2), t:size(3) * t:size(4)
+        buffer:view(rows, features)[turn.places] = t:reshape(-1, features)
+    else
+        buffer:narrow(2, turn.before + 1, t:size(2)):copy_(t)
+    end
+end
+
+---All that a turn attends to, [B, Hk, S, D].
+---@return heed.Tensor keys
+---@return heed.Tensor values
+function cache.held(turn, dtype)
+    local function part(buffer)
+        local t = buffer:narrow(2, 1, turn.length):transpose(2, 3)
+        return t.dtype ~= dtype and t:to(dtype) or t
+    end
+    return part(turn.k), part(turn.v)
+end
+
+---Takes the keys and values [B, L, Hk, D] of a turn's tokens, and gives all.
+---@return heed.Tensor keys [B, Hk, S, D]
+---@return heed.Tensor values
+function cache.append(turn, k, v)
+    check_batch(turn.cache, k)
+    write(turn, turn.k, k)
+    write(turn, turn.v, v)
+    return cache.held(turn, k.dtype)
+end
+
+---Cosines and sines of a turn's tokens, made once for all layers.
+function cache.rotary_rows(turn, rotary, dtype)
+    local step = turn.step
+    if step.rotary ~= rotary or step.rotary_dtype ~= dtype then
+        local cos, sin = rotary:rows_behind(turn.offset, step.length, dtype)
+        step.rotary, step.rotary_dtype, step.cos, step.sin = rotary, dtype, core.keep(cos), core.keep(sin)
+    end
+    return step.cos, step.sin
 end
 
 ---Has it keys and values of this memory?
@@ -171,32 +239,33 @@ function cache.knows(self, attention, key, value)
     return entry.key == key and entry.value == value
 end
 
----The keys and values of a memory: made by make() when it is a new one.
+---A call over the keys and values of a memory: made by make() when it is a new one.
 ---@param attention heed.nn.MultiHeadAttention
 ---@param key heed.Tensor
 ---@param value heed.Tensor
----@param make fun(): heed.Tensor, heed.Tensor [B, Hk, S, D]
----@return heed.Tensor keys
----@return heed.Tensor values
+---@param make fun(): heed.Tensor, heed.Tensor [B, S, Hk, D]
+---@return heed.CacheTurn
 function cache.memory(self, attention, key, value, make)
     local entry = entry_of(self, attention)
     if not cache.knows(self, attention, key, value) then
-        check_batch(self, key)
         local k, v = make()
         check_batch(self, k)
         local dtype = self.dtype or k.dtype
-        entry.compute = k.dtype
         entry.memory_k, entry.memory_v = core.keep(k:to(dtype)), core.keep(v:to(dtype))
         entry.key, entry.value, entry.origin = key, value, nil
     end
-    local k, v, dtype = entry.memory_k, entry.memory_v, entry.compute
-    if k.dtype ~= dtype then return k:to(dtype), v:to(dtype) end
-    return k, v
+    return { k = entry.memory_k, v = entry.memory_v, length = entry.memory_k:size(2), of_memory = true }
 end
 
 -- ---- what users ask for ----------------------------------------------------------------------------------------------------
 
-local function state_of(self) return self.first and self.first.state or self.empty end
+local function state_of(self) return self.first and self.first[1].state or self.empty end
+
+local function each_slot(self, visit)
+    for _, entry in pairs(self.entries) do
+        for _, slot in ipairs(entry) do visit(slot) end
+    end
+end
 
 ---How many tokens each row holds.
 ---
@@ -255,7 +324,7 @@ function Cache:crop(n)
         made[state] = new_state(lengths)
         return made[state]
     end
-    for _, entry in pairs(self.entries) do entry.state = crop(entry.state) end
+    each_slot(self, function(slot) slot.state = crop(slot.state) end)
     return self
 end
 
@@ -316,18 +385,18 @@ function Cache:reorder(rows)
     end
     if is_identity(list, self.batch) then return self end
     local index, made = core.tensor(list, { dtype = "i64" }), {}
-    for _, entry in pairs(self.entries) do
-        local state = entry.state
-        entry.k = reordered_buffer(self, entry.k, index, state.longest)
-        entry.v = reordered_buffer(self, entry.v, index, state.longest)
-        reorder_memory(entry, index, list, self.batch)
+    for _, entry in pairs(self.entries) do reorder_memory(entry, index, list, self.batch) end
+    each_slot(self, function(slot)
+        local state = slot.state
+        slot.k = reordered_buffer(self, slot.k, index, state.longest)
+        slot.v = reordered_buffer(self, slot.v, index, state.longest)
         if not made[state] then
             local lengths = {}
             for i, b in ipairs(list) do lengths[i] = state.lengths[b] end
             made[state] = new_state(lengths)
         end
-        entry.state = made[state]
-    end
+        slot.state = made[state]
+    end)
     self.batch = #list
     self.empty = empty_state(#list)
     return self
@@ -351,6 +420,18 @@ function cache.check(where, value)
     return errors.raise("%s: cache: expected a cache (model:new_cache), got %s", where, check.describe(value))
 end
 
+-- Notes the calls of what has an attention in it. Of modules inside themselves there is no end.
+local function watch(self, module)
+    local has = false
+    walk.each_module(module, 1, function(_, inner) has = has or self.entries[inner] ~= nil end)
+    if not has or self.within[module] or self.entries[module] then return end
+    self.within[module] = true
+    activations.watch(module)
+    walk.each_member(module, 1, function(_, _, _, value)
+        if walk.is_module(value) then watch(self, value) end
+    end)
+end
+
 ---@param model heed.nn.Module
 ---@param options { batch?: integer, max_len: integer, dtype?: heed.dtype }
 ---@return heed.Cache
@@ -362,9 +443,11 @@ function cache.new(model, options)
     self.max_len = check.integer(WHERE, "max_len", options.max_len, 0)
     self.dtype = options.dtype and check.one_of(WHERE, "dtype", options.dtype, { "f32", "f64", "bf16", "f16" })
     self.empty = empty_state(self.batch)
-    walk.each_module(model, 1, function(_, module)
-        if module.keeps_cache then self.entries[module] = { state = self.empty } end
+    self.round, self.born, self.within = 0, activations.count(), {}
+    walk.each_module(model, 1, function(path, module)
+        if module.keeps_cache then self.entries[module] = { { state = self.empty }, path = path == "" and "it" or path } end
     end)
+    watch(self, model)
     if next(self.entries) == nil then errors.raise("%s: expected a model with a MultiHeadAttention in it", WHERE) end
     return setmetatable(self, Cache)
 end

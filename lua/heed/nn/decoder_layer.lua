@@ -1,3 +1,4 @@
+local caches = require "heed.nn.cache"
 local capture = require "heed.capture"
 local check = require "heed.check"
 local core = require "heed.core"
@@ -55,6 +56,30 @@ function DecoderLayer:is_stock()
         and sublayers.are_stock_norms(self.norm1, self.norm2, self.norm3)
 end
 
+-- With a cache.
+local function cached(self, x, memory, mask, memory_mask, cache)
+    local own, across = self.self_attn, self.multihead_attn
+    cache = caches.check(WHERE, cache)
+    local turn = caches.turn(cache, own, x, caches.mask(WHERE .. ": mask", mask), "self_attn: ")
+    local over = across:memory_turn(cache, x, memory, memory)
+    local seen, bias
+    if memory_mask then
+        local given = caches.mask(WHERE .. ": memory_mask", memory_mask)
+        seen, bias = masks.for_sizes(WHERE .. ": memory_mask", given, x:size(1), across.num_heads, x:size(2), over.length, x.dtype)
+    end
+    local norm1, norm2, norm3 = self.norm1, self.norm2, self.norm3
+    local linear1, linear2 = self.linear1, self.linear2
+    local out = core.decoder_layer(x, memory, turn.mask, turn.bias, seen, bias, self.training, self.dropout, own.dropout,
+        own.num_heads, self.activation, self.norm_first, norm1.eps,
+        own.in_proj_weight, own.in_proj_bias, own.out_proj.weight, own.out_proj.bias,
+        across.in_proj_weight, across.in_proj_bias, across.out_proj.weight, across.out_proj.bias,
+        linear1.weight, linear1.bias, linear2.weight, linear2.bias,
+        norm1.weight, norm1.bias, norm2.weight, norm2.bias, norm3.weight, norm3.bias,
+        turn.k, turn.v, turn.places, turn.before, turn.length, over.k, over.v)
+    caches.done(turn)
+    return out
+end
+
 ---@param x heed.Tensor [B, L, E] or [L, E]
 ---@param memory heed.Tensor [B, S, E]: the encoder's output
 ---@param options? { mask?: heed.Mask|heed.Tensor, memory_mask?: heed.Mask|heed.Tensor, cache?: heed.Cache } mask: usually
@@ -64,7 +89,11 @@ function DecoderLayer:forward(x, memory, options)
     if options then check.options(WHERE, options, CALL) end
     local mask, memory_mask = options and options.mask, options and options.memory_mask
     local cache = options and options.cache
-    if cache or capture.is_open() or not self:is_stock() then
+    local stock = not capture.is_open() and self:is_stock()
+    if cache and stock and sublayers.are_batches(self, x, memory) then
+        return cached(self, x, memory, mask, memory_mask, cache)
+    end
+    if cache or not stock then
         return composed(self, x, memory, { mask = mask, cache = cache }, { mask = memory_mask, cache = cache })
     end
     local own, across = self.self_attn, self.multihead_attn

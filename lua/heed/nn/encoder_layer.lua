@@ -1,3 +1,4 @@
+local caches = require "heed.nn.cache"
 local capture = require "heed.capture"
 local check = require "heed.check"
 local core = require "heed.core"
@@ -49,13 +50,29 @@ function EncoderLayer:is_stock()
         and sublayers.are_stock_norms(self.norm1, self.norm2)
 end
 
+-- With a cache: turn is of its self_attn.
+local function cached(self, x, mask, cache)
+    local attention = self.self_attn
+    local turn = caches.turn(caches.check(WHERE, cache), attention, x, caches.mask(WHERE .. ": mask", mask), "self_attn: ")
+    local out_proj, linear1, linear2, norm1, norm2 = attention.out_proj, self.linear1, self.linear2, self.norm1, self.norm2
+    local out = core.encoder_layer(x, turn.mask, turn.bias, self.training, self.dropout, attention.dropout,
+        attention.num_heads, self.activation, self.norm_first, norm1.eps,
+        attention.in_proj_weight, attention.in_proj_bias, out_proj.weight, out_proj.bias,
+        linear1.weight, linear1.bias, linear2.weight, linear2.bias, norm1.weight, norm1.bias, norm2.weight, norm2.bias,
+        turn.k, turn.v, turn.places, turn.before, turn.length)
+    caches.done(turn)
+    return out
+end
+
 ---@param x heed.Tensor [B, L, E] or [L, E]
 ---@param options? { mask?: heed.Mask|heed.Tensor, cache?: heed.Cache } mask: who may be seen; cache: what came before x
 ---@return heed.Tensor # of the shape of x
 function EncoderLayer:forward(x, options)
     if options then check.options(WHERE, options, CALL) end
     local mask, cache = options and options.mask, options and options.cache
-    if cache or capture.is_open() or not self:is_stock() then return composed(self, x, { mask = mask, cache = cache }) end
+    local stock = not capture.is_open() and self:is_stock()
+    if cache and stock and sublayers.are_batches(self, x) then return cached(self, x, mask, cache) end
+    if cache or not stock then return composed(self, x, { mask = mask, cache = cache }) end
     local attention = self.self_attn
     local seen, bias = masks.arguments(WHERE .. ": mask", mask, x, x, attention.num_heads)
     local out_proj, linear1, linear2, norm1, norm2 = attention.out_proj, self.linear1, self.linear2, self.norm1, self.norm2

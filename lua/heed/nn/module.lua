@@ -1,11 +1,13 @@
 --- What every layer and model is: parameters, buffers and other modules under names, in the order in which they came.
 
+local activations = require "heed.nn.activations"
 local check = require "heed.check"
 local core = require "heed.core"
 local errors = require "heed.errors"
 local walk = require "heed.nn.walk"
 
 local each_member, each_module, each_tensor, is_module = walk.each_member, walk.each_module, walk.each_tensor, walk.is_module
+local watched = activations.watched
 
 ---What every layer and every model is. A class of one's own has `init`, which assigns parameters (nn.parameter), other modules and
 ---lists of them to fields, and `forward`; calling an instance runs forward. Fields are registered in the order in which they came.
@@ -58,7 +60,10 @@ end
 
 -- The call keeps its own level on the stack while forward runs (it is no tail call), so that an error knows its path.
 local function pass(...) return ... end
-local function call(self, ...) return pass(self:forward(...)) end
+local function call(self, ...)
+    if watched[self] then return pass(activations.call(self, ...)) end
+    return pass(self:forward(...))
+end
 
 -- The order of fields is that of their first assignment; later ones replace in place.
 local function assign(self, key, value)

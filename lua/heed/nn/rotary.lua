@@ -161,6 +161,16 @@ local function tables_of(self, length, dtype)
     return entry.cos, entry.sin
 end
 
+-- Cosines and sines of positions, or of L behind `before`.
+local function rows_of(self, positions, before, L, dtype)
+    if not positions then
+        local cos, sin = tables_of(self, before + L, dtype)
+        return cos:narrow(1, before + 1, L), sin:narrow(1, before + 1, L)
+    end
+    local cos, sin = tables_of(self, positions:max():item(), dtype)
+    return core.embedding(cos, positions), core.embedding(sin, positions)
+end
+
 -- ---- calls ---------------------------------------------------------------------------------------------------------
 
 local function ids(value) return check.is_tensor(value) and value or core.ids(value) end
@@ -200,12 +210,14 @@ function Rotary:forward(x, options)
     local positions, before = positions_of(x, options)
     local L = x:size(-2)
     if L == 0 or x:numel() == 0 then return x end
-    if not positions then
-        local cos, sin = tables_of(self, before + L, x.dtype)
-        return core.rotary(x, cos:narrow(1, before + 1, L), sin:narrow(1, before + 1, L), self.interleaved)
-    end
-    local cos, sin = tables_of(self, positions:max():item(), x.dtype)
-    return core.rotary(x, core.embedding(cos, positions), core.embedding(sin, positions), self.interleaved)
+    local cos, sin = rows_of(self, positions, before, L, x.dtype)
+    return core.rotary(x, cos, sin, self.interleaved)
+end
+
+-- For layers that turn in C: cosines and sines of L positions behind others, a number of them or one of each row [B].
+function Rotary:rows_behind(before, L, dtype)
+    if type(before) == "number" then return rows_of(self, nil, before, L, dtype) end
+    return rows_of(self, before:view(-1, 1) + core.range(1, L, { dtype = "i64" }):view(1, -1), 0, L, dtype)
 end
 
 function Rotary:extra()

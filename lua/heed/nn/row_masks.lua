@@ -1,4 +1,6 @@
---- Masks over rows that end at different keys, as those of a cache do: each row is asked alone, as if it were the whole batch.
+--- Masks over rows that end at different keys, as those of a cache do: each row is asked as if it were alone. Where rows end is a
+--- part of the mask, and causal, window, prefix, padding, segments and ALiBi count from there; what is made is of the size of a row
+--- of keys at most, but for functions, which are asked for every cell.
 
 local core = require "heed.core"
 local mask = require "heed.mask"
@@ -6,44 +8,70 @@ local masks = require "heed.masks"
 
 local row_masks = {}
 
--- The first `rows` positions of the last axis, and of axis 1 only row b.
-local function row_of_tensor(t, b, S)
-    if t:dim() > 2 and t:size(1) > 1 then t = t:narrow(1, b, 1) end
-    return t:size(-1) > 1 and t:size(-1) > S and t:narrow(-1, 1, S) or t
-end
+-- ---- leaves that look up something at the places of queries and keys ----------------------------------------------------------
+-- rows: { before =, L =, S =, heads = }, S the keys of the longest row.
 
 local leaves = {}
 
-function leaves.padding(leaf, b) return mask.padding { leaf.values[b] } end
-function leaves.prefixes(leaf, b) return mask.prefix(leaf.values[b]) end
-function leaves.bool(leaf, b, S) return mask.bool(row_of_tensor(leaf.t, b, S)) end
-function leaves.bias(leaf, b, S) return mask.bias(row_of_tensor(leaf.t, b, S)) end
+-- The first S entries of the last axis.
+local function first_keys(t, S) return t:size(-1) > math.max(S, 1) and t:narrow(-1, 1, S) or t end
 
-function leaves.segments(leaf, b, S)
-    local function row(ids, count)
-        if ids:dim() == 2 then ids = ids:select(1, b) end
-        return count and ids:narrow(1, 1, count) or ids
+local function tensor(leaf, rows)
+    return masks.leaf(leaf.op, { t = first_keys(leaf.t, rows.S), where = leaf.where, adds = leaf.adds })
+end
+
+leaves.bool, leaves.bias = tensor, tensor
+
+-- Of ids [S] or [B, S] those of each row's last L keys: [B, L].
+local function of_queries(ids, rows)
+    local places = {}
+    for b, n in ipairs(rows.before) do
+        places[b] = {}
+        for i = 1, rows.L do places[b][i] = n + i end
     end
-    if leaf.key_ids then return mask.segments(row(leaf.ids), row(leaf.key_ids, S)) end
-    return mask.segments(row(leaf.ids, S))
+    local B = #rows.before
+    ids = ids:dim() == 1 and ids:unsqueeze(1):expand(B, ids:size(1)) or ids
+    return ids:gather(2, core.tensor(places, { dtype = "i64" }):view(B, rows.L))
 end
 
-function leaves.fn(leaf, b)
-    if leaf.over == "ij" then return leaf end
-    return mask.fn(function(_, h, p, j) return leaf.f(b, h, p, j) end, { over = "bhij" })
+function leaves.segments(leaf, rows)
+    if leaf.key_ids then return mask.segments(leaf.ids, first_keys(leaf.key_ids, rows.S)) end
+    local keys = first_keys(leaf.ids, rows.S)
+    return mask.segments(of_queries(keys, rows), keys)
 end
 
--- The mask of row b alone, over its S keys.
-local function row_of(node, b, S)
+-- A byte a cell, [B, H, L, S].
+function leaves.fn(leaf, rows)
+    local cells, f, by_place = {}, leaf.f, leaf.over == "ij"
+    local H = by_place and 1 or rows.heads
+    for b, n in ipairs(rows.before) do
+        local hidden = ("\0"):rep(rows.S - n - rows.L)
+        for h = 1, H do
+            for p = n + 1, n + rows.L do
+                for j = 1, n + rows.L do
+                    local seen
+                    if by_place then seen = f(p, j) else seen = f(b, h, p, j) end
+                    cells[#cells + 1] = seen and "\1" or "\0"
+                end
+                cells[#cells + 1] = hidden
+            end
+        end
+    end
+    return mask.bool(core.keep(core.frombytes(table.concat(cells), "bool", { #rows.before, H, rows.L, rows.S })))
+end
+
+local function adapted(node, rows)
     local leaf = leaves[node.op]
-    if leaf then return leaf(node, b, S) end
-    if node.op == "and" then return row_of(node[1], b, S) & row_of(node[2], b, S) end
-    if node.op == "or" then return row_of(node[1], b, S) | row_of(node[2], b, S) end
-    if node.op == "not" then return ~row_of(node[1], b, S) end
+    if leaf then return leaf(node, rows) end
+    if node.op == "and" then return adapted(node[1], rows) & adapted(node[2], rows) end
+    if node.op == "or" then return adapted(node[1], rows) | adapted(node[2], rows) end
+    if node.op == "not" then return ~adapted(node[1], rows) end
     return node
 end
 
--- The leaf of padding that holds for all: what it hides no query sees.
+-- ---- for caches ----------------------------------------------------------------------------------------------------------------
+
+---The leaf of padding that holds for all: what it hides no query sees.
 ---@param given heed.Mask|nil
 ---@return heed.Mask|nil
 function row_masks.padding_of(given)
@@ -51,46 +79,21 @@ function row_masks.padding_of(given)
     return given.op == "and" and (row_masks.padding_of(given[1]) or row_masks.padding_of(given[2])) or nil
 end
 
----Does a query see all keys up to its own, but for padding? So does it without a mask, when it is the last one.
----@param given heed.Mask|nil
----@return boolean
-function row_masks.is_causal(given)
-    if not given or given.op == "causal" or given.op == "padding" then return true end
-    return given.op == "and" and row_masks.is_causal(given[1]) and row_masks.is_causal(given[2])
-end
-
-local function heads_of(node)
-    if node.op == "alibi" then return node.heads end
-    if node.t and node.t:dim() == 4 then return node.t:size(2) end
-    return math.max(node[1] and heads_of(node[1]) or 1, node[2] and heads_of(node[2]) or 1)
-end
-
----As a tensor what L queries of each row, behind before[b] keys, may see of the longest row's keys.
+---What L queries of each row, behind before[b] keys, may see of the longest row's keys.
 ---@param given heed.Mask|nil
 ---@param before integer[]
 ---@param L integer
----@param heads integer? for functions of heads
+---@param heads integer for functions of heads
 ---@return heed.Mask
-function row_masks.dense(given, before, L, heads)
-    local S, H, rows = 0, given and math.max(heads_of(given), heads or 1) or 1, {}
-    for _, n in ipairs(before) do S = math.max(S, n + L) end
-    local adds = given and given.adds
+function row_masks.of(given, before, L, heads)
+    local ends, S = {}, 0
     for b, n in ipairs(before) do
-        local own = n + L
-        local row = given and row_of(given, b, own):dense(L, own, { heads = H }) or core.ones({ L, own }, { dtype = "bool" })
-        while row:dim() < 4 do row = row:unsqueeze(1) end
-        row = row:expand(1, H, L, own)
-        if own < S then
-            local rest = adds and core.full({ 1, H, L, S - own }, -math.huge, { dtype = row.dtype })
-                or core.zeros({ 1, H, L, S - own }, { dtype = "bool" })
-            row = core.cat({ row, rest }, 4)
-        end
-        rows[b] = row
+        ends[b] = n + L
+        S = math.max(S, ends[b])
     end
-    local all = core.keep(core.cat(rows, 1))
-    if not adds then return masks.of_tensor("mask", all) end
-    local seen = core.keep(all:gt(-math.huge))
-    return mask.bool(seen) & mask.bias(core.keep(all:masked_fill(~seen, 0)))
+    local leaf = masks.leaf("ends", { lengths = core.keep(core.tensor(ends, { dtype = "i64" })), values = ends })
+    leaf.ends = leaf
+    return given and leaf & adapted(given, { before = before, L = L, S = S, heads = heads }) or leaf
 end
 
 return row_masks

@@ -96,6 +96,13 @@ function sublayers.are_stock_norms(norm1, norm2, norm3)
         and norm1.eps == norm2.eps and norm1.eps == norm3.eps
 end
 
+---Are they [B, L, E], as a layer's call in C takes them with a cache? memory may be nil.
+---@return boolean
+function sublayers.are_batches(self, x, memory)
+    local function is_batch(t) return check.is_live(t) and t:dim() == 3 and t:size(3) == self.self_attn.d_model end
+    return is_batch(x) and (memory == nil or is_batch(memory))
+end
+
 -- ---- stacks --------------------------------------------------------------------------------------------------------
 
 ---Gives a stack its layers and the norm after the last.
