@@ -2,6 +2,7 @@
  *
  * pack: [B, L, ...] to [N, ...]; unpack: the way back, with zeros at padding. Each is the other's gradient.
  */
+#include "base/parallel.h"
 #include "ops/rows.h"
 
 #include <string.h>
@@ -25,36 +26,62 @@ static hd_status check_lengths(hd_ctx *cx, const hd_tensor *lengths, int64_t B, 
     return HD_OK;
 }
 
-/* Copies between [B, L, ...] and [N, ...], both contiguous; when unpacking, padding becomes 0. */
-static void copy(const hd_tensor *padded, const hd_tensor *packed, const hd_tensor *lengths, bool pack) {
-    int64_t B = padded->shape[0], L = padded->shape[1];
-    size_t step = hd_dtype_size((hd_dtype)padded->dtype);
-    for (int d = 2; d < padded->ndim; d++) step *= (size_t)padded->shape[d];
-    char *at = hd_data(packed), *entry = hd_data(padded);
-    for (int64_t b = 0; b < B; b++, entry += (size_t)L * step) {
-        size_t bytes = (size_t)((const int64_t *)hd_data(lengths))[b * lengths->stride[0]] * step;
-        memcpy(pack ? at : entry, pack ? entry : at, bytes);
-        if (!pack) memset(entry + bytes, 0, (size_t)L * step - bytes);
-        at += bytes;
+typedef struct copy_loop {
+    char *padded, *packed;
+    const int64_t *starts; /* [B + 1], of sequences in packed */
+    size_t step, entry;    /* bytes of an element and of a row of padded */
+    bool pack;
+} copy_loop;
+
+static void copy_entries(void *arg, int64_t first, int64_t last, int worker) {
+    (void)worker;
+    const copy_loop *l = arg;
+    for (int64_t b = first; b < last; b++) {
+        char *at = l->packed + (size_t)l->starts[b] * l->step, *entry = l->padded + (size_t)b * l->entry;
+        const size_t bytes = (size_t)(l->starts[b + 1] - l->starts[b]) * l->step;
+        memcpy(l->pack ? at : entry, l->pack ? entry : at, bytes);
+        if (!l->pack) memset(entry + bytes, 0, l->entry - bytes);
     }
 }
 
-static hd_tensor *packed_of(hd_ctx *cx, hd_tensor *x, const hd_tensor *lengths, int64_t total) {
+/* Between [B, L, ...] and [N, ...], both contiguous; when unpacking, padding becomes 0. */
+static hd_status copy(hd_ctx *cx, const hd_tensor *padded, const hd_tensor *packed, hd_tensor *lengths,
+                      bool pack) {
+    hd_tensor *starts = hd_sequence_starts(cx, lengths);
+    if (!starts) return cx->error.status;
+    copy_loop l = {hd_data(padded), hd_data(packed), hd_data(starts), 0, 0, pack};
+    int64_t width = 1;
+    for (int d = 2; d < padded->ndim; d++) width *= padded->shape[d];
+    l.step = hd_dtype_size((hd_dtype)padded->dtype) * (size_t)width;
+    l.entry = l.step * (size_t)padded->shape[1];
+    const int64_t grain = hd_rows_grain(width * padded->shape[1]);
+    const hd_status status = hd_parallel_ranges(cx, padded->shape[0], grain, copy_entries, &l);
+    hd_release(starts);
+    return status;
+}
+
+static hd_tensor *packed_of(hd_ctx *cx, hd_tensor *x, hd_tensor *lengths, int64_t total) {
     int64_t shape[HD_MAX_DIMS] = {total};
     for (int d = 2; d < x->ndim; d++) shape[d - 1] = x->shape[d];
     hd_tensor *from = hd_packed(cx, x),
               *to = from ? hd_tensor_new(cx, (hd_dtype)x->dtype, x->ndim - 1, shape) : NULL;
-    if (to) copy(from, to, lengths, true);
+    if (to && copy(cx, from, to, lengths, true)) {
+        hd_release(to);
+        to = NULL;
+    }
     hd_release(from);
     return to;
 }
 
-static hd_tensor *unpacked_of(hd_ctx *cx, hd_tensor *x, const hd_tensor *lengths, int64_t L) {
+static hd_tensor *unpacked_of(hd_ctx *cx, hd_tensor *x, hd_tensor *lengths, int64_t L) {
     int64_t shape[HD_MAX_DIMS] = {lengths->shape[0], L};
     for (int d = 1; d < x->ndim; d++) shape[d + 1] = x->shape[d];
     hd_tensor *from = hd_packed(cx, x),
               *to = from ? hd_tensor_new(cx, (hd_dtype)x->dtype, x->ndim + 1, shape) : NULL;
-    if (to) copy(to, from, lengths, false);
+    if (to && copy(cx, to, from, lengths, false)) {
+        hd_release(to);
+        to = NULL;
+    }
     hd_release(from);
     return to;
 }

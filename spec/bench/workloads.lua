@@ -140,8 +140,10 @@ do
         local tgt = heed.cat({ heed.full({ pairs, 1 }, begin, { dtype = "i64" }), labels:narrow(2, 1, longest - 1) }, 2)
             :masked_fill(labels:eq(pad), pad)
         local lengths = { src_lengths = src_lengths, tgt_lengths = tgt_lengths }
-        return training_step(model, function(f)
-            return heed.loss.cross_entropy(f(src, tgt, lengths), labels, { ignore_index = pad, label_smoothing = 0.1 })
+        local options = { ignore_index = pad, label_smoothing = 0.1 }
+        return training_step(model, function()
+            local hidden = model:decode(tgt, model:encode(src, { src_lengths = src_lengths }), lengths)
+            return heed.loss.linear_cross_entropy(hidden, model.output.weight, labels, options)
         end)
     end)
 end
