@@ -38,9 +38,13 @@ typedef enum hd_unary {
     HD_SILU,
     HD_SOFTPLUS,
     HD_FLOOR,
+    HD_CEIL,
+    HD_TRUNC,
+    HD_FRAC /* x - trunc(x) */,
     HD_ROUND /* half to even */,
     HD_LOGICAL_NOT /* to bool */,
     HD_ISNAN,
+    HD_ISINF,
     HD_ISFINITE /* to bool */,
     HD_UNARY_COUNT
 } hd_unary;
@@ -119,8 +123,9 @@ typedef void (*hd_unary_grad_fn)(int64_t n, const void *g, int64_t sg, const voi
  * are blocked or wider so that 10^7 ones give 10^7. Max and min propagate NaN. Sums and products of integers
  * and bool give i64. */
 typedef void (*hd_reduce_row_fn)(int64_t n, const void *x, int64_t sx, void *out);
-/* out[j] = out[j] op x[j] for n columns: reducing an outer dimension row by row. */
-typedef void (*hd_reduce_cols_fn)(int64_t n, const void *x, void *out);
+/* out[j] = out[j] op x[0][j] op x[1][j] ... for n columns of `rows` elements, `stride` apart: reducing an outer
+ * dimension. Sums of f32 are sums of a few rows each. */
+typedef void (*hd_reduce_cols_fn)(int64_t rows, int64_t n, const void *x, int64_t stride, void *out);
 
 /* Losses of an input x against a target y, element by element (ops/loss_pairs.c has the formulas). */
 typedef enum hd_pair_kind {

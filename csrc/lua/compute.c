@@ -29,9 +29,13 @@ static const unary_entry unaries[] = {
     {"relu", "relu_", HD_RELU},
     {"silu", "silu_", HD_SILU},
     {"floor", "floor_", HD_FLOOR},
+    {"ceil", "ceil_", HD_CEIL},
+    {"trunc", "trunc_", HD_TRUNC},
+    {"frac", "frac_", HD_FRAC},
     {"logical_not", NULL, HD_LOGICAL_NOT},
     {"softplus", "softplus_", HD_SOFTPLUS},
     {"isnan", NULL, HD_ISNAN},
+    {"isinf", NULL, HD_ISINF},
     {"isfinite", NULL, HD_ISFINITE},
 };
 

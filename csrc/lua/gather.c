@@ -1,4 +1,4 @@
-/* Reading and adding by index tensors, and what goes with them. */
+/* Reading, adding and writing by index tensors, and what goes with them. */
 #include "lua/check.h"
 
 static int gather(lua_State *L) {
@@ -61,11 +61,45 @@ static int add_in_place(lua_State *L) {
     return hd_return_self(&c, a->add_(c.cx, t, dim, index, hd_arg_tensor(&c, 4, "src")));
 }
 
+/* ---- writing: (dim, index, src), src a tensor, or a number for all ----------------------------- */
+
+/* A number at 4 becomes a tensor of t's dtype, expanded to the index. */
+static hd_tensor *arg_source(hd_call *c, const hd_tensor *t, const hd_tensor *index) {
+    if (hd_to_handle(c->L, c->h, 4)) return hd_arg_tensor(c, 4, "src");
+    if (!hd_is_number(c, 4) && lua_type(c->L, 4) != LUA_TBOOLEAN)
+        hd_arg_expected(c, 4, "src", "a tensor, a number or a boolean");
+    hd_handle *one = hd_push_handle(c), *wide = hd_push_handle(c);
+    one->t = hd_tensor_new(c->cx, (hd_dtype)t->dtype, 0, NULL);
+    if (!one->t) hd_raise(c);
+    hd_store_element(c, 4, "src", (hd_dtype)t->dtype, hd_data(one->t), 0);
+    wide->t = hd_expand(c->cx, one->t, index->ndim, index->shape);
+    if (!wide->t) hd_raise(c);
+    return wide->t;
+}
+
+static int scatter(lua_State *L) {
+    hd_call c = hd_enter(L, "scatter");
+    hd_no_more(&c, 4);
+    hd_tensor *index = hd_arg_ids(&c, 3, "index"), *t = hd_arg_tensor(&c, 1, "t");
+    int dim = hd_arg_dim(&c, 2, "dim", t->ndim);
+    return hd_return(&c, hd_scatter(c.cx, t, dim, index, arg_source(&c, t, index)));
+}
+
+static int scatter_in_place(lua_State *L) {
+    hd_call c = hd_begin(L, "scatter_");
+    hd_no_more(&c, 4);
+    hd_tensor *index = hd_arg_ids(&c, 3, "index"), *t = hd_arg_tensor(&c, 1, "t");
+    int dim = hd_arg_dim(&c, 2, "dim", t->ndim);
+    return hd_return_self(&c, hd_scatter_(c.cx, t, dim, index, arg_source(&c, t, index)));
+}
+
 static const hd_function functions[] = {
     {"gather", gather, HD_BOTH},
     {"index_select", index_select, HD_BOTH},
     {"masked_select", masked_select, HD_BOTH},
     {"one_hot", one_hot, HD_BOTH},
+    {"scatter", scatter, HD_BOTH},
+    {"scatter_", scatter_in_place, HD_BOTH},
     {NULL, NULL, 0},
 };
 

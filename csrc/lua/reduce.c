@@ -102,6 +102,18 @@ static int any(lua_State *L) {
     return truth(L, "any", HD_ANY);
 }
 
+/* amax(dim, keepdim), amin: values alone, over any dimensions. */
+static int amax(lua_State *L) {
+    hd_call c = hd_enter(L, "amax");
+    over o = read_over(&c, "dim keepdim");
+    return hd_return(&c, hd_reduce(c.cx, HD_MAX, o.t, o.dims, o.keepdim));
+}
+static int amin(lua_State *L) {
+    hd_call c = hd_enter(L, "amin");
+    over o = read_over(&c, "dim keepdim");
+    return hd_return(&c, hd_reduce(c.cx, HD_MIN, o.t, o.dims, o.keepdim));
+}
+
 /* ---- largest and smallest ---------------------------------------------------------------- */
 
 /* Values and indices, whose userdata `second` lies at second_slot. */
@@ -195,6 +207,23 @@ static int topk(lua_State *L) {
     return return_pair(&c, second, second_slot, status, values, indices);
 }
 
+/* unique(): the different elements, which of them each is, how often each occurs. */
+static int unique(lua_State *L) {
+    hd_call c = hd_enter(L, "unique");
+    hd_no_more(&c, 1);
+    hd_handle *inverse = hd_push_handle(&c);
+    int inverse_slot = lua_gettop(L);
+    hd_handle *counts = hd_push_handle(&c);
+    int counts_slot = lua_gettop(L);
+    hd_tensor *t = hd_arg_tensor(&c, 1, "t"), *values = NULL;
+    if (hd_unique(c.cx, t, &values, &inverse->t, &counts->t)) return hd_return(&c, NULL);
+    hd_settle(&c, c.slot, c.out, values);
+    lua_pushvalue(L, c.slot);
+    lua_pushvalue(L, inverse_slot);
+    lua_pushvalue(L, counts_slot);
+    return 3;
+}
+
 static int cumsum(lua_State *L) {
     hd_call c = hd_enter(L, "cumsum");
     hd_take_any_options(&c, "dim");
@@ -204,23 +233,16 @@ static int cumsum(lua_State *L) {
 }
 
 static const hd_function functions[] = {
-    {"sum", sum, HD_BOTH},
-    {"prod", prod, HD_BOTH},
-    {"mean", mean, HD_BOTH},
-    {"var", var, HD_BOTH},
-    {"std", std, HD_BOTH},
-    {"logsumexp", logsumexp, HD_BOTH},
-    {"norm", norm, HD_BOTH},
-    {"all", all, HD_BOTH},
-    {"any", any, HD_BOTH},
-    {"max", max, HD_BOTH},
-    {"min", min, HD_BOTH},
-    {"argmax", argmax, HD_BOTH},
-    {"argmin", argmin, HD_BOTH},
-    {"cumsum", cumsum, HD_BOTH},
-    {"sort", sort, HD_BOTH},
-    {"topk", topk, HD_BOTH},
-    {NULL, NULL, 0},
+    {"sum", sum, HD_BOTH},       {"prod", prod, HD_BOTH},
+    {"mean", mean, HD_BOTH},     {"var", var, HD_BOTH},
+    {"std", std, HD_BOTH},       {"logsumexp", logsumexp, HD_BOTH},
+    {"norm", norm, HD_BOTH},     {"all", all, HD_BOTH},
+    {"any", any, HD_BOTH},       {"amax", amax, HD_BOTH},
+    {"amin", amin, HD_BOTH},     {"max", max, HD_BOTH},
+    {"min", min, HD_BOTH},       {"argmax", argmax, HD_BOTH},
+    {"argmin", argmin, HD_BOTH}, {"cumsum", cumsum, HD_BOTH},
+    {"sort", sort, HD_BOTH},     {"topk", topk, HD_BOTH},
+    {"unique", unique, HD_BOTH}, {NULL, NULL, 0},
 };
 
 void hd_register_reduce(hd_registrar *r) {

@@ -56,6 +56,16 @@ static int unsqueeze(lua_State *L) {
     return hd_return(&c, hd_unsqueeze(c.cx, t, hd_arg_dim(&c, 2, "dim", t->ndim + 1)));
 }
 
+/* unfold(dim, size, step): windows along dim, their elements along a new last dimension. */
+static int unfold(lua_State *L) {
+    hd_call c = hd_enter(L, "unfold");
+    hd_no_more(&c, 4);
+    hd_tensor *t = hd_arg_tensor(&c, 1, "t");
+    int dim = hd_arg_dim(&c, 2, "dim", t->ndim);
+    int64_t size = hd_arg_integer(&c, 3, "size"), step = hd_arg_integer(&c, 4, "step");
+    return hd_return(&c, hd_unfold(c.cx, t, dim, size, step));
+}
+
 /* ---- joins ------------------------------------------------------------------------------- */
 
 static int cat(lua_State *L) {
@@ -100,10 +110,19 @@ static int to(lua_State *L) {
 }
 
 static const hd_function functions[] = {
-    {"view", view, HD_BOTH},       {"reshape", reshape, HD_BOTH}, {"expand", expand, HD_BOTH},
-    {"flatten", flatten, HD_BOTH}, {"squeeze", squeeze, HD_BOTH}, {"unsqueeze", unsqueeze, HD_BOTH},
-    {"cat", cat, HD_MODULE},       {"stack", stack, HD_MODULE},   {"contiguous", contiguous, HD_BOTH},
-    {"clone", clone, HD_BOTH},     {"to", to, HD_BOTH},           {NULL, NULL, 0},
+    {"view", view, HD_BOTH},
+    {"reshape", reshape, HD_BOTH},
+    {"expand", expand, HD_BOTH},
+    {"flatten", flatten, HD_BOTH},
+    {"squeeze", squeeze, HD_BOTH},
+    {"unsqueeze", unsqueeze, HD_BOTH},
+    {"unfold", unfold, HD_BOTH},
+    {"cat", cat, HD_MODULE},
+    {"stack", stack, HD_MODULE},
+    {"contiguous", contiguous, HD_BOTH},
+    {"clone", clone, HD_BOTH},
+    {"to", to, HD_BOTH},
+    {NULL, NULL, 0},
 };
 
 void hd_register_shape(hd_registrar *r) {

@@ -11,7 +11,7 @@
 #include "ops/fold.h"
 
 #define ROW_BLOCK 65536     /* elements of a row in one part */
-#define COLUMN_BLOCK 131072 /* elements of columns in one part */
+#define COLUMN_BLOCK 524288 /* elements of columns in one part */
 
 typedef struct argmax_loop {
     const hd_kernels *kernels;

@@ -85,6 +85,10 @@ hd_tensor *hd_clone(hd_ctx *cx, hd_tensor *x);
 hd_tensor *hd_cat(hd_ctx *cx, int count, hd_tensor *const *parts, int dim);
 hd_tensor *hd_stack(hd_ctx *cx, int count, hd_tensor *const *parts, int dim);
 
+/* ---- unfold.c: a view, which overlaps itself where step < size ------------------------------------------------ */
+/* Windows of `size` along dim, one every `step`: [.., windows, .., size]. */
+hd_tensor *hd_unfold(hd_ctx *cx, hd_tensor *x, int dim, int64_t size, int64_t step);
+
 /* ---- split.c: several views of one tensor, whose gradients meet in one buffer --------------------------------- */
 /* Parts of these sizes, one behind the other along dim; into parts[0 .. count - 1]. */
 hd_status hd_split(hd_ctx *cx, hd_tensor *x, int dim, int64_t count, const int64_t *sizes, hd_tensor **parts);
@@ -115,6 +119,9 @@ hd_tensor *hd_one_hot(hd_ctx *cx, hd_tensor *index, int64_t classes);   /* i64 *
 /* scatter.c: sums run in the order of the index. index and src of x's dimensions; x[.., index[p], ..] += src[p]. */
 hd_tensor *hd_scatter_add(hd_ctx *cx, hd_tensor *x, int dim, hd_tensor *index, hd_tensor *src);
 hd_status hd_scatter_add_(hd_ctx *cx, hd_tensor *t, int dim, hd_tensor *index, hd_tensor *src);
+/* The same, but x[.., index[p], ..] = src[p]: of several the last. Any dtype. */
+hd_tensor *hd_scatter(hd_ctx *cx, hd_tensor *x, int dim, hd_tensor *index, hd_tensor *src);
+hd_status hd_scatter_(hd_ctx *cx, hd_tensor *t, int dim, hd_tensor *index, hd_tensor *src);
 /* index [n], src as x but n along dim: x[.., index[p], ..] += src[.., p, ..]. */
 hd_tensor *hd_index_add(hd_ctx *cx, hd_tensor *x, int dim, hd_tensor *index, hd_tensor *src);
 hd_status hd_index_add_(hd_ctx *cx, hd_tensor *t, int dim, hd_tensor *index, hd_tensor *src);
@@ -146,6 +153,10 @@ hd_status hd_sort(hd_ctx *cx, hd_tensor *x, int dim, bool descending, hd_tensor 
                   hd_tensor **indices);
 hd_status hd_topk(hd_ctx *cx, hd_tensor *x, int64_t k, int dim, bool largest, hd_tensor **values,
                   hd_tensor **indices);
+
+/* ---- unique.c: no gradient ------------------------------------------------------------------------------------ */
+/* The different elements, ascending [U]; which of them each of x is, i64 of x's shape; how often each occurs, i64 [U]. */
+hd_status hd_unique(hd_ctx *cx, hd_tensor *x, hd_tensor **values, hd_tensor **inverse, hd_tensor **counts);
 
 /* ---- nonzero.c: no gradient ------------------------------------------------------------------------------------- */
 hd_tensor *hd_nonzero(hd_ctx *cx, hd_tensor *x); /* i64 [count, ndim], indices from 1; any dtype */

@@ -7,7 +7,8 @@
 
 #define ROW_BLOCK 65536     /* elements of a row in one part */
 #define ROW_TASK 32768      /* elements of short rows in one task */
-#define COLUMN_BLOCK 131072 /* elements of columns in one part: they stay in the cache while it is made */
+#define COLUMN_BLOCK 524288 /* elements of columns in one part */
+#define SMALL 131072        /* elements that one thread reduces alone */
 
 typedef struct partial_loop {
     const hd_kernels *kernels;
@@ -138,7 +139,7 @@ static hd_status reduce_parts(hd_ctx *cx, partial_loop *l) {
         return hd_parallel_ranges(cx, f->outer * l->blocks, ROW_TASK / length + 1, reduce_rows, l);
     }
     int64_t tasks = f->outer * l->blocks * l->column_blocks;
-    if (f->outer * f->length * f->inner > COLUMN_BLOCK) return hd_parallel(cx, tasks, reduce_columns, l);
+    if (f->outer * f->length * f->inner > SMALL) return hd_parallel(cx, tasks, reduce_columns, l);
     for (int64_t i = 0; i < tasks; i++) reduce_columns(l, i, 0);
     return HD_OK;
 }

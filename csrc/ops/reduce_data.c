@@ -13,10 +13,11 @@
 
 #define ROW_BLOCK 16384    /* elements of a row in one task */
 #define ROW_TASK 32768     /* elements of short rows in one task */
-#define COLUMN_BLOCK 2048  /* columns in one task */
-#define COLUMN_TASK 131072 /* elements of columns in one task */
-#define SUM_ROWS 16        /* rows whose columns are added strip by strip: as many streams of memory */
-#define LONG_COLUMNS 128   /* that many rows are worth a call each */
+#define COLUMN_BLOCK 8192  /* columns in one task: what is kept of them stays in the nearest cache */
+#define COLUMN_TASK 262144 /* elements of columns in one task */
+#define SMALL 131072       /* elements that one thread reduces alone */
+#define SUM_ROWS 16        /* rows of few columns that are added strip by strip */
+#define LONG_COLUMNS 128   /* so many are a loop worth having */
 #define SHORT_ROW 8        /* rows up to this length are reduced side by side */
 
 hd_dtype hd_reduced_dtype(hd_reduction op, hd_dtype t) {
@@ -131,19 +132,6 @@ typedef struct column_loop {
     int64_t row_block, row_blocks, column_blocks;
 } column_loop;
 
-/* Rows that lie behind each other: one stream of memory. Sums of SUM_ROWS are added up. */
-static void add_rows(const column_loop *l, int64_t rows, const char *x, char *y) {
-    double room[COLUMN_BLOCK]; /* f32 or f64 */
-    size_t step = (size_t)l->columns * l->x_size;
-    for (int64_t r = 0; r < rows; r++, x += step) {
-        if (r % SUM_ROWS == 0)
-            memcpy(room, x, step);
-        else
-            l->f(l->columns, x, room);
-        if (r % SUM_ROWS == SUM_ROWS - 1 || r == rows - 1) l->f(l->columns, room, y);
-    }
-}
-
 /* Task: one outer position, one block of rows, one block of columns. */
 static void reduce_column_block(void *arg, int64_t task, int worker) {
     (void)worker;
@@ -159,17 +147,14 @@ static void reduce_column_block(void *arg, int64_t task, int worker) {
         neutral(l->op, l->out, n, y);
     else
         memcpy(y, x, (size_t)n * l->x_size);
-    if (l->sums && n == l->columns && n >= LONG_COLUMNS) {
-        add_rows(l, rows, x, y);
-        return;
-    }
-    if (l->sums) {
+    if (l->sums && n < LONG_COLUMNS) {
         size_t step = (size_t)(SUM_ROWS * l->columns) * l->x_size;
         for (int64_t r = 0; r < rows; r += SUM_ROWS, x += step)
             l->sums(rows - r < SUM_ROWS ? rows - r : SUM_ROWS, n, x, l->columns, y);
         return;
     }
-    for (int64_t r = has_neutral ? 0 : 1; r < rows; r++) l->f(n, x + (size_t)(r * l->columns) * l->x_size, y);
+    int64_t from = has_neutral ? 0 : 1;
+    l->f(rows - from, n, x + (size_t)(from * l->columns) * l->x_size, l->columns, y);
 }
 
 /* y[o][c] = op over r of x [outer][length][columns] */
@@ -197,7 +182,7 @@ static hd_status reduce_columns(hd_ctx *cx, hd_reduction op, hd_dtype t, const c
         if (!parts) return cx->error.status;
     }
     hd_status status = HD_OK;
-    if (outer * length * columns > COLUMN_TASK)
+    if (outer * length * columns > SMALL)
         status = hd_parallel(cx, tasks, reduce_column_block, &l);
     else
         for (int64_t i = 0; i < tasks; i++) reduce_column_block(&l, i, 0);

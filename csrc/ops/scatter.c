@@ -1,8 +1,11 @@
-/* scatter.c: one element for each of an index, and sums to where an index says.
+/* scatter.c: one element for each of an index; and elements to where an index says, in place of what is there or added.
  *
  *     gather:      y[p] = x[.., index[p], ..]                     ->  dx[.., index[p], ..] += g[p]
  *     scatter_add: y = x, y[.., index[p], ..] += src[p]           ->  dx = g, dsrc[p] = g[.., index[p], ..]
  *     index_add:   y = x, y[.., index[p], ..] += src[.., p, ..]   ->  dx = g, dsrc[.., p, ..] = g[.., index[p], ..]
+ *     scatter:     y = x, y[.., index[p], ..] = src[p], the last p of a place stays
+ *                                                                 ->  dx = g, 0 where something was written; dsrc[p] = g[.., index[p], ..]
+ *                                                                     for the last p, 0 for those before
  *
  * src may be larger than the index; what lies beyond is not looked at, its gradient is 0. Tasks are lines
  * along dim, which share no element, and sums run in the order of the index: the same on any number of threads.
@@ -62,6 +65,18 @@ LINE_RUN(gather_1, bits_1, list[at] = table[to])
 LINE_RUN(gather_2, bits_2, list[at] = table[to])
 LINE_RUN(gather_4, bits_4, list[at] = table[to])
 LINE_RUN(gather_8, bits_8, list[at] = table[to])
+LINE_RUN(put_1, bits_1, table[to] = list[at])
+LINE_RUN(put_2, bits_2, table[to] = list[at])
+LINE_RUN(put_4, bits_4, table[to] = list[at])
+LINE_RUN(put_8, bits_8, table[to] = list[at])
+LINE_RUN(clear_1, bits_1, (void)list; (void)at; table[to] = 0)
+LINE_RUN(clear_2, bits_2, (void)list; (void)at; table[to] = 0)
+LINE_RUN(clear_4, bits_4, (void)list; (void)at; table[to] = 0)
+LINE_RUN(clear_8, bits_8, (void)list; (void)at; table[to] = 0)
+LINE_RUN(take_1, bits_1, list[at] = table[to]; table[to] = 0)
+LINE_RUN(take_2, bits_2, list[at] = table[to]; table[to] = 0)
+LINE_RUN(take_4, bits_4, list[at] = table[to]; table[to] = 0)
+LINE_RUN(take_8, bits_8, list[at] = table[to]; table[to] = 0)
 LINE_RUN(add_f32, float, table[to] += list[at])
 LINE_RUN(add_f64, double, table[to] += list[at])
 LINE_RUN(add_i64, uint64_t, table[to] += list[at])
@@ -69,13 +84,22 @@ LINE_RUN(add_i32, uint32_t, table[to] += list[at])
 LINE_RUN(add_u8, uint8_t, table[to] = (uint8_t)(table[to] + list[at]))
 LINE_RUN(add_bool, uint8_t, table[to] |= list[at])
 
+static line_run by_size(hd_dtype dtype, line_run of_1, line_run of_2, line_run of_4, line_run of_8) {
+    size_t size = hd_dtype_size(dtype);
+    return size == 1 ? of_1 : size == 2 ? of_2 : size == 4 ? of_4 : of_8;
+}
+
 static line_run gather_run(hd_dtype dtype) {
-    switch (hd_dtype_size(dtype)) {
-    case 1: return gather_1;
-    case 2: return gather_2;
-    case 4: return gather_4;
-    default: return gather_8;
-    }
+    return by_size(dtype, gather_1, gather_2, gather_4, gather_8);
+}
+static line_run put_run(hd_dtype dtype) {
+    return by_size(dtype, put_1, put_2, put_4, put_8);
+}
+static line_run clear_run(hd_dtype dtype) {
+    return by_size(dtype, clear_1, clear_2, clear_4, clear_8);
+}
+static line_run take_run(hd_dtype dtype) {
+    return by_size(dtype, take_1, take_2, take_4, take_8);
 }
 
 static line_run add_run(hd_dtype dtype) {
@@ -95,6 +119,7 @@ typedef struct lines_pass {
     hd_lines lines; /* of the index */
     int64_t blocks; /* of columns */
     line_run run;
+    bool backwards; /* the last of a line first */
 } lines_pass;
 
 /* Where position `flat` of the index' dimensions first .. last - 1 lies in t. */
@@ -110,6 +135,13 @@ static int64_t place_of(const hd_tensor *index, const hd_tensor *t, int first, i
 static char *start_of(const lines_pass *p, const hd_tensor *t, int64_t outer) {
     return (char *)hd_data(t) +
            place_of(p->index, t, 0, p->dim, outer) * (int64_t)hd_dtype_size((hd_dtype)t->dtype);
+}
+
+static void turn(line *l, size_t list_size) {
+    l->index += (l->size - 1) * l->index_step;
+    l->list += (l->size - 1) * l->list_step * (int64_t)list_size;
+    l->index_step = -l->index_step;
+    l->list_step = -l->list_step;
 }
 
 static void run_lines(void *arg, int64_t first, int64_t last, int worker) {
@@ -130,18 +162,24 @@ static void run_lines(void *arg, int64_t first, int64_t last, int worker) {
             l.list_at[c] = place_of(index, p->list, p->dim + 1, index->ndim, column + c);
             l.table_at[c] = place_of(index, p->table, p->dim + 1, index->ndim, column + c);
         }
+        if (p->backwards) turn(&l, hd_dtype_size((hd_dtype)p->list->dtype));
         p->run(&l);
     }
 }
 
-static hd_status run_pass(hd_ctx *cx, int dim, const hd_tensor *index, const hd_tensor *list,
-                          const hd_tensor *table, line_run run) {
-    if (hd_numel(index) == 0) return HD_OK;
-    lines_pass p = {index, list, table, dim, hd_lines_of(index, dim), 0, run};
+static hd_status run_lines_of(hd_ctx *cx, lines_pass p) {
+    if (hd_numel(p.index) == 0) return HD_OK;
+    p.lines = hd_lines_of(p.index, p.dim);
     p.blocks = (p.lines.inner + COLUMNS - 1) / COLUMNS;
     int64_t columns = p.lines.inner < COLUMNS ? p.lines.inner : COLUMNS;
     return hd_parallel_ranges(cx, p.lines.outer * p.blocks, GRAIN / (p.lines.size * columns) + 1, run_lines,
                               &p);
+}
+
+static hd_status run_pass(hd_ctx *cx, int dim, const hd_tensor *index, const hd_tensor *list,
+                          const hd_tensor *table, line_run run) {
+    return run_lines_of(cx,
+                        (lines_pass){.index = index, .list = list, .table = table, .dim = dim, .run = run});
 }
 
 hd_status hd_scatter_into(hd_ctx *cx, hd_tensor *y, int dim, const hd_tensor *index, const hd_tensor *g) {
@@ -160,11 +198,12 @@ static hd_status check_fits(hd_ctx *cx, const hd_tensor *index, const hd_tensor 
                    hd_tensor_shape_text(x, of), dim + 1, hd_tensor_shape_text(index, got));
 }
 
-static hd_status check_src(hd_ctx *cx, const hd_tensor *x, const hd_tensor *src) {
-    if (hd_check_computes(cx, x)) return cx->error.status;
+static hd_status check_src(hd_ctx *cx, const hd_tensor *x, const hd_tensor *src, bool moves) {
+    if (!moves && hd_check_computes(cx, x)) return cx->error.status;
     if (x->dtype == src->dtype) return HD_OK;
-    return hd_fail(cx, HD_EARG, "src: expected %s as the tensor it is added to, got %s",
-                   hd_dtype_name((hd_dtype)x->dtype), hd_dtype_name((hd_dtype)src->dtype));
+    return hd_fail(cx, HD_EARG, "src: expected %s as the tensor it is %s, got %s",
+                   hd_dtype_name((hd_dtype)x->dtype), moves ? "written to" : "added to",
+                   hd_dtype_name((hd_dtype)src->dtype));
 }
 
 /* ---- gather ---------------------------------------------------------------------------------- */
@@ -203,15 +242,16 @@ hd_tensor *hd_gather(hd_ctx *cx, hd_tensor *x, int dim, hd_tensor *index) {
     return y;
 }
 
-/* ---- adding where an index says ---------------------------------------------------------------- */
+/* ---- writing where an index says ---------------------------------------------------------------- */
 
-/* An operation of this kind: how src's gradient is read, and how src is added to y. */
-typedef struct addition {
+/* An operation of this kind: how src's gradient is read, and how src gets into y. */
+typedef struct writing {
     hd_node_class class, class_;
+    bool moves; /* and computes nothing: any dtype */
     /* x, index (i64) and src fit. */
     hd_status (*check)(hd_ctx *cx, const hd_tensor *x, int dim, const hd_tensor *index, const hd_tensor *src);
-    hd_status (*add)(hd_ctx *cx, hd_tensor *y, int dim, const hd_tensor *index, hd_tensor *src);
-} addition;
+    hd_status (*write)(hd_ctx *cx, hd_tensor *y, int dim, const hd_tensor *index, hd_tensor *src);
+} writing;
 
 /* dx = g; 0 (with index and dim): is src's gradient wanted? */
 static hd_status pass_on(hd_ctx *cx, hd_node *node, hd_tensor *g, hd_tensor **grad_inputs, hd_tensor **index,
@@ -238,8 +278,8 @@ static hd_status scatter_add_backward(hd_ctx *cx, hd_node *node, hd_tensor *cons
     return d_src ? run_pass(cx, dim, index, d_src, grads[0], gather_run(src.dtype)) : cx->error.status;
 }
 
-static hd_status check_scatter_add(hd_ctx *cx, const hd_tensor *x, int dim, const hd_tensor *index,
-                                   const hd_tensor *src) {
+static hd_status check_scatter(hd_ctx *cx, const hd_tensor *x, int dim, const hd_tensor *index,
+                               const hd_tensor *src) {
     if (check_fits(cx, index, x, dim)) return cx->error.status;
     bool fits = index->ndim == src->ndim;
     for (int d = 0; fits && d < src->ndim; d++) fits = index->shape[d] <= src->shape[d];
@@ -253,10 +293,54 @@ static hd_status scatter_src(hd_ctx *cx, hd_tensor *y, int dim, const hd_tensor 
     return hd_scatter_into(cx, y, dim, index, src);
 }
 
-static const addition scatter_addition = {{"scatter_add", scatter_add_backward, NULL},
-                                          {"scatter_add_", scatter_add_backward, NULL},
-                                          check_scatter_add,
-                                          scatter_src};
+static const writing scatter_addition = {{"scatter_add", scatter_add_backward, NULL},
+                                         {"scatter_add_", scatter_add_backward, NULL},
+                                         false,
+                                         check_scatter,
+                                         scatter_src};
+
+/* A contiguous copy without graph. */
+static hd_tensor *copy_of(hd_ctx *cx, const hd_tensor *x) {
+    hd_tensor *y = hd_tensor_like(cx, x);
+    if (y && hd_apply_copy(cx, y, x)) {
+        hd_release(y);
+        return NULL;
+    }
+    return y;
+}
+
+static hd_status scatter_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grads,
+                                  hd_tensor **grad_inputs) {
+    /* y[.., index[p], ..] = src[p], the last p stays  ->  from the last p to the first: dsrc[p] = g[.., index[p], ..],
+     * which becomes 0; what is left in the end is dx */
+    if (!grads[0]) return HD_OK;
+    hd_tensor *index = hd_node_saved(cx, node, 0);
+    if (!index) return cx->error.status;
+    int dim;
+    memcpy(&dim, node->params, sizeof dim);
+    bool wanted = hd_node_needs(node, 1);
+    hd_tensor *dx = copy_of(cx, grads[0]);
+    hd_tensor *d_src = dx && wanted ? hd_zero_for_input(cx, node, 1) : NULL;
+    hd_status status = dx && (d_src || !wanted) ? HD_OK : cx->error.status;
+    lines_pass p = {.index = index, .list = wanted ? d_src : dx, .table = dx, .dim = dim, .backwards = true};
+    if (!status) {
+        p.run = wanted ? take_run((hd_dtype)dx->dtype) : clear_run((hd_dtype)dx->dtype);
+        status = run_lines_of(cx, p);
+    }
+    grad_inputs[1] = d_src;
+    if (hd_node_needs(node, 0))
+        grad_inputs[0] = dx;
+    else
+        hd_release(dx);
+    return status;
+}
+
+static hd_status put_src(hd_ctx *cx, hd_tensor *y, int dim, const hd_tensor *index, hd_tensor *src) {
+    return run_pass(cx, dim, index, src, y, put_run((hd_dtype)y->dtype));
+}
+
+static const writing scatter_writing = {
+    {"scatter", scatter_backward, NULL}, {"scatter_", scatter_backward, NULL}, true, check_scatter, put_src};
 
 static hd_status index_add_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grads,
                                     hd_tensor **grad_inputs) {
@@ -292,14 +376,15 @@ static hd_status add_src_lines(hd_ctx *cx, hd_tensor *y, int dim, const hd_tenso
     return status;
 }
 
-static const addition index_addition = {{"index_add", index_add_backward, NULL},
-                                        {"index_add_", index_add_backward, NULL},
-                                        check_index_add,
-                                        add_src_lines};
+static const writing index_addition = {{"index_add", index_add_backward, NULL},
+                                       {"index_add_", index_add_backward, NULL},
+                                       false,
+                                       check_index_add,
+                                       add_src_lines};
 
-static hd_tensor *checked_for(hd_ctx *cx, const addition *op, const hd_tensor *x, int dim, hd_tensor *index,
+static hd_tensor *checked_for(hd_ctx *cx, const writing *op, const hd_tensor *x, int dim, hd_tensor *index,
                               const hd_tensor *src, int *d) {
-    if (hd_check_dim(cx, "dim", dim, x->ndim, d) || check_src(cx, x, src)) return NULL;
+    if (hd_check_dim(cx, "dim", dim, x->ndim, d) || check_src(cx, x, src, op->moves)) return NULL;
     hd_tensor *checked = hd_checked_index(cx, index, x->shape[*d]);
     if (checked && op->check(cx, x, *d, checked, src)) {
         hd_release(checked);
@@ -308,22 +393,12 @@ static hd_tensor *checked_for(hd_ctx *cx, const addition *op, const hd_tensor *x
     return checked;
 }
 
-/* A contiguous copy without graph. */
-static hd_tensor *copy_of(hd_ctx *cx, const hd_tensor *x) {
-    hd_tensor *y = hd_tensor_like(cx, x);
-    if (y && hd_apply_copy(cx, y, x)) {
-        hd_release(y);
-        return NULL;
-    }
-    return y;
-}
-
-static hd_tensor *added(hd_ctx *cx, const addition *op, hd_tensor *x, int dim, hd_tensor *index,
-                        hd_tensor *src) {
+static hd_tensor *written(hd_ctx *cx, const writing *op, hd_tensor *x, int dim, hd_tensor *index,
+                          hd_tensor *src) {
     int d = 0;
     hd_tensor *checked = checked_for(cx, op, x, dim, index, src, &d);
     hd_tensor *y = checked ? copy_of(cx, x) : NULL;
-    if (y && op->add(cx, y, d, checked, src)) {
+    if (y && op->write(cx, y, d, checked, src)) {
         hd_release(y);
         y = NULL;
     }
@@ -334,8 +409,8 @@ static hd_tensor *added(hd_ctx *cx, const addition *op, hd_tensor *x, int dim, h
 }
 
 /* The node of a write into t; NULL where none is wanted. */
-static hd_status node_for(hd_ctx *cx, const addition *op, hd_tensor *t, hd_tensor *src,
-                          const hd_tensor *index, int dim, hd_node **node) {
+static hd_status node_for(hd_ctx *cx, const writing *op, hd_tensor *t, hd_tensor *src, const hd_tensor *index,
+                          int dim, hd_node **node) {
     hd_tensor *inputs[] = {t, src};
     *node = NULL;
     if (!hd_wants_grad(cx, 2, inputs)) return HD_OK;
@@ -351,8 +426,8 @@ static hd_tensor *apart(hd_ctx *cx, hd_tensor *x, const hd_tensor *t) {
     return hd_shares_memory(x, t) ? copy_of(cx, x) : hd_retain(x);
 }
 
-static hd_status add_in_place(hd_ctx *cx, const addition *op, hd_tensor *t, int dim, hd_tensor *index,
-                              hd_tensor *src) {
+static hd_status write_in_place(hd_ctx *cx, const writing *op, hd_tensor *t, int dim, hd_tensor *index,
+                                hd_tensor *src) {
     int d = 0;
     if (hd_check_inplace(cx, t)) return cx->error.status;
     hd_tensor *own_index = apart(cx, index, t), *own_src = apart(cx, src, t);
@@ -360,7 +435,7 @@ static hd_status add_in_place(hd_ctx *cx, const addition *op, hd_tensor *t, int 
     hd_node *node = NULL;
     hd_status status = checked ? node_for(cx, op, t, src, checked, d, &node) : cx->error.status;
     if (!status) {
-        status = op->add(cx, t, d, checked, own_src);
+        status = op->write(cx, t, d, checked, own_src);
         hd_wrote(t);
     }
     if (node && !status) hd_rebase(t, node);
@@ -372,17 +447,25 @@ static hd_status add_in_place(hd_ctx *cx, const addition *op, hd_tensor *t, int 
 }
 
 hd_tensor *hd_scatter_add(hd_ctx *cx, hd_tensor *x, int dim, hd_tensor *index, hd_tensor *src) {
-    return added(cx, &scatter_addition, x, dim, index, src);
+    return written(cx, &scatter_addition, x, dim, index, src);
 }
 
 hd_status hd_scatter_add_(hd_ctx *cx, hd_tensor *t, int dim, hd_tensor *index, hd_tensor *src) {
-    return add_in_place(cx, &scatter_addition, t, dim, index, src);
+    return write_in_place(cx, &scatter_addition, t, dim, index, src);
 }
 
 hd_tensor *hd_index_add(hd_ctx *cx, hd_tensor *x, int dim, hd_tensor *index, hd_tensor *src) {
-    return added(cx, &index_addition, x, dim, index, src);
+    return written(cx, &index_addition, x, dim, index, src);
 }
 
 hd_status hd_index_add_(hd_ctx *cx, hd_tensor *t, int dim, hd_tensor *index, hd_tensor *src) {
-    return add_in_place(cx, &index_addition, t, dim, index, src);
+    return write_in_place(cx, &index_addition, t, dim, index, src);
+}
+
+hd_tensor *hd_scatter(hd_ctx *cx, hd_tensor *x, int dim, hd_tensor *index, hd_tensor *src) {
+    return written(cx, &scatter_writing, x, dim, index, src);
+}
+
+hd_status hd_scatter_(hd_ctx *cx, hd_tensor *t, int dim, hd_tensor *index, hd_tensor *src) {
+    return write_in_place(cx, &scatter_writing, t, dim, index, src);
 }

@@ -2,10 +2,11 @@
  *
  *     dx = g f'(x), by the kernel unary_grad of the same name from x or, where it is cheaper, from y
  *     (exp, expm1, sqrt, rsqrt, tanh, sigmoid, and relu, whose sign is all that counts). At 0, abs and relu give 0,
- *     sqrt infinity. sign, floor and round give zero everywhere.
+ *     sqrt infinity. sign and the roundings give zero everywhere,
+ *     frac, which is x - trunc(x), passes g on.
  *
- * Integers stay what they are where f keeps them whole (neg abs sign square relu floor round; bool becomes i64), and
- * become f32 elsewhere. logical_not, isnan and isfinite give bool and no gradient.
+ * Integers stay what they are where f keeps them whole (neg abs sign square relu, the roundings; bool becomes i64), and
+ * become f32 elsewhere. logical_not, isnan, isinf and isfinite give bool and no gradient.
  */
 #include <math.h>
 
@@ -27,17 +28,23 @@ static const hd_node_class classes[HD_UNARY_COUNT] = {
     [HD_GELU] = CLASS("gelu"),         [HD_GELU_TANH] = CLASS("gelu"),
     [HD_GELU_SIGMOID] = CLASS("gelu"), [HD_SILU] = CLASS("silu"),
     [HD_SOFTPLUS] = CLASS("softplus"), [HD_FLOOR] = CLASS("floor"),
+    [HD_CEIL] = CLASS("ceil"),         [HD_TRUNC] = CLASS("trunc"),
+    [HD_FRAC] = CLASS("frac"),         [HD_ISINF] = CLASS("isinf"),
     [HD_ROUND] = CLASS("round"),       [HD_LOGICAL_NOT] = CLASS("logical_not"),
     [HD_ISNAN] = CLASS("isnan"),       [HD_ISFINITE] = CLASS("isfinite"),
 };
 
 static bool gives_bool(hd_unary op) {
-    return op == HD_LOGICAL_NOT || op == HD_ISNAN || op == HD_ISFINITE;
+    return op == HD_LOGICAL_NOT || op == HD_ISNAN || op == HD_ISINF || op == HD_ISFINITE;
+}
+
+static bool rounds(hd_unary op) {
+    return op == HD_FLOOR || op == HD_CEIL || op == HD_TRUNC || op == HD_ROUND;
 }
 
 static bool keeps_whole(hd_unary op) {
     return op == HD_NEG || op == HD_ABS || op == HD_SIGN || op == HD_SQUARE || op == HD_RELU ||
-           op == HD_FLOOR || op == HD_ROUND;
+           op == HD_FRAC || rounds(op);
 }
 
 static bool saves_output(hd_unary op) {
@@ -46,7 +53,11 @@ static bool saves_output(hd_unary op) {
 }
 
 static bool is_flat(hd_unary op) {
-    return op == HD_SIGN || op == HD_FLOOR || op == HD_ROUND;
+    return op == HD_SIGN || rounds(op);
+}
+
+static bool saves_nothing(hd_unary op) {
+    return is_flat(op) || op == HD_NEG || op == HD_FRAC;
 }
 
 static int64_t grain_of(hd_unary op) {
@@ -74,8 +85,10 @@ static hd_status unary_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *gra
     hd_unary op = (hd_unary)(node->class - classes);
     hd_tensor *g = grads[0];
     if (!g) return HD_OK;
-    if (is_flat(op) || op == HD_NEG) {
-        grad_inputs[0] = op == HD_NEG ? hd_unary_op(cx, HD_NEG, g) : hd_zero_for_input(cx, node, 0);
+    if (saves_nothing(op)) {
+        grad_inputs[0] = op == HD_FRAC  ? hd_retain(g)
+                         : op == HD_NEG ? hd_unary_op(cx, HD_NEG, g)
+                                        : hd_zero_for_input(cx, node, 0);
         return hd_made(cx, grad_inputs[0]);
     }
     hd_tensor *saved = hd_node_saved(cx, node, 0);
@@ -123,7 +136,7 @@ hd_tensor *hd_unary_op(hd_ctx *cx, hd_unary op, hd_tensor *x) {
     if (types(cx, op, x, &compute, &result)) return NULL;
     hd_tensor *y = compute_unary(cx, op, x, compute, result);
     if (!y || !x->requires_grad || !hd_dtype_is_float(result)) return y;
-    hd_tensor *save = is_flat(op) || op == HD_NEG ? NULL : saves_output(op) ? y : x;
+    hd_tensor *save = saves_nothing(op) ? NULL : saves_output(op) ? y : x;
     return hd_record(cx, &classes[op], y, 1, &x, 1, &save, NULL, 0);
 }
 

@@ -62,62 +62,7 @@ local function dimensions(where, n, dims, name)
     return list
 end
 
--- ---- reductions and order ------------------------------------------------------------------------------------------
-
-local REDUCED = named("dim", "keepdim")
-
--- Of elements that are equally extreme each gets its share of the gradient; max and min give it to the first.
-local extremes = {}
-for _, name in ipairs { "max", "min" } do
-    extremes[name] = core.func(function(ctx, t, dims)
-        local y = t
-        for _, dim in ipairs(dims) do y = core[name](y, dim, true) end
-        ctx:save(t, y)
-        return y
-    end, function(ctx, g)
-        local t, y = ctx:saved()
-        local chosen, dims = t:eq(y), {}
-        for d, size in ipairs(y.shape) do
-            if size ~= t.shape[d] then dims[#dims + 1] = d end
-        end
-        if #dims == 0 then return g end
-        return core.where(chosen, g / chosen:sum(dims, true), 0)
-    end)
-end
-
-local function extreme(where, name, t, dim, keepdim)
-    dim, keepdim = arguments(where, REDUCED, dim, keepdim)
-    local all = {}
-    for d = 1, tensor(where, t):dim() do all[d] = d end
-    local dims = dim == nil and all or dimensions(where, t:dim(), dim)
-    local y = extremes[name](t, dims)
-    if check.flag("heed." .. where, "keepdim", keepdim, false) or #dims == 0 then return y end
-    return y:squeeze(dims)
-end
-
----The largest element, over all or some dimensions: what `max` gives first, of several dimensions too. Of equal ones each gets an
----equal share of the gradient (along a dimension max gives it to the first).
----
----```lua
----print(heed.tensor({ { 1, 5, 2 }, { 7, 0, 7 } }):amax(2)) --> [5., 7.] f32 [2]
----print(heed.randn(2, 3, 4):amax({ 1, 3 }, { keepdim = true }).shape) --> [1, 3, 1]
----```
----@param t heed.Tensor
----@param dim? heed.Dims|{ dim?: heed.Dims, keepdim?: boolean }
----@param keepdim? boolean|{ keepdim?: boolean } default false
----@return heed.Tensor
-function both.amax(t, dim, keepdim) return extreme("amax", "max", t, dim, keepdim) end
-
----The smallest element, over all or some dimensions, as amax.
----
----```lua
----print(heed.tensor({ { 1, 5, 2 }, { 7, 0, 7 } }):amin(2)) --> [1., 0.] f32 [2]
----```
----@param t heed.Tensor
----@param dim? heed.Dims|{ dim?: heed.Dims, keepdim?: boolean }
----@param keepdim? boolean|{ keepdim?: boolean } default false
----@return heed.Tensor
-function both.amin(t, dim, keepdim) return extreme("amin", "min", t, dim, keepdim) end
+-- ---- order and counts ----------------------------------------------------------------------------------------------
 
 local SORTED = named("dim", "descending")
 
@@ -163,29 +108,6 @@ function both.bincount(t, weights, minlength)
     local length = math.max(minlength, index:numel() > 0 and index:max():item() or 0)
     if weights == nil then weights = core.ones(index:numel(), { dtype = "i64" }) end
     return core.index_add(core.zeros(length, { dtype = tensor("bincount", weights, "weights").dtype }), 1, index, weights)
-end
-
----The different elements, in ascending order; which of them each element is; and how often each occurs. No gradient.
----
----```lua
----local values, inverse, counts = heed.ids({ 3, 1, 3, 3 }):unique()
----print(values, counts, values[inverse]) --> [1, 3] i64 [2] [1, 3] i64 [2] [3, 1, 3, 3] i64 [4]
----```
----@param t heed.Tensor
----@return heed.Tensor values [U]
----@return heed.Tensor inverse i64, of t's shape
----@return heed.Tensor counts i64 [U]
-function both.unique(t)
-    local flat = tensor("unique", t):detach():reshape(-1)
-    local sorted, order = core.sort(flat, 1)
-    local n = flat:numel()
-    local first = core.ones(n, { dtype = "bool" })
-    if n > 1 then first[{ { 2, n } }] = sorted:narrow(1, 2, n - 1):ne(sorted:narrow(1, 1, n - 1)) end
-    local number = first:cumsum(1)
-    local inverse = core.zeros(n, { dtype = "i64" }):index_add(1, order, number)
-    local values = sorted:masked_select(first)
-    local counts = core.zeros(values:numel(), { dtype = "i64" }):index_add(1, number, core.ones(n, { dtype = "i64" }))
-    return values, inverse:view(t.shape), counts
 end
 
 -- ---- shapes --------------------------------------------------------------------------------------------------------
@@ -245,36 +167,27 @@ function both.unflatten(t, dim, sizes)
     return t:view(shape)
 end
 
----Windows of `size` neighbours along a dimension, a new one after every `step`: windows stand along that dimension, their elements
----along a new last one. What is left over at the end is left out. A view where windows do not overlap or leave gaps; otherwise a copy,
----and the gradient of an element is the sum over its windows.
----
----```lua
----print(heed.range(1, 5):unfold(1, 3, 1)) --> [[1., 2., 3.], [2., 3., 4.], [3., 4., 5.]] f32 [3, 3]
----local images = heed.zeros(8, 3, 32, 32)
----print(images:unfold(3, 4, 4):unfold(4, 4, 4).shape) --> [8, 3, 8, 8, 4, 4]
----```
----@param t heed.Tensor
----@param dim integer
----@param size integer of a window
----@param step integer
----@return heed.Tensor
-function both.unfold(t, dim, size, step)
-    local n = tensor("unfold", t):dim()
-    local d = dimension("unfold", n, dim)
-    check.integer("heed.unfold", "step", step)
-    if check.integer("heed.unfold", "size", size) > t:size(d) then
-        errors.raise("heed.unfold: size: expected at most %d, the size of dimension %d, got %d", t:size(d), d, size)
+-- 1 1 1 2 2 2 .. n n n
+local function repeated(n, times)
+    check.integer("heed.repeat_interleave", "times", times, 0)
+    return core.range(1, n, { dtype = "i64" }):unsqueeze(2):expand(n, times):reshape(-1)
+end
+
+-- 1 as often as the first of times says, and so on: how many have begun, where each begins behind those before it.
+local function repeated_each(t, d, times)
+    local counts = check.is_tensor(times) and times or type(times) == "table" and core.ids(times)
+    local n = t:size(d)
+    if not counts or counts:dim() ~= 1 or counts:numel() ~= n or counts.dtype:find "^i" == nil then
+        errors.raise("heed.repeat_interleave: times: expected an integer, or %d of them (dimension %d of %s), got %s", n, d,
+            tostring(t.shape), check.describe(times))
     end
-    local windows = (t:size(d) - size) // step + 1
-    local parts
-    if step == size then
-        parts = t:narrow(d, 1, windows * size)
-    else
-        local starts = core.range(0, windows - 1, { dtype = "i64" }):unsqueeze(2) * step
-        parts = t:index_select(d, (starts + core.range(1, size, { dtype = "i64" })):view(-1))
-    end
-    return both.movedim(both.unflatten(parts, d, { windows, size }), d + 1, n + 1)
+    if n == 0 then return core.zeros(0, { dtype = "i64" }) end
+    local least = counts:min():item()
+    if least < 0 then errors.raise("heed.repeat_interleave: times: expected 0 or more, got %s", least) end
+    local ends = counts:to "i64":cumsum(1)
+    local begun = core.zeros(ends[n] + 1, { dtype = "i64" })
+    begun:index_add_(1, ends - counts + 1, core.ones(n, { dtype = "i64" }))
+    return begun:narrow(1, 1, ends[n]):cumsum(1)
 end
 
 ---Every index of a dimension `times` times in a row; without a dimension, of all elements as a vector. (`tile` repeats the whole.)
@@ -291,101 +204,11 @@ function both.repeat_interleave(t, times, dim)
     if type(dim) == "table" then dim = check.options("heed.repeat_interleave", dim, check.set "dim").dim end
     if dim == nil then t, dim = tensor("repeat_interleave", t):reshape(-1), 1 end
     local d = dimension("repeat_interleave", tensor("repeat_interleave", t):dim(), dim)
-    local list, n = check.is_tensor(times) and times:totable() or times, t:size(d)
-    if type(list) == "number" then
-        check.integer("heed.repeat_interleave", "times", list, 0)
-        return t:index_select(d, core.range(1, n, { dtype = "i64" }):unsqueeze(2):expand(n, list):reshape(-1))
-    end
-    if type(list) ~= "table" or #list ~= n then
-        errors.raise("heed.repeat_interleave: times: expected an integer, or %d of them (dimension %d of %s), got %s", n, d,
-            tostring(t.shape), check.describe(times))
-    end
-    local index = {}
-    for i, count in ipairs(list) do
-        for _ = 1, check.integer("heed.repeat_interleave", "times", count, 0) do index[#index + 1] = i end
-    end
-    return t:index_select(d, core.ids(index))
+    if type(times) == "number" then return t:index_select(d, repeated(t:size(d), times)) end
+    return t:index_select(d, repeated_each(t, d, times))
 end
 
 -- ---- elements ------------------------------------------------------------------------------------------------------
-
--- By keys, one after the other: the last of several values for one place stays.
-local function write_in_order(t, d, index, src)
-    local key, n = {}, t:dim()
-    for i = 1, n do
-        local shape = {}
-        for j = 1, n do shape[j] = j == i and index:size(i) or 1 end
-        key[i] = i == d and index or core.range(1, index:size(i), { dtype = "i64" }):view(shape)
-        src = src:narrow(i, 1, index:size(i))
-    end
-    local y = t:clone()
-    y[key] = src
-    return y
-end
-
-local function check_scattered(t, d, index, src)
-    if index:dim() ~= t:dim() or src:dim() ~= t:dim() then
-        errors.raise("heed.scatter: index: expected index and src of %d dimensions as t, got %s and %s", t:dim(), check.describe(index),
-            check.describe(src))
-    end
-    for i, size in ipairs(index.shape) do
-        local small = i ~= d and size > t:size(i) and "t" or size > src:size(i) and "src"
-        if small then
-            errors.raise("heed.scatter: index: expected at most the size of %s in dimension %d, got %s for t %s and src %s", small, i,
-                tostring(index.shape), tostring(t.shape), tostring(src.shape))
-        end
-    end
-    if src.dtype ~= t.dtype then errors.raise("heed.scatter: src: expected %s as t, got %s", t.dtype, check.describe(src)) end
-end
-
----A copy of t in which, along a dimension, what index says is replaced: with dim 2, y[i][index[i][j]] = src[i][j]. Where several
----places are one, the last counts. (`scatter_add` adds; `t[key] = v` writes.)
----
----```lua
----local y = heed.zeros(2, 3):scatter(2, heed.ids { { 3 }, { 1 } }, 1)
----print(y) --> [[0., 0., 1.], [1., 0., 0.]] f32 [2, 3]
----```
----@param t heed.Tensor
----@param dim integer
----@param index heed.Ids of as many dimensions, nowhere larger than src, or than t but along dim
----@param src heed.Tensor|number|boolean of t's dtype
----@return heed.Tensor
-function both.scatter(t, dim, index, src)
-    local d = dimension("scatter", tensor("scatter", t):dim(), dim)
-    if not check.is_tensor(index) then index = core.ids(index) end
-    if type(src) == "boolean" then src = src and 1 or 0 end
-    if type(src) == "number" then src = core.full(index.shape, src, { dtype = t.dtype }) end
-    check_scattered(t, d, index, tensor("scatter", src, "src"))
-    if index:numel() == 0 then return t:clone() end
-    local counts = core.zeros(t.shape, { dtype = "i32" })
-        :scatter_add(d, index, core.ones(index.shape, { dtype = "i32" }))
-    if counts:max():item() > 1 then return write_in_order(t, d, index, src) end
-    return core.where(counts:ne(0), core.zeros(t.shape, { dtype = t.dtype }):scatter_add(d, index, src), t)
-end
-
----The least integer that is no smaller. The gradient is 0.
----
----```lua
----print(heed.tensor({ 1.2, -1.2, 3 }):ceil()) --> [ 2., -1., 3.] f32 [3]
----```
----@param t heed.Tensor
----@return heed.Tensor
-function both.ceil(t)
-    if tensor("ceil", t).dtype:find "^f" == nil then return core.floor(t) end
-    return -core.floor(-t)
-end
-
----Is it ∞ or -∞?
----
----```lua
----print(heed.tensor({ 1, -math.huge, 0 / 0 }):isinf()) --> [false, true, false] bool [3]
----```
----@param t heed.Tensor
----@return heed.Tensor # bool
-function both.isinf(t)
-    if tensor("isinf", t).dtype:find "^f" == nil then return core.zeros(t.shape, { dtype = "bool" }) end
-    return t:abs():eq(math.huge)
-end
 
 ---1 / x.
 ---

@@ -170,6 +170,12 @@ SHARED double is_zero(double x) {
 SHARED double is_nan(double x) {
     return x != x;
 }
+SHARED double is_inf(double x) {
+    return fabs(x) == INFINITY;
+}
+SHARED double fraction(double x) {
+    return x - trunc(x);
+}
 SHARED double is_finite(double x) {
     return fabs(x) < INFINITY;
 }
@@ -196,15 +202,20 @@ SHARED double (*const unary_of[HD_UNARY_COUNT])(double) = {[HD_NEG] = negative,
                                                            [HD_SILU] = silu,
                                                            [HD_SOFTPLUS] = softplus,
                                                            [HD_FLOOR] = floor,
+                                                           [HD_CEIL] = ceil,
+                                                           [HD_TRUNC] = trunc,
+                                                           [HD_FRAC] = fraction,
                                                            [HD_ROUND] = rint,
                                                            [HD_LOGICAL_NOT] = is_zero,
                                                            [HD_ISNAN] = is_nan,
+                                                           [HD_ISINF] = is_inf,
                                                            [HD_ISFINITE] = is_finite};
 
 /* f' by what was saved: see isa/unary_grad.c */
 SHARED double slope(int op, double x) {
     switch (op) {
     case HD_NEG: return -1;
+    case HD_FRAC: return 1;
     case HD_ABS: return sign(x);
     case HD_SQUARE: return 2 * x;
     case HD_SQRT: return 0.5 / x;

@@ -44,10 +44,11 @@ static void check_reductions(void) {
                 }
                 block *total = &out;
                 for (int64_t i = 0; i < n; i++) set(to, total, i, op == HD_ALL || op == HD_PROD ? 1 : 0);
-                for (int row = 0; row < 3; row++) k->reduce_cols[op][t](n, at(t, &in_a, 5 + row * 7), total);
+                const int rows = (int)(n % 19) + 1; /* as they come, four and eight at a time */
+                k->reduce_cols[op][t](rows, n, at(t, &in_a, 5), 7, total);
                 for (int64_t i = 0; i < n; i++) {
                     double wanted = op == HD_ALL || op == HD_PROD ? 1 : 0;
-                    for (int row = 0; row < 3; row++) {
+                    for (int row = 0; row < rows; row++) {
                         set(t, &in_b, 0, get(t, &in_a, 5 + row * 7 + i));
                         double v = get(t, &in_b, 0);
                         wanted = op == HD_SUM    ? wanted + v

@@ -5,7 +5,7 @@
  */
 
 static bool unary_to_bool(int op) {
-    return op == HD_LOGICAL_NOT || op == HD_ISNAN || op == HD_ISFINITE;
+    return op == HD_LOGICAL_NOT || op == HD_ISNAN || op == HD_ISINF || op == HD_ISFINITE;
 }
 
 static void check_unary_once(int op, hd_dtype t, int64_t n, int64_t sx, int64_t sy) {

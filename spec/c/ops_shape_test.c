@@ -29,6 +29,9 @@ static hd_tensor *squeeze(hd_tensor *const *in, const void *arg) {
     hd_release(wide);
     return y;
 }
+static hd_tensor *unfold(hd_tensor *const *in, const void *arg) {
+    return hd_unfold(cx, in[0], -1, ((const int *)arg)[0], ((const int *)arg)[1]);
+}
 static hd_tensor *expand(hd_tensor *const *in, const void *arg) {
     (void)arg;
     hd_tensor *row = hd_narrow(cx, in[0], 0, 1, 1, 1);
@@ -63,6 +66,8 @@ static void test_shapes(void) {
     check_layouts("select", select_one, &(int){-1}, -1);
     check_layouts("squeeze", squeeze, NULL, -1);
     check_layouts("expand", expand, NULL, -1);
+    check_layouts("unfold", unfold, (int[]){3, 1}, -1);
+    check_layouts("unfold", unfold, (int[]){2, 2}, -1);
     for (uint32_t dims = 0; dims < 4; dims++) check_layouts("flip", flip, &dims, -1);
     check_shapes("clone", clone, NULL, -1);
     check_layouts("contiguous", contiguous, NULL, -1);
@@ -101,6 +106,18 @@ static hd_tensor *index_select(hd_tensor *const *in, const void *arg) {
 static hd_tensor *gather(hd_tensor *const *in, const void *arg) {
     return hd_gather(cx, in[0], *(const int *)arg, in[1]);
 }
+static hd_tensor *scatter(hd_tensor *const *in, const void *arg) {
+    return hd_scatter(cx, in[0], *(const int *)arg, in[1], in[2]);
+}
+/* The values, which have no gradient; the others are looked at by specs in Lua. */
+static hd_tensor *unique(hd_tensor *const *in, const void *arg) {
+    (void)arg;
+    hd_tensor *values, *inverse, *counts;
+    if (hd_unique(cx, in[0], &values, &inverse, &counts)) return NULL;
+    hd_release(inverse);
+    hd_release(counts);
+    return values;
+}
 static hd_tensor *masked_select(hd_tensor *const *in, const void *arg) {
     (void)arg;
     return hd_masked_select(cx, in[0], in[1]);
@@ -116,6 +133,11 @@ static void test_indices(void) {
     check("index_select", index_select, 2, in, &(int){1});
     check("gather", gather, 2, in, &(int){0});
     check("gather", gather, 2, in, &(int){1});
+    hd_tensor *written[] = {in[0], in[1], parameter(HD_F64, SHAPE(3, 2))};
+    check("scatter", scatter, 3, written, &(int){0}); /* two places are one */
+    check("scatter", scatter, 3, written, &(int){1});
+    check_failures("unique", unique, 1, &in[1], NULL);
+    hd_release(written[2]);
     hd_tensor *across[] = {laid_across(in[0]), in[1]};
     check("index_select", index_select, 2, across, &(int){1});
     check("gather", gather, 2, across, &(int){1});

@@ -133,11 +133,27 @@ describe("what is composed", function()
         assert.same({ 0, 0, 0 }, t:totable())
     end)
 
+    it("refuses to write into windows that overlap", function()
+        local t = heed.zeros(5)
+        assert.matches("several of its elements share one place", message(function() t:unfold(1, 3, 1):add_(1) end))
+        t:unfold(1, 2, 2):add_(1)
+        assert.same({ 1, 1, 1, 1, 0 }, t:totable())
+        assert.equal(t:data_id(), t:unfold(1, 3, 1):data_id())
+    end)
+
+    it("repeats as often as counts say, and refuses what are none", function()
+        local t = heed.range(1, 4)
+        assert.same({ 2, 2, 4 }, t:repeat_interleave({ 0, 2, 0, 1 }, 1):totable())
+        assert.same({ 1, 1, 2 }, t:repeat_interleave(heed.ids { 2, 1, 0, 0 }, 1):totable())
+        assert.same({}, t:repeat_interleave({ 0, 0, 0, 0 }, 1):totable())
+        assert.matches("times: expected 0 or more, got %-1", message(function() t:repeat_interleave({ 0, 2, 0, -1 }, 1) end))
+    end)
+
     it("says what it does not take", function()
         local t = heed.zeros(2, 3)
         for pattern, f in pairs {
             ["heed.amax: dim: expected a dimension 1..2 or %-2..%-1, got 0; dimensions count from 1"] = function() t:amax(0) end,
-            ["heed.amin: dim: dimension 2 occurs twice"] = function() t:amin { 2, -1 } end,
+            ["heed.amin: dim: .*twice"] = function() t:amin { 2, -1 } end,
             ['heed.amax: options: there is no option "axis"; did you mean dim%?'] = function() t:amax { axis = 1 } end,
             ["heed.amax: t: expected a tensor, got 3"] = function() heed.amax(3) end,
             ["heed.argsort: dim: expected a dimension"] = function() t:argsort(3) end,
@@ -149,16 +165,21 @@ describe("what is composed", function()
             ["heed.unflatten: sizes: expected sizes whose product is 3, the size of dimension 2, got { 2, 2 }"] = function()
                 t:unflatten(2, { 2, 2 })
             end,
-            ["heed.unfold: size: expected at most 3, the size of dimension 2, got 4"] = function() t:unfold(2, 4, 1) end,
-            ["heed.unfold: step: expected an integer of at least 1, got 0"] = function() t:unfold(2, 1, 0) end,
+            ["heed.unfold: size: expected 1 to 3, the size of dimension 2, got 4"] = function() t:unfold(2, 4, 1) end,
+            ["heed.unfold: step: expected 1 or more, got 0"] = function() t:unfold(2, 1, 0) end,
             ["heed.repeat_interleave: times: expected an integer, or 3 of them"] = function() t:repeat_interleave({ 1, 2 }, 2) end,
-            ["heed.scatter: src: expected f32 as t, got i64 tensor %[1, 1%]"] = function() t:scatter(1, { { 1 } }, heed.ids { { 1 } }) end,
-            ["heed.scatter_add: index: expected values in 1..2, got 3"] = function() t:scatter(1, { { 3 } }, 1) end,
-            ["heed.scatter: index: expected index and src of 2 dimensions as t"] = function() t:scatter(1, { 1 }, 1) end,
-            ["heed.scatter: index: expected at most the size of src in dimension 2"] = function()
+            ["heed.scatter: src: expected f32 as the tensor it is written to, got i64"] = function()
+                t:scatter(1, { { 1 } }, heed.ids { { 1 } })
+            end,
+            ["heed.scatter: index: expected values in 1..2, got 3"] = function() t:scatter(1, { { 3 } }, 1) end,
+            ["heed.scatter: index: expected a shape that fits into"] = function() t:scatter(1, { 1 }, 1) end,
+            ["heed.scatter: src: expected at least the index' shape"] = function()
                 t:scatter(1, { { 1, 2 } }, heed.zeros(1, 1))
             end,
-            ["heed.scatter: index: expected at most the size of t in dimension 2"] = function() t:scatter(1, { { 1, 2, 1, 1 } }, 1) end,
+            ["heed.scatter: index: expected a shape that fits into %[2, 3%]"] = function()
+                t:scatter(1, { { 1, 2, 1, 1 } }, 1)
+            end,
+            ["heed.scatter: src: expected a tensor, a number or a boolean, got \"1\""] = function() t:scatter(1, { { 1 } }, "1") end,
             ["heed.linspace: count: expected an integer of at least 0, got %-1"] = function() heed.linspace(0, 1, -1) end,
         } do assert.matches(pattern, message(f)) end
     end)

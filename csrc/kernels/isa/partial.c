@@ -4,6 +4,25 @@
 
 /* Elements summed in lanes before they go on to f64. */
 #define BLOCK 4096
+/* What is looked at twice; twice of it stays in the nearest cache. */
+#define NEAR 2048
+/* Rows of columns likewise. */
+#define CHUNK 64
+
+/* e^x for x <= 0, for sums that have a 1 among them: 1 at 0, elsewhere within (1.5 + |x|) 2^-23 of it; e^-inf is 0 or
+ * next to it. NaN stays. */
+HD_INLINE vf vf_exp_falling(vf x) {
+    vf t = vf_max(vf_set(-150.0f), x * 1.44269504f);
+    vf n = vf_rint(t), r = t - n;
+    vf p = 9.671512991e-03f + r * 1.326472731e-03f;
+    p = 5.550733581e-02f + r * p;
+    p = 2.402224243e-01f + r * p;
+    p = 6.931470037e-01f + r * p;
+    return vf_ldexp(1.0f + r * p, n);
+}
+HD_INLINE vd vd_exp_falling(vd x) {
+    return vd_exp(x);
+}
 
 typedef struct squares_f32 {
     vd low, high;

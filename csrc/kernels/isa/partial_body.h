@@ -34,22 +34,86 @@ HD_INLINE vr NAME(size)(vr x) {
     return V(abs)(x);
 }
 
-static void NAME(moments_row)(int64_t n, const void *px, double *mean, double *squares) {
-    const real *x = px;
-    real middle = (real)(NAME(add_up)(n, x, 0, NAME(same)) / (double)n);
-    double off = NAME(add_up)(n, x, middle, NAME(same));
-    *squares = NAME(add_up)(n, x, middle, NAME(squared)) - off * off / (double)n;
-    *mean = middle + off / (double)n;
+/* The sums of x - shift and of their squares, of n <= BLOCK. */
+HD_INLINE void NAME(add_moments)(int64_t n, const real *x, real shift, double *off, double *squares) {
+    vr o0 = {0}, o1 = {0}, s0 = {0}, s1 = {0};
+    int64_t i = 0;
+    for (; i + 2 * LANES <= n; i += 2 * LANES) {
+        vr a = V(load)(x + i) - shift, b = V(load)(x + i + LANES) - shift;
+        o0 += a, o1 += b;
+        s0 += a * a, s1 += b * b;
+    }
+    for (; i < n; i += LANES) {
+        int64_t count = n - i < LANES ? n - i : LANES;
+        vr a = V(select)(V(first)(count), V(load_n)(x + i, count) - shift, V(set)(0));
+        o0 += a;
+        s0 += a * a;
+    }
+    *off = V(sum)(o0 + o1);
+    *squares = V(sum)(s0 + s1);
 }
 
+/* (mean, squares) of n elements take up m more: sums about `middle` (Chan, Golub & LeVeque 1979). */
+HD_INLINE void NAME(take_up)(double n, double *mean, double *squares, double m, double middle, double off,
+                             double sum) {
+    double share = m / (n + m), here = middle + off / m, apart = here - *mean;
+    *squares += sum - off * off / m + apart * apart * n * share;
+    *mean += apart * share;
+}
+
+/* A block about the mean of those before it, in one pass: where that is far from the block's own mean, the distance is
+ * in the result too, and what cancels is small beside it. */
+static void NAME(moments_row)(int64_t n, const void *px, double *mean, double *squares) {
+    const real *x = px;
+    int64_t count = n < BLOCK ? n : BLOCK;
+    *mean = NAME(add_up)(count, x, 0, NAME(same)) / (double)count;
+    *squares = 0;
+    for (int64_t start = 0; start < n; start += count) {
+        count = n - start < BLOCK ? n - start : BLOCK;
+        real middle = (real)*mean;
+        double off, sum;
+        NAME(add_moments)(count, x + start, middle, &off, &sum);
+        NAME(take_up)((double)start, mean, squares, (double)count, middle, off, sum);
+    }
+}
+
+/* The sum of e^(x - top) of n <= NEAR. What comes next is fetched meanwhile: looking for its largest waits for
+ * memory, this for arithmetic. */
+HD_INLINE double NAME(sum_falling)(int64_t n, const real *x, real top) {
+    vr s0 = {0}, s1 = {0};
+    int64_t i = 0;
+    for (; i + 2 * LANES <= n; i += 2 * LANES) {
+        __builtin_prefetch(x + NEAR + i);
+        __builtin_prefetch(x + NEAR + i + LANES);
+        s0 += V(exp_falling)(V(load)(x + i) - top);
+        s1 += V(exp_falling)(V(load)(x + i + LANES) - top);
+    }
+    for (; i < n; i += LANES) {
+        int64_t count = n - i < LANES ? n - i : LANES;
+        s0 += V(select)(V(first)(count), V(exp_falling)(V(load_n)(x + i, count) - top), V(set)(0));
+    }
+    return V(sum)(s0 + s1);
+}
+
+/* Block by block: the largest so far, and the sum of e^(x - that). */
 static void NAME(logsumexp_part_row)(int64_t n, const void *px, double *most, double *sum) {
     const real *x = px;
-    real largest = NAME(row_max)(n, x);
-    *most = largest;
-    if (largest == -INFINITY || largest == INFINITY)
-        *sum = NAME(has_nan)(n, x) ? NAN : largest > 0;
-    else
-        *sum = NAME(exp_shifted)(n, x, largest, NULL);
+    real top = -INFINITY;
+    double total = 0;
+    for (int64_t start = 0; start < n && top < INFINITY; start += NEAR) {
+        int64_t count = n - start < NEAR ? n - start : NEAR;
+        real largest = NAME(row_max)(count, x + start);
+        if (largest > top) {
+            total *= exp((double)top - (double)largest);
+            top = largest;
+        }
+        if (top > -INFINITY && top < INFINITY)
+            total += NAME(sum_falling)(count, x + start, top);
+        else if (NAME(has_nan)(count, x + start))
+            total = NAN;
+    }
+    *most = top;
+    *sum = top < INFINITY ? total : NAME(has_nan)(n, x) ? NAN : 1;
 }
 
 static void NAME(abs_row)(int64_t n, const void *x, double *sum, double *unused) {
@@ -84,8 +148,9 @@ static void NAME(min_size_row)(int64_t n, const void *x, double *size, double *u
 #define TOGETHER (stride == n ? 1 : 8)
 #define WIDE (HD_PARTIAL_COLUMNS + LANES)
 
-#define EACH_STRIP                                                                                           \
-    for (int64_t from = 0, to; to = from + TOGETHER < rows ? from + TOGETHER : rows, from < rows; from = to) \
+#define EACH_STRIP EACH_STRIP_OF(TOGETHER)
+#define EACH_STRIP_OF(height)                                                                                \
+    for (int64_t from = 0, to; to = from + (height) < rows ? from + (height) : rows, from < rows; from = to) \
         for (int64_t j = 0, count; count = n - j < LANES ? n - j : LANES, j < n; j += LANES)
 #define EACH_VECTOR(v)                                                                                       \
     for (int64_t r = from; r < to; r++)                                                                      \
@@ -99,17 +164,10 @@ HD_INLINE void NAME(give)(int64_t n, const real *x, double *a, double *b) {
     for (int64_t j = 0; j < n; j++) a[j] = x[j], b[j] = 0;
 }
 
-static void NAME(moments_cols)(int64_t rows, int64_t n, const void *px, int64_t stride, double *mean,
-                               double *squares) {
-    const real *x = px;
-    real middle[WIDE], off[WIDE], sum[WIDE];
-    NAME(start)(0, middle), NAME(start)(0, off), NAME(start)(0, sum);
-    EACH_STRIP {
-        vr s = V(load)(middle + j);
-        EACH_VECTOR(v) s += v;
-        V(store)(middle + j, s);
-    }
-    for (int64_t j = 0; j < n; j++) middle[j] /= (real)rows;
+/* The sums of x - middle and of their squares. */
+static void NAME(moments_chunk)(int64_t rows, int64_t n, const real *x, int64_t stride, const real *middle,
+                                real *off, real *sum) {
+    NAME(start)(0, off), NAME(start)(0, sum);
     EACH_STRIP {
         vr m = V(load)(middle + j), o = V(load)(off + j), s = V(load)(sum + j);
         EACH_VECTOR(v) {
@@ -120,29 +178,66 @@ static void NAME(moments_cols)(int64_t rows, int64_t n, const void *px, int64_t 
         V(store)(off + j, o);
         V(store)(sum + j, s);
     }
-    for (int64_t j = 0; j < n; j++) {
-        mean[j] = middle[j] + off[j] / (double)rows;
-        squares[j] = sum[j] - (double)off[j] * off[j] / (double)rows;
+}
+
+/* As moments_row. */
+static void NAME(moments_cols)(int64_t all, int64_t n, const void *px, int64_t stride, double *mean,
+                               double *squares) {
+    const real *x = px;
+    real middle[WIDE], off[WIDE], sum[WIDE];
+    int64_t rows = all < CHUNK ? all : CHUNK;
+    NAME(start)(0, middle);
+    EACH_STRIP {
+        vr s = V(load)(middle + j);
+        EACH_VECTOR(v) s += v;
+        V(store)(middle + j, s);
+    }
+    for (int64_t j = 0; j < n; j++) mean[j] = middle[j] / (double)rows, squares[j] = 0;
+    for (int64_t start = 0; start < all; start += rows, x += rows * stride) {
+        rows = all - start < CHUNK ? all - start : CHUNK;
+        for (int64_t j = 0; j < n; j++) middle[j] = (real)mean[j];
+        NAME(moments_chunk)(rows, n, x, stride, middle, off, sum);
+        for (int64_t j = 0; j < n; j++)
+            NAME(take_up)((double)start, mean + j, squares + j, (double)rows, middle[j], off[j], sum[j]);
     }
 }
 
+HD_INLINE bool NAME(column_has_nan)(int64_t rows, const real *x, int64_t stride) {
+    for (int64_t r = 0; r < rows; r++)
+        if (x[r * stride] != x[r * stride]) return true;
+    return false;
+}
+
+/* -infinity is not shifted by. */
+HD_INLINE vr NAME(shift_by)(vr top) {
+    return V(select)(V(eq)(top, V(set)(-INFINITY)), V(set)(0), top);
+}
+
+/* Strip by strip: the largest so far, and the sum of e^(x - that). */
 static void NAME(logsumexp_part_cols)(int64_t rows, int64_t n, const void *px, int64_t stride, double *most,
                                       double *sum) {
     const real *x = px;
     real top[WIDE], total[WIDE];
     NAME(start)(-INFINITY, top), NAME(start)(0, total);
-    EACH_STRIP {
-        vr m = V(load)(top + j);
+    EACH_STRIP_OF(8) {
+        vr former = V(load)(top + j), m = former, s = V(load)(total + j);
         EACH_VECTOR(v) m = V(max)(v, m);
-        V(store)(top + j, m);
-    }
-    EACH_STRIP {
-        vr m = V(load)(top + j), s = V(load)(total + j);
-        m = V(select)(V(eq)(m, V(set)(-INFINITY)), V(set)(0), m);
-        EACH_VECTOR(v) s += V(select)(V(eq)(v, m), V(set)(1), V(exp)(v - m));
+        vr shift = NAME(shift_by)(m);
+        if (V(any)(V(lt)(former, m))) {
+            s *= V(exp_falling)(former - shift);
+            V(store)(top + j, m);
+        }
+        EACH_VECTOR(v) {
+            __builtin_prefetch(x + (r + 8) * stride + j, 0, 2);
+            s += V(exp_falling)(v - shift);
+        }
         V(store)(total + j, s);
     }
-    for (int64_t j = 0; j < n; j++) most[j] = top[j], sum[j] = total[j];
+    for (int64_t j = 0; j < n; j++) {
+        most[j] = top[j];
+        bool infinite = top[j] == INFINITY || top[j] == -INFINITY;
+        sum[j] = !infinite ? (double)total[j] : NAME(column_has_nan)(rows, x + j, stride) ? NAN : top[j] > 0;
+    }
 }
 
 static void NAME(abs_cols)(int64_t rows, int64_t n, const void *px, int64_t stride, double *sum,
@@ -198,24 +293,32 @@ static void NAME(squares_cols)(int64_t rows, int64_t n, const void *px, int64_t 
     for (int64_t j = 0; j < n; j++) sum[j] = total[j], unused[j] = 0;
 }
 
+/* `count` columns from best and at on, `height` rows from row number `first` on. */
+HD_INLINE void NAME(arg_strip)(int64_t height, int64_t count, const real *x, int64_t stride, real turn,
+                               real first, real *best, real *at) {
+    vr b = V(load)(best), place = V(load)(at), here = V(set)(first);
+    for (int64_t r = 0; r < height; r++, here += 1) {
+        /* stays: unless v is larger, or the first NaN */
+        vr v = V(load_n)(x + r * stride, count) * turn;
+        vmask stays = V(le)(v, b) | V(nan)(b);
+        b = V(select)(stays, b, v);
+        place = V(select)(stays, place, here);
+    }
+    V(store)(best, b);
+    V(store)(at, place);
+}
+
 /* The first of the largest times turn, NaN before all. Places are numbers that `real` holds exactly. */
 HD_INLINE void NAME(arg_cols)(int64_t rows, int64_t n, const real *x, int64_t stride, real turn, void *pbest,
                               int32_t *index) {
     real best[WIDE], at[WIDE], *out = pbest;
     NAME(start)(-INFINITY, best), NAME(start)(0, at);
     EACH_STRIP {
-        vr b = V(load)(best + j), place = V(load)(at + j);
-        EACH_VECTOR(v) {
-            /* stays: unless v is larger, or the first NaN */
-            vr turned = v * turn;
-            vmask is_nan = V(nan)(b);
-            vr next = V(select)(V(le)(turned, b), b, turned), here = V(set)((real)r);
-            here = V(select)(V(le)(turned, b), place, here);
-            place = V(select)(is_nan, place, here);
-            b = V(select)(is_nan, b, next);
-        }
-        V(store)(best + j, b);
-        V(store)(at + j, place);
+        const real *strip = x + from * stride + j;
+        if (to - from == 8 && count == LANES)
+            NAME(arg_strip)(8, LANES, strip, stride, turn, (real)from, best + j, at + j);
+        else
+            NAME(arg_strip)(to - from, count, strip, stride, turn, (real)from, best + j, at + j);
     }
     for (int64_t j = 0; j < n; j++) out[j] = best[j] * turn, index[j] = (int32_t)at[j];
 }
@@ -228,6 +331,7 @@ static void NAME(argmin_cols)(int64_t rows, int64_t n, const void *x, int64_t st
     NAME(arg_cols)(rows, n, x, stride, -1, best, index);
 }
 #undef EACH_STRIP
+#undef EACH_STRIP_OF
 #undef EACH_VECTOR
 #undef WIDE
 #undef TOGETHER

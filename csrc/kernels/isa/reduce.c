@@ -18,15 +18,27 @@
         }                                                                                                    \
         *(Y *)out = y;                                                                                       \
     }
-#define COLS(name, T, Y, expression)                                                                         \
-    static void name(int64_t n, const void *px, void *out) {                                                 \
+/* Eight rows at a time are as many streams of memory, and what is kept of a column is read and written once for
+ * them. Short rows that lie behind each other are one stream, and want to be read so. */
+#define STREAM 1024
+#define COLS(name, T, Y, expression) COLS_OF(name, T, Y, expression)
+#define COLS_OF(name, T, Y, expression)                                                                      \
+    HD_INLINE Y name##_step(Y y, T x) {                                                                      \
+        return expression;                                                                                   \
+    }                                                                                                        \
+    HD_INLINE Y name##_steps(Y y, int64_t rows, const T *x, int64_t stride) {                                \
+        for (int64_t r = 0; r < rows; r++) y = name##_step(y, x[r * stride]);                                \
+        return y;                                                                                            \
+    }                                                                                                        \
+    static void name(int64_t rows, int64_t n, const void *px, int64_t stride, void *out) {                   \
         const T *xs = px;                                                                                    \
         Y *ys = out;                                                                                         \
-        HD_INDEPENDENT for (int64_t i = 0; i < n; i++) {                                                     \
-            T x = xs[i];                                                                                     \
-            Y y = ys[i];                                                                                     \
-            ys[i] = expression;                                                                              \
-        }                                                                                                    \
+        int64_t r = 0;                                                                                       \
+        bool streams = stride == n && n <= STREAM;                                                           \
+        for (; !streams && r + 8 <= rows; r += 8, xs += 8 * stride)                                          \
+            HD_INDEPENDENT for (int64_t i = 0; i < n; i++) ys[i] = name##_steps(ys[i], 8, xs + i, stride);   \
+        for (; r < rows; r++, xs += stride)                                                                  \
+            HD_INDEPENDENT for (int64_t i = 0; i < n; i++) ys[i] = name##_step(ys[i], xs[i]);                \
     }
 #define ROW_AND_COLS(name, T, Y, start, expression)                                                          \
     ROW(name##_row, T, Y, start, expression)                                                                 \

@@ -111,14 +111,53 @@ static int64_t NAME(find)(int64_t n, const real *x, int64_t sx, real wanted) {
     return 0;
 }
 
-static int64_t NAME(argmax)(int64_t n, const void *x, int64_t sx) {
-    return NAME(find)(n, x, sx, NAME(largest)(n, x, sx, 1));
-}
-static int64_t NAME(argmin)(int64_t n, const void *x, int64_t sx) {
-    return NAME(find)(n, x, sx, -NAME(largest)(n, x, sx, -1));
+/* The first of the largest times turn; NaN before all. It is looked for in the one block that has it. */
+HD_INLINE int64_t NAME(arg_row)(int64_t n, const real *x, int64_t sx, real turn) {
+    real best = -INFINITY;
+    int64_t where = 0, there = n < BLOCK ? n : BLOCK;
+    for (int64_t i = 0; i < n && best == best; i += BLOCK) {
+        int64_t count = n - i < BLOCK ? n - i : BLOCK;
+        real y = NAME(largest)(count, x + i * sx, sx, turn);
+        if (!(y <= best)) best = y, where = i, there = count;
+    }
+    return where + NAME(find)(there, x + where * sx, sx, best * turn);
 }
 
-COLS(NAME(sum_cols), real, real, y + x)
+static int64_t NAME(argmax)(int64_t n, const void *x, int64_t sx) {
+    return NAME(arg_row)(n, x, sx, 1);
+}
+static int64_t NAME(argmin)(int64_t n, const void *x, int64_t sx) {
+    return NAME(arg_row)(n, x, sx, -1);
+}
+
+/* Sums of a few rows first: shorter sums are more exact. */
+static void NAME(sum_stream)(int64_t rows, int64_t n, const real *x, real *y) {
+    real few[STREAM];
+    for (int64_t r = 0; r < rows; r++, x += n) {
+        bool first = r % 16 == 0, last = r % 16 == 15 || r == rows - 1;
+        if (first)
+            memcpy(few, x, (size_t)n * sizeof *x);
+        else
+            HD_INDEPENDENT for (int64_t i = 0; i < n; i++) few[i] += x[i];
+        if (last) HD_INDEPENDENT for (int64_t i = 0; i < n; i++) y[i] += few[i];
+    }
+}
+static void NAME(sum_cols)(int64_t rows, int64_t n, const void *px, int64_t stride, void *out) {
+    const real *x = px;
+    real *y = out;
+    int64_t r = 0;
+    if (stride == n && n <= STREAM) {
+        NAME(sum_stream)(rows, n, x, y);
+        return;
+    }
+    for (; r + 8 <= rows; r += 8, x += 8 * stride) {
+        const real *x1 = x + stride, *x2 = x1 + stride, *x3 = x2 + stride, *x4 = x3 + stride;
+        const real *x5 = x4 + stride, *x6 = x5 + stride, *x7 = x6 + stride;
+        HD_INDEPENDENT for (int64_t i = 0; i < n; i++) y[i] +=
+            ((x[i] + x1[i]) + (x2[i] + x3[i])) + ((x4[i] + x5[i]) + (x6[i] + x7[i]));
+    }
+    for (; r < rows; r++, x += stride) HD_INDEPENDENT for (int64_t i = 0; i < n; i++) y[i] += x[i];
+}
 COLS(NAME(prod_cols), real, real, y *x)
 COLS(NAME(max_cols), real, real, (x > y || x != x) ? x : y)
 COLS(NAME(min_cols), real, real, (x < y || x != x) ? x : y)

@@ -12,6 +12,9 @@ FLOATS(sign, x > 0 ? 1.0f : x < 0 ? -1.0f : x, x > 0 ? 1.0 : x < 0 ? -1.0 : x)
 FLOATS(square, x *x, x *x)
 FLOATS(relu, x < 0 ? 0.0f : x, x < 0 ? 0.0 : x)
 FLOATS(floor, floorf(x), floor(x))
+FLOATS(ceil, ceilf(x), ceil(x))
+FLOATS(trunc, truncf(x), trunc(x))
+FLOATS(frac, x - truncf(x), x - trunc(x))
 
 HD_INLINE vf vf_rsqrt(vf x) {
     return 1.0f / vf_sqrt(x);
@@ -56,6 +59,7 @@ SCALAR_MAP(softplus_f64, double, double, fmax(x, 0) + log1p(exp(-fabs(x))))
 #define INTEGERS(type, T, U)                                                                                 \
     SCALAR_MAP(neg_##type, T, T, (T)(0 - (U)x))                                                              \
     SCALAR_MAP(square_##type, T, T, (T)((U)x * (U)x))                                                        \
+    SCALAR_MAP(zero_##type, T, T, ((void)x, 0))                                                              \
     SCALAR_MAP(same_##type, T, T, x)                                                                         \
     SCALAR_MAP(not_##type, T, uint8_t, x == 0)
 #define SIGNED(type, T, U)                                                                                   \
@@ -72,10 +76,12 @@ SCALAR_MAP(not_f32, float, uint8_t, x == 0)
 SCALAR_MAP(not_f64, double, uint8_t, x == 0)
 SCALAR_MAP(isnan_f32, float, uint8_t, x != x)
 SCALAR_MAP(isnan_f64, double, uint8_t, x != x)
+SCALAR_MAP(isinf_f32, float, uint8_t, fabsf(x) == INFINITY)
+SCALAR_MAP(isinf_f64, double, uint8_t, fabs(x) == INFINITY)
 SCALAR_MAP(isfinite_f32, float, uint8_t, fabsf(x) < INFINITY)
 SCALAR_MAP(isfinite_f64, double, uint8_t, fabs(x) < INFINITY)
 
-/* No integer is NaN, each is finite. */
+/* No integer is NaN or infinite. */
 static void never(int64_t n, const void *x, int64_t sx, void *y, int64_t sy) {
     (void)x, (void)sx;
     for (int64_t i = 0; i < n; i++) ((uint8_t *)y)[i * sy] = 0;
@@ -92,12 +98,13 @@ static void always(int64_t n, const void *x, int64_t sx, void *y, int64_t sy) {
 static void fill_tests(hd_kernels *k) {
     SET(HD_LOGICAL_NOT, not )
     SET(HD_ISNAN, isnan)
+    SET(HD_ISINF, isinf)
     SET(HD_ISFINITE, isfinite)
     k->unary[HD_LOGICAL_NOT][HD_I64] = not_i64;
     k->unary[HD_LOGICAL_NOT][HD_I32] = not_i32;
     k->unary[HD_LOGICAL_NOT][HD_U8] = k->unary[HD_LOGICAL_NOT][HD_BOOL] = not_u8;
     for (hd_dtype t = HD_BOOL; t <= HD_I64; t++) {
-        k->unary[HD_ISNAN][t] = never;
+        k->unary[HD_ISNAN][t] = k->unary[HD_ISINF][t] = never;
         k->unary[HD_ISFINITE][t] = always;
     }
 }
@@ -114,6 +121,9 @@ static void fill_integers(hd_kernels *k) {
     SET_INTEGERS(HD_SQUARE, square_i64, square_i32, square_u8)
     SET_INTEGERS(HD_RELU, relu_i64, relu_i32, same_u8)
     SET_INTEGERS(HD_FLOOR, same_i64, same_i32, same_u8)
+    SET_INTEGERS(HD_CEIL, same_i64, same_i32, same_u8)
+    SET_INTEGERS(HD_TRUNC, same_i64, same_i32, same_u8)
+    SET_INTEGERS(HD_FRAC, zero_i64, zero_i32, zero_u8)
     SET_INTEGERS(HD_ROUND, same_i64, same_i32, same_u8)
 }
 
@@ -140,6 +150,9 @@ void HD_ISA(hd_fill_unary)(hd_kernels *k) {
     SET(HD_SILU, silu)
     SET(HD_SOFTPLUS, softplus)
     SET(HD_FLOOR, floor)
+    SET(HD_CEIL, ceil)
+    SET(HD_TRUNC, trunc)
+    SET(HD_FRAC, frac)
     SET(HD_ROUND, round)
     fill_tests(k);
     fill_integers(k);

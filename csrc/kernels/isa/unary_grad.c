@@ -63,7 +63,8 @@ SCALAR_MAP2(gelu_sigmoid_f64, double, double, a *hd_gelu_sigmoid_slope(b))
 SCALAR_MAP2(silu_f64, double, double, a *hd_silu_slope(b))
 SCALAR_MAP2(softplus_f64, double, double, a *hd_sigmoid(b))
 
-/* sign, floor and round are flat */
+/* sign and the roundings are flat */
+FLOATS(steady, ((void)b, a), ((void)b, a))
 FLOATS(flat, ((void)a, (void)b, 0.0f), ((void)a, (void)b, 0.0))
 
 #define SET(op, name)                                                                                        \
@@ -93,5 +94,8 @@ void HD_ISA(hd_fill_unary_grad)(hd_kernels *k) {
     SET(HD_SILU, silu)
     SET(HD_SOFTPLUS, softplus)
     SET(HD_FLOOR, flat)
+    SET(HD_CEIL, flat)
+    SET(HD_TRUNC, flat)
+    SET(HD_FRAC, steady)
     SET(HD_ROUND, flat)
 }

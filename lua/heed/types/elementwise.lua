@@ -243,6 +243,36 @@ both.softplus_ = both.softplus
 function both.floor(t) end
 both.floor_ = both.floor
 
+---y = the least whole number that is not below x; integers stay as they are. The gradient is 0.
+---
+---```lua
+---print(heed.tensor { 1.2, -1.2, 3 }:ceil()) --> [ 2., -1., 3.] f32 [3]
+---```
+---@param t heed.Tensor
+---@return heed.Tensor
+function both.ceil(t) end
+both.ceil_ = both.ceil
+
+---y = x without its fraction, rounded towards 0; integers stay as they are. The gradient is 0.
+---
+---```lua
+---print(heed.tensor { 1.7, -1.7, 3 }:trunc()) --> [ 1., -1., 3.] f32 [3]
+---```
+---@param t heed.Tensor
+---@return heed.Tensor
+function both.trunc(t) end
+both.trunc_ = both.trunc
+
+---y = x - trunc(x), the fraction with the sign of x; NaN of infinity, 0 of integers. The gradient is g.
+---
+---```lua
+---print(heed.tensor { 1.75, -1.75, 3 }:frac()) --> [ 0.7500, -0.7500, 0.0000] f32 [3]
+---```
+---@param t heed.Tensor
+---@return heed.Tensor
+function both.frac(t) end
+both.frac_ = both.frac
+
 ---y = the nearest number of so many decimals; halves go to the even neighbour. Negative decimals round to tens, hundreds and so on,
 ---integers too. The gradient is 0.
 ---
@@ -280,6 +310,15 @@ both.clamp_ = both.clamp
 ---@param t heed.Tensor
 ---@return heed.Tensor # bool
 function both.isnan(t) end
+
+---Which elements are infinity or -infinity? All false for integers.
+---
+---```lua
+---print(heed.tensor({ 1, -math.huge, 0 / 0 }):isinf()) --> [false, true, false] bool [3]
+---```
+---@param t heed.Tensor
+---@return heed.Tensor # bool
+function both.isinf(t) end
 
 ---y = is x neither NaN nor infinite? bool.
 ---

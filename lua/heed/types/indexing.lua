@@ -37,6 +37,20 @@ function both.gather(t, dim, index) end
 function both.scatter_add(t, dim, index, src) end
 both.scatter_add_ = both.scatter_add
 
+---A copy in which, along a dimension, what index says is replaced: with dim 2, out[i][index[i][j]] = src[i][j]. Where several places
+---are one, the last counts, and it alone gets the gradient. (`scatter_add` adds; `t[key] = v` writes.)
+---
+---```lua
+---print(heed.zeros(2, 3):scatter(2, { { 3 }, { 1 } }, 1)) --> [[0., 0., 1.], [1., 0., 0.]] f32 [2, 3]
+---```
+---@param t heed.Tensor
+---@param dim integer
+---@param index heed.Ids as many dimensions as t, none but dim larger
+---@param src heed.Tensor|number|boolean of t's dtype, at least of index's shape; or one value for all
+---@return heed.Tensor
+function both.scatter(t, dim, index, src) end
+both.scatter_ = both.scatter
+
 ---Slices of a dimension by an index: out[.., p, ..] = t[.., index[p], ..]. The index may have any number of dimensions, which
 ---take the place of dim. Gradients of slices that are taken several times add up, in the order of the index.
 ---

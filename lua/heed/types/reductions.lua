@@ -121,6 +121,30 @@ function both.all(t, dim, keepdim) end
 ---@return boolean|heed.Tensor # a boolean without dim
 function both.any(t, dim, keepdim) end
 
+---The largest element, over all or some dimensions: what `max` gives first, of several dimensions too. NaN wins. Of equal ones each
+---gets an equal share of the gradient (along a dimension max gives it to the first).
+---
+---```lua
+---print(heed.tensor({ { 1, 5, 2 }, { 7, 0, 7 } }):amax(2)) --> [5., 7.] f32 [2]
+---print(heed.randn(2, 3, 4):amax({ 1, 3 }, { keepdim = true }).shape) --> [1, 3, 1]
+---```
+---@param t heed.Tensor
+---@param dim? heed.Dims|{ dim?: heed.Dims, keepdim?: boolean }
+---@param keepdim? boolean|{ keepdim?: boolean } default false
+---@return heed.Tensor
+function both.amax(t, dim, keepdim) end
+
+---The smallest element, over all or some dimensions, as amax.
+---
+---```lua
+---print(heed.tensor({ { 1, 5, 2 }, { 7, 0, 7 } }):amin(2)) --> [1., 0.] f32 [2]
+---```
+---@param t heed.Tensor
+---@param dim? heed.Dims|{ dim?: heed.Dims, keepdim?: boolean }
+---@param keepdim? boolean|{ keepdim?: boolean } default false
+---@return heed.Tensor
+function both.amin(t, dim, keepdim) end
+
 ---The largest of all elements, or along a dimension the largest and where they are. Of equal ones the first counts; NaN is larger
 ---than all. Without dim equal ones share the gradient, along a dimension the first gets it. maximum is of two tensors.
 ---
@@ -241,3 +265,16 @@ function both.sort(t, dim, options) end
 ---@return heed.Tensor values
 ---@return heed.Tensor indices i64
 function both.topk(t, k, dim, options) end
+
+---The different elements, in ascending order; which of them each element is; and how often each occurs. Each NaN is one of its own.
+---No gradient.
+---
+---```lua
+---local values, inverse, counts = heed.ids({ 3, 1, 3, 3 }):unique()
+---print(values, counts, values[inverse]) --> [1, 3] i64 [2] [1, 3] i64 [2] [3, 1, 3, 3] i64 [4]
+---```
+---@param t heed.Tensor
+---@return heed.Tensor values [U]
+---@return heed.Tensor inverse i64, of t's shape
+---@return heed.Tensor counts i64 [U]
+function both.unique(t) end

@@ -72,6 +72,22 @@ function both.squeeze(t, dims) end
 ---@return heed.Tensor
 function both.unsqueeze(t, dim) end
 
+---Windows of `size` neighbours along a dimension, a new one after every `step`: windows stand along that dimension, their elements
+---along a new last one; what is left over at the end is left out. A view: where windows overlap, nothing may write into it (`clone`
+---it first). The gradient of an element is the sum over its windows.
+---
+---```lua
+---print(heed.range(1, 5):unfold(1, 3, 1)) --> [[1., 2., 3.], [2., 3., 4.], [3., 4., 5.]] f32 [3, 3]
+---local images = heed.zeros(8, 3, 32, 32)
+---print(images:unfold(3, 4, 4):unfold(4, 4, 4).shape) --> [8, 3, 8, 8, 4, 4]
+---```
+---@param t heed.Tensor
+---@param dim integer
+---@param size integer of a window
+---@param step integer
+---@return heed.Tensor
+function both.unfold(t, dim, size, step) end
+
 ---Two dimensions exchanged. A view.
 ---
 ---```lua

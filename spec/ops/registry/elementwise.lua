@@ -67,6 +67,16 @@ local function floor(x)
     return math.type(x) == "integer" and x or math.floor(x) + 0.0
 end
 
+local function trunc(x)
+    if x ~= x or math.abs(x) == INF or math.type(x) == "integer" then return x end
+    return x < 0 and -floor(-x) or floor(x)
+end
+
+local function frac(x)
+    if math.type(x) == "integer" then return 0 end
+    return x - trunc(x)
+end
+
 -- 1, 0 or -1 of v's kind.
 local function like(v, whole) return math.type(v) == "integer" and whole or whole + 0.0 end
 
@@ -86,6 +96,9 @@ unary("sign", keeps_whole(sign))
 unary("square", keeps_whole(function(v) return v * v end))
 unary("relu", keeps_whole(relu))
 unary("floor", keeps_whole(floor))
+unary("ceil", keeps_whole(function(v) return math.type(v) == "integer" and v or -floor(-v) end))
+unary("trunc", keeps_whole(trunc))
+unary("frac", keeps_whole(frac))
 unary("sqrt", to_float(math.sqrt), { inputs = { values.positive } })
 unary("rsqrt", to_float(function(v) return 1 / math.sqrt(v) end), { inputs = { values.positive },
     corners = { 0.0, INF, 0 / 0, -1.0 } })
@@ -110,6 +123,7 @@ unary("silu", to_float(function(v) return v * sigmoid(v) end), { corners = { 0.0
 unary("softplus", to_float(function(v) return math.max(v, 0.0) + math.log(1 + math.exp(-math.abs(v))) end))
 unary("logical_not", to_bool(function(v) return not naive.convert(v, "bool") end), { gradient = false, in_place = false })
 unary("isnan", to_bool(function(v) return v ~= v end), { gradient = false, in_place = false })
+unary("isinf", to_bool(function(v) return type(v) ~= "boolean" and math.abs(v) == INF end), { gradient = false, in_place = false })
 unary("isfinite", to_bool(function(v) return type(v) == "boolean" or (v == v and math.abs(v) ~= INF) end),
     { gradient = false, in_place = false })
 

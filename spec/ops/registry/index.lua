@@ -97,6 +97,33 @@ scatter_add("scatter_add", function(case, x, ids, src) return core.scatter_add(x
 -- In place: on a copy, because nobody may write to leaves that want gradients.
 scatter_add("scatter_add_", function(case, x, ids, src) return core.scatter_add_(x:clone(), case.dim, ids, src) end)
 
+local function scatter(name, call)
+    add {
+        name = name,
+        cases = { { { 3, 37 }, { 3, 50 }, { 3, 50 }, dim = 2, n = 37 }, { { 4, 5 }, { 7, 3 }, { 7, 3 }, dim = 1, n = 4 },
+            { { 2, 3, 4 }, { 2, 2, 6 }, { 2, 3, 7 }, dim = -1, n = 4 }, { { 2, 3, 70 }, { 2, 5, 70 }, { 2, 5, 70 }, dim = 2, n = 3 },
+            { { 5 }, { 9 }, { 9 }, dim = 1, n = 5 }, { { 4, 5 }, { 0, 5 }, { 0, 5 }, dim = 1, n = 4 } },
+        inputs = { values.any, values.ids "n", values.any },
+        large = { { 257, 531 }, { 300, 531 }, { 300, 531 }, dim = 1, n = 257 },
+        call = call,
+        naive = function(case, x, ids, src)
+            local dim = naive.dim(x, case.dim)
+            local result = naive.build(x.shape, x.dtype, function(index) return x:at(index) end)
+            naive.build(ids.shape, "bool", function(index)
+                local position = 0
+                for d, i in ipairs(index) do position = position * x.shape[d] + (d == dim and ids:at(index) or i) - 1 end
+                result.data[position + 1] = src:at(index)
+                return false
+            end)
+            return result
+        end,
+        gradient = true,
+        others = true,
+    }
+end
+scatter("scatter", function(case, x, ids, src) return core.scatter(x, case.dim, ids, src) end)
+scatter("scatter_", function(case, x, ids, src) return core.scatter_(x:clone(), case.dim, ids, src) end)
+
 local function index_add(name, call)
     add {
         name = name,

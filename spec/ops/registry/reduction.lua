@@ -201,6 +201,13 @@ end
 extreme("max", largest)
 extreme("min", smallest)
 
+-- Over several dimensions, values alone.
+local function extreme_value(name, best)
+    reduction(name, function(dtype) return dtype end, best, { cases = CASES, inputs = { values.distinct } })
+end
+extreme_value("amax", largest)
+extreme_value("amin", smallest)
+
 local function arg_extreme(name, best)
     add {
         name = name,
@@ -254,6 +261,29 @@ add {
     naive = function(case, x) return sorted(case, x, case.descending) end,
     gradient = true,
     varied = true,
+    corners = { 1.0, 0 / 0, -math.huge, 0.0, -0.0, math.huge, 1.0, 0 / 0, -1.0, 1e-40, -1e-40 },
+}
+add {
+    name = "unique",
+    cases = { { { 3, 37 } }, { { 2, 3, 4 } }, { {} }, { { 1 } }, { { 0 } }, { { 3, 0 } } },
+    inputs = { values.few },
+    large = { { 257, 531 } },
+    naive = function(_, x)
+        local places, found, inverse, counts = order(x.data), {}, {}, {}
+        for _, place in ipairs(places) do
+            local v = x.data[place]
+            if #found == 0 or v ~= found[#found] then
+                found[#found + 1], counts[#found + 1] = v, 0
+            end
+            inverse[place], counts[#found] = #found, counts[#found] + 1
+        end
+        local function vector(list, dtype) return naive.build({ #list }, dtype, function(index) return list[index[1]] end) end
+        local at = 0
+        return vector(found, x.dtype), naive.build(x.shape, "i64", function()
+            at = at + 1
+            return inverse[at]
+        end), vector(counts, "i64")
+    end,
     corners = { 1.0, 0 / 0, -math.huge, 0.0, -0.0, math.huge, 1.0, 0 / 0, -1.0, 1e-40, -1e-40 },
 }
 add {

@@ -66,6 +66,23 @@ add {
     naive = reshaped,
 }
 add {
+    name = "unfold",
+    cases = { { { 3, 37 }, dim = 2, of = 3, step = 1, windows = 35 }, { { 3, 37 }, dim = -1, of = 5, step = 7, windows = 5 },
+        { { 9, 4 }, dim = 1, of = 4, step = 2, windows = 3 }, { { 2, 8, 3 }, dim = 2, of = 4, step = 4, windows = 2 },
+        { { 5 }, dim = 1, of = 5, step = 9, windows = 1 }, { { 0, 3 }, dim = 2, of = 2, step = 1, windows = 2 } },
+    large = { { 257, 531 }, dim = 1, of = 7, step = 3, windows = 84 },
+    call = function(case, x) return core.unfold(x, case.dim, case.of, case.step) end,
+    naive = function(case, x)
+        local dim, shape = naive.dim(x, case.dim), table.move(x.shape, 1, #x.shape, 1, {})
+        shape[dim], shape[#shape + 1] = case.windows, case.of
+        return naive.build(shape, x.dtype, function(index)
+            local from = table.move(index, 1, #x.shape, 1, {})
+            from[dim] = (index[dim] - 1) * case.step + index[#index]
+            return x:at(from)
+        end)
+    end,
+}
+add {
     name = "expand",
     cases = { { { 3, 1 }, to = { 3, 4 }, gives = { 3, 4 } }, { { 3 }, to = { 2, -1 }, gives = { 2, 3 } },
         { {}, to = { 2, 2 }, gives = { 2, 2 } },
