@@ -4,6 +4,8 @@
 --     heed examples/translate.lua --train TRAIN.tsv --valid VALID.tsv --test TEST.tsv --save FILE
 --                                                      learns from lines of source<TAB>target
 --     heed examples/translate.lua --load FILE          translates the lines of standard input
+--     heed examples/translate.lua --load FILE --attention PAGE.html
+--                                                      translates one line and draws what it looked at
 
 local here = arg[0]:match "^(.*/)" or "./"
 package.path = here .. "?.lua;" .. package.path
@@ -65,7 +67,9 @@ end
 
 local options = require "translate.options" (arg)
 
-if options.load then
+if options.attention then
+    require "translate.look" (Translator, options)
+elseif options.load then
     require "translate.lines" (Translator, options)
 elseif options.train then
     require "translate.corpus" (Translator, options)

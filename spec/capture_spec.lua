@@ -15,7 +15,7 @@ describe("capture", function()
     it("collects every attention's weights by module path", function()
         local before = model(src, tgt, { src_lengths = { 4, 2 } })
         local c, out = run()
-        assert.is_close(out, before, 1e-5)
+        assert.is_true(out:equal(before))
         local count = 0
         for _ in pairs(c) do count = count + 1 end
         assert.are.equal(6, count)
@@ -48,9 +48,47 @@ describe("capture", function()
                 local all, y = weights_of({}, input)
                 local some, same = weights_of({ heads = { 4, 2 }, rows = { -1, 3 } }, input)
                 assert.is_close(some, all:index_select(-3, { 4, 2 }):index_select(-2, { 7, 3 }), 1e-6)
-                assert.is_close(same, y, 1e-6)
+                assert.is_true(same:equal(y))
+                assert.is_true(encoder(input, { mask = mask }):equal(y))
             end
         end
+    end)
+
+    it("leaves outputs and gradients as they are, to the bit", function()
+        for _, length in ipairs { 1, 5, 40, 130 } do
+            for _, options in ipairs { {}, { norm_first = true }, { rotary = true, num_kv_heads = 1, softcap = 2 } } do
+                local encoder = nn.TransformerEncoder(2, 32, 4, 48, options):eval()
+                local x = heed.randn(2, length, 32)
+                local function outcome()
+                    local leaf = x:clone():requires_grad_(true)
+                    local y = encoder(leaf, { mask = heed.mask.causal() })
+                    y:sin():sum():backward()
+                    return y:detach(), leaf.grad
+                end
+                local y, gradient = outcome()
+                local c <close> = heed.capture(encoder)
+                local same, same_gradient = outcome()
+                assert.has_shape(c["layers.2.self_attn"], { 2, 4, length, length })
+                assert.is_true(same:equal(y), "outputs of " .. length)
+                assert.is_true(same_gradient:equal(gradient), "gradients of " .. length)
+                local _ <close> = heed.no_grad()
+                assert.is_true(encoder(x, { mask = heed.mask.causal() }):equal(y))
+            end
+        end
+    end)
+
+    it("outlives the scope that its model ran in, so that generation can be watched", function()
+        local c <close> = heed.capture(model)
+        local cross, rows = "decoder.layers.1.multihead_attn", {}
+        local tokens = heed.generate(model, { { 1, 2, 3, 4 } }, { prefix = 1, max_new_tokens = 5,
+            on_token = function() rows[#rows + 1] = c[cross] end })
+        assert.has_shape(heed.cat(rows, -2), { 1, 2, 5, 4 })
+        assert.has_shape(c[cross], { 1, 2, 1, 4 })
+        -- Without a cache the last step has the whole matrices.
+        local again = heed.generate(model, { { 1, 2, 3, 4 } }, { prefix = 1, max_new_tokens = 5, cache = false })
+        assert.are.same(tokens, again)
+        assert.is_close(c[cross], heed.cat(rows, -2), 1e-6)
+        assert.has_shape(c["decoder.layers.2.self_attn"], { 1, 2, 5, 5 })
     end)
 
     it("takes memory for its rows alone", function()

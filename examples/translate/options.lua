@@ -26,6 +26,13 @@ local function whole(text)
     return n
 end
 
+local function layer_and_head(text)
+    local layer, head = text:match "^(%d+)%.(%d+)$"
+    layer, head = math.tointeger(tonumber(layer or text:match "^%d+$")), math.tointeger(tonumber(head))
+    if not layer or layer < 1 or head == 0 then return nil, ("expected a layer, or its head such as 2.8, got '%s'"):format(text) end
+    return { layer = layer, head = head }
+end
+
 --- @param arguments string[]
 --- @return table options
 return function(arguments)
@@ -36,6 +43,9 @@ return function(arguments)
     parser:option("--test", "pairs that are translated and scored at the end")
     parser:option("--save", "the best model goes here, what --resume needs to FILE.resume"):argname "FILE"
     parser:option("--load", "translate the lines of standard input with this model"):argname "FILE"
+    parser:option("--attention", "with --load: translate one line and draw what is looked at, as an .svg or an .html page"):argname "FILE"
+    parser:option("--head", "of --attention: only cross-attention in this layer, 2.8 is its eighth head (everything)")
+        :argname "LAYER":convert(layer_and_head)
     parser:option("--output", "the translations of the test pairs, a line each"):argname "FILE"
     parser:option("--beams", "beginnings of a translation that are gone on with (1: the likeliest token each time)"):convert(positive)
     parser:flag("--resume", "go on with the run that --save FILE was of")
@@ -57,6 +67,8 @@ return function(arguments)
     local options = parser:parse(arguments)
     if options.train and not options.valid then parser:error "--train needs --valid" end
     if options.test and not options.train then parser:error "--test needs --train" end
+    if options.attention and not options.load then parser:error "--attention needs --load" end
+    if options.head and not options.attention then parser:error "--head needs --attention" end
     if options.output and not options.test then parser:error "--output needs --test" end
     if options.vocab < 260 then parser:error "--vocab: expected at least 260: 256 bytes and 4 special tokens" end
     local d_model, heads = options.d_model or options.train and 256 or 64, options.heads or options.train and 8 or 4

@@ -49,7 +49,7 @@ function capture.give(attention, weights, chosen)
     local options = listener.options
     if options.heads and not chosen then weights = weights:index_select(-3, options.heads) end
     if options.rows and not chosen then weights = weights:index_select(-2, options.rows) end
-    listener.into[listener.path] = weights:detach()
+    listener.into[listener.path] = core.keep(weights:detach())
 end
 
 ---What a capture is of: module paths in the model's order, and the heads and rows that were chosen. nil: no capture.
@@ -59,7 +59,10 @@ function capture.description(value) return descriptions[value] end
 
 ---Collects the attention weights of a model from now until it is closed (`local c <close> = heed.capture(model)`):
 ---c["decoder.layers.1.multihead_attn"] is [B, H, L, S], of the last run. While it is open the layers run in parts, which takes
----longer; the outputs are the same. Of some heads and rows only those weights are computed, at their cost.
+---longer; the outputs are the same, to the bit. Of some heads and rows only those weights are computed, at their cost.
+---
+---Under heed.generate the last run is the last step: with a cache the row of one token, which `on_token` may gather; with
+---`cache = false` everything up to it.
 ---
 ---```lua
 ---local model = nn.TransformerEncoder(2, 8, 2, 16)

@@ -1,6 +1,7 @@
 local command = require "spec.support.command"
 local heed = require "heed"
 local shell = require "spec.support.shell"
+local xml = require "spec.support.xml"
 
 local folder
 
@@ -73,6 +74,38 @@ describe("examples/translate.lua", function()
         assert.equal(3, select(2, lines:gsub("\n", "")))
     end)
 
+    it("draws what it looks at to translate a line", function()
+        assert.equal(0, (select(3, command.run(train_command("seen", "--steps 20")))))
+        local function texts_of(file, more)
+            local load = ("examples/translate.lua --load %s/seen --attention %s/%s %s"):format(folder, folder, file, more or "")
+            local output, errors, status = command.run(load, "river moon")
+            assert.equal(0, status, errors)
+            local count = {}
+            for _, element in ipairs(xml.elements(shell.read(folder .. "/" .. file), { "meta" })) do
+                if element.name == "text" or element.name == "h2" then count[element.text] = (count[element.text] or 0) + 1 end
+            end
+            return count, output
+        end
+        local _, plain = texts_of "page.html"
+        assert.equal(1, (texts_of "page.html")["decoder.layers.1.multihead_attn"])
+        local layer, output = texts_of("layer.svg", "--head 1")
+        assert.equal(plain, output)
+        assert.equal(1, layer["head 2"])
+        assert.truthy(layer["</s>"] >= 2)
+        local head = texts_of("head.svg", "--head 1.2")
+        assert.is_nil(head["head 2"])
+        assert.truthy(head["</s>"] >= 1)
+        local load = ("examples/translate.lua --load %s/seen --attention %s"):format(folder, folder)
+        for more, message in pairs { ["/a.svg --head 1.3"] = "there are 1 layers of 2 heads", ["/a.svg --head 2"] = "there are 1 layers",
+            ["/none/a.html"] = "/none/a.html: " } do
+            local _, errors, status = command.run(load .. more, "river")
+            assert.equal(1, status)
+            assert.truthy(errors:find(message, 1, true), errors)
+        end
+        local _, errors = command.run(load .. "/a.svg", "")
+        assert.truthy(errors:find("expected a line", 1, true), errors)
+    end)
+
     it("goes on after Ctrl-C with the same bits", function()
         local options = "--steps 300 --validate 50"
         assert.equal(0, (select(3, command.run(train_command("whole", options)))))
@@ -103,6 +136,10 @@ describe("examples/translate.lua", function()
             { "--dropout 2", "expected a number from 0 to 1, got '2'" },
             { "--test README.md", "--test needs --train" },
             { "--output out", "--output needs --test" },
+            { "--attention a.svg", "--attention needs --load" },
+            { "--load README.md --head 2.1", "--head needs --attention" },
+            { "--load README.md --attention a.svg --head 2.", "expected a layer, or its head such as 2.8, got '2.'" },
+            { "--load README.md --attention a.svg --head 0.1", "expected a layer, or its head" },
             { (train_command("none", "--steps 1 --test missing.tsv"):gsub("^%S+ ", "")), "missing.tsv: No such file" },
             { (train_command("none", ("--steps 1 --test %s/test.tsv --output %s"):format(folder, folder)):gsub("^%S+ ", "")),
                 "Is a directory" },

@@ -42,6 +42,10 @@ function xml.elements(text, void)
             local element = { name = name, attributes = attributes_of(rest), text = "", parent = open[#open] }
             list[#list + 1] = element
             if not rest:find "/$" and not without_end[name] then open[#open + 1] = element end
+            if name == "script" then
+                element.text = text:match("^(.-)</script>", to + 1)
+                to = to + #element.text
+            end
         end
         at = to + 1
     end

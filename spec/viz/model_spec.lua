@@ -40,6 +40,23 @@ local function count_of(list)
     return count
 end
 
+local function split(text, separator)
+    local list = {}
+    for part in (text .. separator):gmatch("(.-)" .. separator) do list[#list + 1] = part end
+    return list
+end
+
+-- What the script of a page shows over a panel's cells, but for zeros.
+local function add_numbers(panel, list)
+    local words = panel.parent.attributes
+    local x, y = split(words["data-x"], "\n"), split(words["data-y"], "\n")
+    for i, row in ipairs(split(panel.attributes["data-weights"], ";")) do
+        for j, number in ipairs(split(row, ",")) do
+            if number ~= "" then list[#list + 1] = ("%s → %s: %.3f"):format(y[i], x[j], tonumber(number)) end
+        end
+    end
+end
+
 -- By module path, in order: the paths; the texts of each section's drawing; and what the pointer shows there.
 local function sections_of(html)
     local headings, texts, hints = {}, {}, {}
@@ -47,7 +64,7 @@ local function sections_of(html)
         if element.name == "h2" then headings[#headings + 1], texts[element.text], hints[element.text] = element.text, {}, {} end
         local here = headings[#headings]
         if here and element.name == "text" then table.insert(texts[here], element.text) end
-        if here and element.name == "title" then table.insert(hints[here], element.text) end
+        if element.attributes["data-weights"] then add_numbers(element, hints[here]) end
     end
     return headings, texts, hints
 end
@@ -157,7 +174,7 @@ describe("viz.attention of a capture, as SVG", function()
             assert.is_true(tonumber(elements[1].attributes.width) <= 960)
             local first = 0
             for _, element in ipairs(elements) do
-                if element.name == "g" and element.parent.name == "g" and element.attributes.transform:find " 16%)$" then
+                if element.name == "g" and element.parent.name == "g" and (element.attributes.transform or ""):find " 16%)$" then
                     first = first + 1
                 end
             end

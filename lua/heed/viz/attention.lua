@@ -9,7 +9,7 @@ local OF_TENSOR = check.set("x", "y", "title", "panels", "width", "max")
 local OF_MODEL = check.set("x", "y", "src", "tgt", "batch", "title", "width", "max")
 
 ---A picture of attention weights: print it, or write it with `:svg(path)` and `:html(path)` (true, or nil and a message;
----without a path they return the text). Cells show their numbers under the pointer.
+---without a path they return the text). Cells show their numbers under the pointer, on a page also by Tab and the arrow keys.
 ---
 ---```lua
 ---local x = heed.randn(2, 6, 4) -- two heads over six words

@@ -3,6 +3,7 @@
 local check = require "heed.check"
 local errors = require "heed.errors"
 local matrices = require "heed.viz.matrices"
+local panels = require "heed.viz.panels"
 local Picture = require "heed.viz.picture"
 local svg = require "heed.viz.svg"
 local terminal = require "heed.viz.terminal"
@@ -158,26 +159,28 @@ local MARGIN, LEGEND_HEIGHT, HEADING_SIZE, SECTION_GAP = 16, 34, 14, 12
 
 local function title_of(self) return self.title or "Attention of a model" end
 
-function Model:sections()
-    local legend = { width = 300, height = LEGEND_HEIGHT, title = "Legend", body = { matrices.draw_legend(self.max, MARGIN, 12) } }
-    local sections = { { drawing = legend } }
+local function sections(self, live)
+    local legend = { width = 300, height = LEGEND_HEIGHT, title = "Legend", body = { panels.legend(self.max, MARGIN, 12) } }
+    local list = { { drawing = legend } }
     for _, part in ipairs(self.parts) do
-        local drawing = part.picture:draw(false)
+        local drawing = part.picture:draw(false, live)
         drawing.title = part.heading
-        sections[#sections + 1] = { heading = part.heading, drawing = drawing }
+        list[#list + 1] = { heading = part.heading, drawing = drawing }
     end
-    return title_of(self), sections
+    return list
 end
+
+function Model:sections() return title_of(self), sections(self, true) end
 
 -- The sections of the page below one another.
 function Model:draw(titled)
-    local title, sections = self:sections()
+    local title = title_of(self)
     local body, y, widest = {}, MARGIN, 0
     if titled and self.title then
         body[1] = svg.text(MARGIN, y + svg.TITLE_SIZE, title, "heed-title heed-ink")
         widest, y = 2 * MARGIN + width.of(title) * svg.TITLE_SIZE * 0.62, y + svg.TITLE_SIZE + 6
     end
-    for _, section in ipairs(sections) do
+    for _, section in ipairs(sections(self)) do
         if section.heading then
             y = y + SECTION_GAP + HEADING_SIZE
             body[#body + 1] = svg.text(MARGIN, y, section.heading, "heed-title heed-ink")

@@ -7,7 +7,7 @@ local svg = require "heed.viz.svg"
 
 ---@class heed.viz.Picture
 ---@field private name string
----@field private draw fun(self: heed.viz.Picture, titled: boolean): table
+---@field private draw fun(self: heed.viz.Picture, titled: boolean, live?: boolean): table
 ---@field private sections fun(self: heed.viz.Picture): string, table[]
 local Picture = {}
 
@@ -19,12 +19,13 @@ end
 
 -- The title of a page and what is on it: the drawing alone, where a class has no other sections.
 local function one_section(self)
-    local drawing = self:draw(false)
+    local drawing = self:draw(false, true)
     return drawing.title, { { drawing = drawing } }
 end
 
--- A class of pictures: give it `name` as it is called in messages, `__tostring`, and `draw(self, titled)`, which makes a
--- drawing of heed.viz.svg, with its title inside or without it; `sections(self)`, if its page has several.
+-- A class of pictures: give it `name` as it is called in messages, `__tostring`, and `draw(self, titled, live)`, which makes
+-- a drawing of heed.viz.svg, with its title inside or without it, for a page with a script or to stand alone; `sections(self)`, if
+-- its page has several.
 function Picture.class(name)
     local class = { name = name, svg = Picture.svg, html = Picture.html, sections = one_section }
     class.__index = class

@@ -4,7 +4,8 @@ local width = {}
 
 -- Combining marks take none; the blocks of East Asian scripts and of emoji take two.
 local function columns(code)
-    if (code >= 0x300 and code <= 0x36F) or code == 0x200B or code == 0x200D or (code >= 0xFE00 and code <= 0xFE0F) then
+    if (code >= 0x300 and code <= 0x36F) or (code >= 0x591 and code <= 0x5BD) or (code >= 0x64B and code <= 0x65F)
+        or (code >= 0x200B and code <= 0x200F) or (code >= 0x2066 and code <= 0x2069) or (code >= 0xFE00 and code <= 0xFE0F) then
         return 0
     end
     if (code >= 0x1100 and code <= 0x115F) or (code >= 0x2E80 and code <= 0xA4CF) or (code >= 0xAC00 and code <= 0xD7A3)
@@ -63,6 +64,21 @@ function width.fit(text, size, left)
     local cut, taken = width.cut(text, size)
     local filler = (" "):rep(size - taken)
     return left and filler .. cut or cut .. filler
+end
+
+-- The letters of Hebrew, Arabic and their neighbours.
+local function runs_to_the_left(code)
+    return (code >= 0x590 and code <= 0x8FF) or (code >= 0xFB1D and code <= 0xFDFF) or (code >= 0xFE70 and code <= 0xFEFC)
+end
+
+---The text between marks that keep what stands beside it in its place, if it has letters that run to the left.
+---@param text string UTF-8
+---@return string
+function width.isolated(text)
+    for _, code in utf8.codes(text) do
+        if runs_to_the_left(code) then return "\u{2068}" .. text .. "\u{2069}" end
+    end
+    return text
 end
 
 ---@param text string
