@@ -61,10 +61,11 @@ local function query_labels(name, labels, rows, count, path)
     if not rows then return counted(name, labels, count, path) end
     local chosen = {}
     for i, row in ipairs(rows) do
-        if name and labels[row] == nil then
+        local label = name and labels[row < 0 and #labels + 1 + row or row] or nil
+        if name and label == nil then
             errors.raise("heed.viz.attention: %s: expected a label for row %d of %s, got %d labels", name, row, path, #labels)
         end
-        chosen[i] = name and labels[row] or row
+        chosen[i] = label or row
     end
     return chosen
 end
