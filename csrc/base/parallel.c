@@ -12,13 +12,21 @@ struct hd_threads {
     int count;
 };
 
+enum { MOST_SHARES = 32 };
+
+/* A run of tasks, which one worker begins with. */
+typedef struct share {
+    _Alignas(64) _Atomic int64_t next;
+    int64_t end;
+} share;
+
 typedef struct loop {
     hd_ctx *cx;
     hd_task task;
     void *arg;
-    int64_t count;
-    _Atomic int64_t next;
+    int shares;
     atomic_bool cancelled;
+    share share[MOST_SHARES];
 } loop;
 
 /* ---- the process: forks and how many threads there are ------------------------------------------- */
@@ -99,17 +107,30 @@ static inline bool cancel_wanted(const hd_ctx *cx) {
     return __atomic_load_n(&cx->cancel, __ATOMIC_RELAXED) != 0 && cx->uninterruptible == 0;
 }
 
-static void work(void *context, int worker) {
-    loop *l = context;
+/* False: the loop was cancelled. */
+static bool work_on(loop *l, share *tasks, int worker) {
     for (;;) {
-        int64_t i = atomic_fetch_add_explicit(&l->next, 1, memory_order_relaxed);
-        if (i >= l->count) break;
+        int64_t i = atomic_fetch_add_explicit(&tasks->next, 1, memory_order_relaxed);
+        if (i >= tasks->end) return true;
         if (cancel_wanted(l->cx)) {
             atomic_store_explicit(&l->cancelled, true, memory_order_relaxed);
-            break;
+            return false;
         }
         l->task(l->arg, i, worker);
     }
+}
+
+/* A worker begins with a share of its own, the same one in every loop over as many tasks, and then helps with those of
+ * others: what it wrote in one loop it finds in its own caches in the next, and neighbours, whose memory may share what
+ * a processor fetches at once, are one worker's. */
+static void work(void *context, int worker) {
+    loop *l = context;
+    for (int i = 0; i < l->shares; i++)
+        if (!work_on(l, &l->share[(worker + i) % l->shares], worker)) return;
+}
+
+static int64_t least(int64_t a, int64_t b) {
+    return a < b ? a : b;
 }
 
 static hd_status interrupted(hd_ctx *cx) {
@@ -129,7 +150,12 @@ hd_status hd_parallel(hd_ctx *cx, int64_t count, hd_task task, void *arg) {
     if (count <= 1 || cx->num_threads <= 1) return run_serially(cx, count, task, arg);
     hd_team *team = team_of(cx);
     if (team == NULL) return run_serially(cx, count, task, arg);
-    loop l = {.cx = cx, .task = task, .arg = arg, .count = count};
+    loop l = {.cx = cx, .task = task, .arg = arg};
+    l.shares = cx->num_threads < MOST_SHARES ? cx->num_threads : MOST_SHARES;
+    for (int i = 0; i < l.shares; i++) {
+        atomic_init(&l.share[i].next, count / l.shares * i + least(i, count % l.shares));
+        l.share[i].end = count / l.shares * (i + 1) + least(i + 1, count % l.shares);
+    }
     hd_team_run(team, work, &l, may_spin());
     return atomic_load_explicit(&l.cancelled, memory_order_relaxed) ? interrupted(cx) : HD_OK;
 }

@@ -2,6 +2,9 @@
  *
  * Loops are cut by the data, never by the number of threads: the caller names the tasks, so the same
  * work gives the same bits on 1 thread and on N. Tasks must not allocate, raise, or start loops.
+ *
+ * Who does which task is left open, but each worker begins with a run of neighbouring ones, with the same run in every
+ * loop over as many: in a processor's caches, what is touched by one loop and then by the next stays where it is.
  */
 #ifndef HD_PARALLEL_H
 #define HD_PARALLEL_H
