@@ -3,10 +3,16 @@ local shell = require "spec.support.shell"
 
 local browser = {}
 
---- @return string? path of a browser
+local path
+
+--- @return string? path of a browser that starts
 function browser.path()
-    local found = shell.run "command -v chromium || command -v chromium-browser || command -v google-chrome"
-    return found:match "^[^\n]+"
+    if path == nil then
+        local found = shell.run "command -v chromium || command -v chromium-browser || command -v google-chrome"
+        path = found:match "^[^\n]+" or false
+        path = path and select(2, shell.run("env -u LD_PRELOAD " .. path .. " --version >/dev/null 2>&1")) == 0 and path
+    end
+    return path or nil
 end
 
 local BEGIN = [[
@@ -44,9 +50,9 @@ function browser.run(html, script, options)
     local page = html:gsub("<head>", function() return "<head>\n" .. BEGIN end, 1)
     file:write((page:gsub("</body>", function() return (END:gsub("%%s", function() return script end)) end)))
     file:close()
-    -- The sandbox of a browser does not work for root, and in containers shared memory is small.
-    local command = ("timeout 120 %s --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --user-data-dir=%s/profile%s "
-        .. "--window-size=%d,%d --dump-dom file://%s/page.html 2>%s/errors"):format(browser.path(), folder,
+    -- The sandbox of a browser does not work for root, in containers shared memory is small, and a sanitizer is not for it.
+    local command = ("env -u LD_PRELOAD timeout 120 %s --headless --no-sandbox --disable-gpu --disable-dev-shm-usage "
+        .. "--user-data-dir=%s/profile%s --window-size=%d,%d --dump-dom file://%s/page.html 2>%s/errors"):format(browser.path(), folder,
         options.dark and " --blink-settings=preferredColorScheme=0" or "", options.width or 1000, options.height or 800, folder, folder)
     local output = shell.run(command)
     local text = output:match '<pre id="report" hidden="">(.-)</pre>'
