@@ -45,6 +45,7 @@ describe("heed.generate", function()
     it("stops at stop tokens, row by row", function()
         local tokens, info = heed.generate(counting(9), { { 1 }, { 5 }, { 6 } }, { max_new_tokens = 4, stop = { 7, 8 } })
         assert.same({ { 2, 3, 4, 5 }, { 6 }, {} }, tokens)
+        assert.same({ 2, 3 }, generate(counting(9), { 1 }, { stop = heed.ids { 4 } }))
         assert.same({ "length", "stop", "stop" }, { info[1].reason, info[2].reason, info[3].reason })
     end)
 
@@ -71,6 +72,27 @@ describe("heed.generate", function()
         end
         says("heed.generate: the model's logits: expected numbers, got NaN for token 3 in row 2 at step 2",
             heed.generate, f, { { 1, 1 }, { 1, 1 } }, { temperature = 0.5 })
+    end)
+
+    it("takes text where decode is a vocabulary", function()
+        local letters = heed.text.chars("abcdefghi", { specials = {} })
+        local o = { decode = letters, max_new_tokens = 2 }
+        local tokens, info = heed.generate(counting(9), "abc", o)
+        assert.same({ 4, 5 }, tokens)
+        assert.are.equal("de", info.text)
+        assert.same({ { 4, 5 }, { 9, 1 } }, generate(counting(9), { "abc", "h" }, o))
+        assert.same({ 6, 7 }, generate(counting(9), "abc", { decode = letters, max_new_tokens = 2, prefix = "de" }))
+        says("got \"abc\"; decode= a vocabulary makes tokens of it", heed.generate, counting(9), "abc", {})
+    end)
+
+    it("names a row that has no way on, and a logit that is infinite", function()
+        local inf = math.huge
+        says("expected a token that can come in row 1 at step 1, got -inf for all", heed.generate, always { -inf, -inf }, { 1 }, {})
+        says("expected a token that can come in row 1 at step 1, got -inf for all", heed.generate, always { -inf, -inf }, { 1 },
+            { temperature = 1 })
+        says("expected an answer to row 1, got -inf for all tokens on every way", heed.generate, always { -inf, -inf }, { 1 },
+            { beams = 2 })
+        says("expected numbers, got inf for token 2 in row 1 at step 1", heed.generate, always { 0, inf }, { 1 }, { scores = true })
     end)
 
     it("divides the logits of what came before, and multiplies negative ones (transformers 2302)", function()
@@ -101,6 +123,8 @@ describe("drawing", function()
         assert.is_close(shares { top_p = 0 }, heed.tensor { 1, 0, 0, 0 }, 0)
         assert.is_close(shares { min_p = 0.25 }, heed.tensor { 0.5, 0.3, 0.15, 0 } / 0.95, 0.04)
         assert.is_close(shares { top_k = 3, top_p = 0.8 }, heed.tensor { 0.625, 0.375, 0, 0 }, 0.04)
+        assert.is_close(shares { temperature = 1e-300 }, heed.tensor { 1, 0, 0, 0 }, 0)
+        assert.is_close(shares { temperature = math.huge }, heed.tensor { 0.25, 0.25, 0.25, 0.25 }, 0.04)
         assert.is_close(shares { top_k = 99 }, heed.tensor { 0.5, 0.3, 0.15, 0.05 }, 0.04)
     end)
 
@@ -338,6 +362,9 @@ describe("what cannot be generated", function()
         fails("cache: expected a model (heed.nn.Module)", { cache = true })
         fails("prefix: expected the tokens that targets begin with", {}, nil,
             nn.Transformer { src_vocab = 3, tgt_vocab = 3, d_model = 4, num_heads = 1, num_layers = 1, d_ff = 4 })
+        fails("generator: expected a generator (heed.generator(seed)), got 3", { generator = 3 })
+        fails("did you mean max_new_tokens?", { max_length = 3 })
+        says("got none in row 1", heed.generate.stream, model, {}, {}) -- at once
         says("on_token: a stream has none", heed.generate.stream, model, { 1 }, { on_token = print })
     end)
 end)

@@ -50,6 +50,8 @@ local OPTIONS = {
     n_layers = "num_layers", dim_feedforward = "d_ff", hidden_size = "d_model", embed_dim = "d_model", epsilon = "eps",
     attn_mask = "mask", is_causal = "mask", dropout_p = "dropout", need_weights = "weights", unbiased = "correction",
     size_average = "reduction", requiresGrad = "requires_grad", batch_size = "size", type = "dtype", num_samples = "n",
+    max_length = "max_new_tokens", max_tokens = "max_new_tokens", num_return_sequences = "samples", eos = "stop", eos_token_id = "stop",
+    stop_sequences = "stop", do_sample = "temperature", seed = "generator", callback = "on_token", tokenizer = "decode",
 }
 
 ---@param name string

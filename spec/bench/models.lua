@@ -15,8 +15,12 @@ function GPT:init(layers, dim, heads, ff, context, vocab)
     self.head = nn.Linear(dim, vocab)
 end
 
-function GPT:forward(x)
-    return self.head(self.blocks(self.positions(self.tokens(x)), { mask = heed.mask.causal() }))
+GPT.takes_cache = true
+
+function GPT:forward(x, options)
+    local cache = options and options.cache
+    x = self.positions(self.tokens(x), cache and { cache = cache })
+    return self.head(self.blocks(x, { mask = heed.mask.causal(), cache = cache }))
 end
 
 models.GPT = GPT

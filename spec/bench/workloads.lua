@@ -148,6 +148,36 @@ do
     end)
 end
 
+-- ---- decoding ----------------------------------------------------------------------------------------------------
+
+-- So many tokens of a source or prompt, and so many new ones, of each row.
+local PROMPT, NEW = 32, 64
+
+-- weights: those that a token is multiplied with; kept, memory: widths of layers over what came before, and over a source.
+-- One row is bound by reading them, many by their products.
+local function add_decode(name, weights, kept, memory, make)
+    local seen = NEW * (NEW + 1) / 2
+    for _, batch in ipairs { 1, 32 } do
+        local attention = 4 * batch * (kept * (seen + (memory == 0 and PROMPT * NEW or 0)) + memory * PROMPT * NEW)
+        local work = batch == 1 and 4 * NEW * weights or 2 * batch * NEW * weights + attention
+        add(("decode_%s_%d"):format(name, batch), work, batch == 1 and "read" or "flop", function()
+            local model, prompt, options = make(batch)
+            options.max_new_tokens = NEW
+            return function() return heed.generate(model:eval(), prompt, options) end
+        end)
+    end
+end
+
+add_decode("gpt", 6 * LAYER * 384 ^ 2 + 65 * 384, 6 * 384, 0, function(batch)
+    return models.GPT(6, 384, 6, 1536, PROMPT + NEW, 65), heed.randint(1, 65, batch, PROMPT), {}
+end)
+
+add_decode("encdec", 3 * (LAYER + 2) * 256 ^ 2 + 8000 * 256, 3 * 256, 3 * 256, function(batch)
+    return models.encoder_decoder(3, 256, 8, 1024, 8000), heed.randint(3, 8000, batch, PROMPT), { prefix = 2 }
+end)
+
+-- ---- the optimiser -----------------------------------------------------------------------------------------------
+
 do
     local shapes = { { 50257, 768 }, { 1024, 768 } }
     for _ = 1, 12 do

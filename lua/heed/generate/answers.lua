@@ -46,6 +46,7 @@ end
 local function step(source, o, samples)
     local _ <close> = core.scope()
     local logits = source:logits()
+    source:check_ways(logits)
     if samples then
         local from = {}
         for b = 1, #source.rows do

@@ -6,6 +6,7 @@
 
 local choose = require "heed.generate.choose"
 local core = require "heed.core"
+local errors = require "heed.errors"
 local Text = require "heed.generate.text"
 
 local function score_of(sum, length, o) return sum / math.max(length, 1) ^ o.length_penalty end
@@ -134,7 +135,10 @@ return function(source, o)
         if o.max_new_tokens == 0 then finish(sentences[b], sentences[b].beams[1], "length", o) end
     end
     while o.max_new_tokens > 0 and step(source, sentences, o) do end -- luacheck: ignore 542
-    for _, sentence in ipairs(sentences) do
+    for b, sentence in ipairs(sentences) do
+        if #sentence.finished == 0 then
+            errors.raise("heed.generate: the model's logits: expected an answer to row %d, got -inf for all tokens on every way", b)
+        end
         for i = 1, o.samples or 1 do answers[#answers + 1] = sentence.finished[i] or false end
     end
     return answers

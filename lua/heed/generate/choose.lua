@@ -4,6 +4,8 @@ local core = require "heed.core"
 
 local choose = {}
 
+local COLDEST = 1e-30 -- what a float can be divided by
+
 -- Which tokens stand in a row: bool [R, V].
 local function seen_in(rows, V)
     local longest = 0
@@ -57,7 +59,7 @@ local function min_p(logits, p) return hide_below(logits, logits:max(2, true) + 
 function choose.tokens(logits, rows, o)
     logits = choose.penalised(logits, rows, o.repetition_penalty)
     if o.temperature == 0 then return logits:argmax(2):totable() end
-    if o.temperature ~= 1 then logits = logits / o.temperature end
+    if o.temperature ~= 1 then logits = (logits - logits:max(2, true)) / math.max(o.temperature, COLDEST) end
     if o.top_k then logits = top_k(logits, o.top_k) end
     if o.top_p and o.top_p < 1 then logits = top_p(logits, o.top_p) end
     if o.min_p and o.min_p > 0 then logits = min_p(logits, o.min_p) end

@@ -29,6 +29,9 @@ local function add_drawing(o, options)
     o.top_p = options.top_p and check.number(WHERE, "top_p", options.top_p, 0, 1)
     o.min_p = options.min_p and check.number(WHERE, "min_p", options.min_p, 0, 1)
     o.generator = options.generator
+    if o.generator ~= nil and (type(o.generator) ~= "userdata" or check.is_tensor(o.generator)) then
+        errors.raise("%s: generator: expected a generator (heed.generator(seed)), got %s", WHERE, check.describe(o.generator))
+    end
     if not options.beams then return end
     for _, name in ipairs { "temperature", "top_k", "top_p", "min_p", "generator", "on_token" } do
         if options[name] ~= nil then errors.raise("%s: %s: beams draw nothing and are known at their end only", WHERE, name) end
@@ -39,6 +42,7 @@ end
 local function add_stops(o, stop)
     o.stop_tokens, o.stop_texts = {}, {}
     if stop == nil then return end
+    if check.is_tensor(stop) then stop = stop:totable() end
     for _, value in ipairs(type(stop) == "table" and stop or { stop }) do
         if type(value) == "string" and value ~= "" then
             o.stop_texts[#o.stop_texts + 1] = value
@@ -51,18 +55,20 @@ local function add_stops(o, stop)
     end
 end
 
-local function decoder_of(decode)
+-- From tokens to text, and back.
+local function coders_of(decode)
     if decode == nil or type(decode) == "function" then return decode end
     if type(decode) ~= "table" or type(decode.decode) ~= "function" then
         errors.raise("%s: decode: expected a function of tokens, or a vocabulary, got %s", WHERE, check.describe(decode))
     end
-    return function(ids) return decode:decode(ids) end
+    local encode = decode.encode and function(text) return decode:encode(text) end
+    return function(ids) return decode:decode(ids) end, encode
 end
 
 local function read_options(options)
     options = check.options(WHERE, options, KNOWN)
-    local o = { scores = check.flag(WHERE, "scores", options.scores, false), on_token = options.on_token,
-        decode = decoder_of(options.decode) }
+    local o = { scores = check.flag(WHERE, "scores", options.scores, false), on_token = options.on_token }
+    o.decode, o.encode = coders_of(options.decode)
     if o.on_token then check.type(WHERE, "on_token", o.on_token, "function") end
     o.max_new_tokens = check.integer(WHERE, "max_new_tokens", options.max_new_tokens or 100, 0)
     o.samples = options.samples and check.integer(WHERE, "samples", options.samples)
@@ -82,21 +88,26 @@ end
 
 -- ---- prompts -------------------------------------------------------------------------------------------------------------------
 
-local function list_of(name, value)
+-- encode: what makes tokens of text, or nil.
+local function list_of(name, value, encode)
     if check.is_tensor(value) then value = value:totable() end
+    if type(value) == "string" and encode then value = encode(value) end
     if type(value) ~= "table" then
-        errors.raise("%s: %s: expected tokens, a list or a tensor of integers, got %s", WHERE, name, check.describe(value))
+        errors.raise("%s: %s: expected tokens, a list or a tensor of integers, got %s%s", WHERE, name, check.describe(value),
+            type(value) == "string" and "; decode= a vocabulary makes tokens of it" or "")
     end
     return value
 end
 
 -- Rows of tokens as lists of their own, cut to their lengths; and was it one row, not a list of rows?
-local function rows_of(name, value, lengths)
-    local list = list_of(name, value)
-    local single = type(list[1]) ~= "table"
+local function rows_of(name, value, lengths, encode)
+    local single = type(value) == "string"
+    local list = list_of(name, value, encode)
+    single = single or type(list[1]) ~= "table" and not (encode and type(list[1]) == "string")
     local rows = {}
     for b, row in ipairs(single and { list } or list) do
-        rows[b] = table.move(list_of(name, row), 1, #row, 1, {})
+        row = list_of(name, row, encode)
+        rows[b] = table.move(row, 1, #row, 1, {})
         for i, token in ipairs(rows[b]) do rows[b][i] = check.integer(WHERE, name, token) end
     end
     if not lengths then return rows, single end
@@ -112,9 +123,9 @@ local function rows_of(name, value, lengths)
 end
 
 -- What each answer begins with, for `count` of them.
-local function prefixes_of(prefix, count)
+local function prefixes_of(prefix, count, encode)
     if type(prefix) == "number" then prefix = { prefix } end
-    local rows, single = rows_of("prefix", prefix)
+    local rows, single = rows_of("prefix", prefix, nil, encode)
     if not single and #rows ~= count then errors.raise("%s: prefix: expected one, or %d, got %d", WHERE, count, #rows) end
     local list = {}
     for b = 1, count do list[b] = table.move(rows[single and 1 or b], 1, #rows[single and 1 or b], 1, {}) end
@@ -137,15 +148,15 @@ end
 -- The rows that answers go on from: prompts and prefixes; or of an encoder-decoder the prefixes, and the prompts as its source.
 local function source_of(model, prompt, options, o)
     local crossed = Source.check_model(model)
-    local rows, single = rows_of("prompt", prompt, options.lengths)
+    local rows, single = rows_of("prompt", prompt, options.lengths, o.encode)
     local settings = { new = o.max_new_tokens, cache = o.cache, context = o.context }
     if crossed then
         if options.prefix == nil then errors.raise("%s: prefix: expected the tokens that targets begin with, got nil", WHERE) end
         if o.context then errors.raise("%s: context: an encoder-decoder has none", WHERE) end
         settings.src, settings.src_lengths = padded(rows)
-        rows = prefixes_of(options.prefix, #rows)
+        rows = prefixes_of(options.prefix, #rows, o.encode)
     elseif options.prefix ~= nil then
-        for b, prefix in ipairs(prefixes_of(options.prefix, #rows)) do table.move(prefix, 1, #prefix, #rows[b] + 1, rows[b]) end
+        for b, prefix in ipairs(prefixes_of(options.prefix, #rows, o.encode)) do table.move(prefix, 1, #prefix, #rows[b] + 1, rows[b]) end
     end
     for b, row in ipairs(rows) do
         if #row == 0 then
@@ -211,11 +222,12 @@ end
 ---end
 ---local prompt = letters:encode "c"
 ---print(heed.generate(bigrams, prompt, { max_new_tokens = 3 }))
----local _, answer = heed.generate(bigrams, prompt, { decode = letters, stop = " ", temperature = 0.8, generator = heed.generator(1) })
+---local _, answer = heed.generate(bigrams, "c", { decode = letters, stop = " ", temperature = 0.8, generator = heed.generator(1) })
 ---print(answer.text, answer.reason)
 ---```
 ---@param model heed.nn.Module|function
----@param prompt integer[]|integer[][]|heed.Tensor tokens of one prompt, or of several, [B, L] with lengths=
+---@param prompt integer[]|integer[][]|heed.Tensor|string|string[] tokens of one prompt, or of several, [B, L] with lengths=; or text,
+---when decode= is a vocabulary
 ---@param options? { max_new_tokens?: integer, temperature?: number, top_k?: integer, top_p?: number, min_p?: number, repetition_penalty?: number, beams?: integer, length_penalty?: number, samples?: integer, prefix?: integer|table, stop?: integer|string|table, decode?: table|function, on_token?: function, scores?: boolean, generator?: heed.Generator, lengths?: heed.Ids, cache?: boolean, context?: integer }
 ---max_new_tokens: default 100; temperature: logits are divided by it, 0 is greedy; top_k: of the k likeliest; top_p: of the likeliest
 ---that together have this probability; min_p: of those at least so probable, relative to the likeliest; repetition_penalty: logits of
@@ -244,7 +256,7 @@ end
 ---for row, token in heed.generate.stream(counting, { 3 }, { max_new_tokens = 3 }) do print(row, token) end
 ---```
 ---@param model heed.nn.Module|function
----@param prompt integer[]|integer[][]|heed.Tensor
+---@param prompt integer[]|integer[][]|heed.Tensor|string|string[]
 ---@param options? table as of heed.generate, without on_token and beams
 ---@return fun(): integer?, integer?, string? # row, token, piece: at the end of an answer there may be a last piece without token
 local function stream(model, prompt, options)
@@ -254,8 +266,10 @@ local function stream(model, prompt, options)
         errors.raise("heed.generate.stream: %s: a stream has none", own.on_token and "on_token" or "beams")
     end
     own.on_token = coroutine.yield
+    local o, given = read_options(own)
+    local source = source_of(model, prompt, given, o)
     return coroutine.wrap(function()
-        generate(nil, model, prompt, own)
+        grow(source, o)
         return nil
     end)
 end

@@ -138,9 +138,9 @@ local function ask(self)
     outgrow(self)
     local tokens, lengths, longest = batch_of(self.rows, first_seen(self))
     local out = self.run(tokens, core.tensor(lengths, { dtype = "i64" }), self.cache)
-    local ends = {}
-    for b, row in ipairs(self.rows) do ends[b] = #row end
     if self.cache then
+        local ends = {}
+        for b, row in ipairs(self.rows) do ends[b] = #row end
         self.cache:crop(ends)
         self.fed = ends
     end
@@ -151,13 +151,15 @@ end
 
 local FLOATS = check.set("f32", "f64")
 
--- Names the first NaN.
+-- Names the first token whose logit is none: -inf is one, that of a token that cannot come.
 local function check_numbers(self, logits)
     local bad = logits:isnan()
-    if not bad:any() then return logits end
+    local name = "NaN"
+    if not bad:any() then bad, name = logits:eq(math.huge), "inf" end
+    if name == "inf" and not bad:any() then return logits end
     local where = bad:nonzero():totable()[1]
-    return errors.raise("%s: the model's logits: expected numbers, got NaN for token %d in row %d at step %d", WHERE, where[2], where[1],
-        self.step)
+    return errors.raise("%s: the model's logits: expected numbers, got %s for token %d in row %d at step %d", WHERE, name, where[2],
+        where[1], self.step)
 end
 
 ---What may follow each row: logits [rows, V].
@@ -187,6 +189,15 @@ function Source:reorder(from)
     -- A cache knows the memory by the tensor that it first came as.
     if not self.cache then self.memory = core.keep(self.memory:index_select(1, from)) end
     if self.memory_lengths then self.memory_lengths = core.keep(self.memory_lengths:index_select(1, from)) end
+end
+
+---Complains when there is no way on from some row: all its logits are -inf.
+---@param logits heed.Tensor
+function Source:check_ways(logits)
+    local none = logits:max(2):eq(-math.huge)
+    if not none:any() then return end
+    errors.raise("%s: the model's logits: expected a token that can come in row %d at step %d, got -inf for all", WHERE,
+        none:nonzero():totable()[1][1], self.step)
 end
 
 ---Appends one token to each row.

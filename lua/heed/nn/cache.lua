@@ -317,11 +317,12 @@ function Cache:crop(n)
     local made = {}
     local function crop(state)
         if made[state] then return made[state] end
-        local lengths = {}
+        local lengths, same = {}, true
         for b, length in ipairs(state.lengths) do
             lengths[b] = cropped(length, check.integer(where, "n", counts and counts[b] or n, math.mininteger))
+            same = same and lengths[b] == length
         end
-        made[state] = new_state(lengths)
+        made[state] = same and state or new_state(lengths)
         return made[state]
     end
     each_slot(self, function(slot) slot.state = crop(slot.state) end)

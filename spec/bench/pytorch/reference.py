@@ -275,6 +275,9 @@ def main():
         import operations
         WORKLOADS.clear()
         WORKLOADS.update(operations.WORKLOADS)
+    else:
+        import decode
+        WORKLOADS.update(decode.WORKLOADS)
     known = list(WORKLOADS) + (list(START) + list(MEMORY) if o.set == "workloads" else [])
     if o.list:
         return print("\n".join(known))
