@@ -85,12 +85,15 @@ for _, way in ipairs { "forward", "backward" } do
         for _, mask in ipairs { "", " causal" } do add({ 1, 2 }, ("%s B1 H12 D64 L%d%s"):format(way, length, mask)) end
     end
 end
-add({ 1, 2 }, "forward B1 H12 D64 L2048; forward B1 H12 D64 L2048 causal; backward B1 H12 D64 L2048 causal")
-add({ 2 }, "forward B1 H12 D64 L4096; forward B1 H12 D64 L4096 causal; backward B1 H4 D64 L4096 causal; backward B1 H12 D64 L2048")
+add({ 1 }, "forward B1 H12 D64 L2048; forward B1 H12 D64 L2048 causal")
+add({ 2 }, [[
+    forward B1 H12 D64 L4096; forward B1 H12 D64 L4096 causal; backward B1 H12 D64 L2048; backward B1 H12 D64 L2048 causal
+    backward B1 H4 D64 L4096 causal
+]])
 
 -- Short sequences, alone and in batches.
 add({ 1 }, [[
-    forward B1 H12 D64 L4; forward B1 H12 D64 L8; forward B1 H12 D64 L16 causal; forward B1 H12 D64 L32; forward B1 H12 D64 L64
+    forward B1 H12 D64 L4; forward B1 H12 D64 L16 causal; forward B1 H12 D64 L32; forward B1 H12 D64 L64; forward B1 H12 D64 L65
     forward B64 H4 D32 L32 causal; forward B64 H8 D64 L16; forward B16 H16 D64 L64 causal; forward B32 H1 D64 L48
     backward B1 H12 D64 L16; backward B1 H4 D32 L32 causal; backward B1 H12 D64 L64 causal; backward B64 H4 D32 L32 causal
     backward B16 H16 D64 L64; backward B64 H8 D32 L20 padded
@@ -102,24 +105,23 @@ add({ 1 }, [[
     forward B1 H8 D32 L512; forward B1 H8 D32 L1024 causal; forward B1 H8 D96 L512; forward B1 H8 D80 L1024 causal
     forward B1 H8 D128 L512; forward B1 H16 D128 L1024 causal; forward B1 H1 D64 L1024; forward B1 H1 D128 L2048 causal
     backward B1 H8 D32 L512 causal; backward B1 H8 D80 L512; backward B1 H8 D128 L512 causal; backward B1 H8 D128 L1024
-    backward B1 H1 D64 L1024; backward B1 H1 D64 L2048 causal
 ]])
 add({ 2 }, "forward B1 H1 D64 L2048; forward B1 H1 D64 L2048 causal; backward B1 H1 D64 L2048")
 
--- As many keys as queries no more: a memory, and what follows a cache.
+-- Other numbers of keys than queries: a memory, and what follows a cache.
 add({ 1 }, [[
     forward B4 H8 D64 L64 S1024; forward B1 H12 D64 L1024 S64; forward B1 H12 D64 L256 S2048 causal
-    forward B1 H12 D64 L17 S1000; forward B8 H8 D64 L128 S384 padded
+    forward B1 H12 D64 L17 S1000; forward B1 H12 D64 L33 S2048 causal; backward B1 H12 D64 L17 S1000
+    forward B8 H8 D64 L128 S384 padded
     backward B1 H12 D64 L128 S1024; backward B1 H12 D64 L512 S96; backward B4 H8 D64 L128 S512 causal
 ]])
 
 -- Padded batches, windows, batches.
 add({ 1 }, [[
-    forward B8 H12 D64 L512 padded; forward B8 H12 D64 L512 causal padded; forward B16 H8 D32 L128 padded; forward B4 H12 D64 L1024 padded
-    forward B1 H12 D64 L1024 window; forward B1 H12 D64 L4096 window; forward B4 H12 D64 L512 window
-    forward B8 H12 D64 L256 causal; forward B64 H12 D64 L128; forward B16 H6 D64 L256 causal
+    forward B8 H12 D64 L512 padded; forward B8 H12 D64 L512 causal padded; forward B16 H8 D32 L128 padded
+    forward B1 H12 D64 L1024 window; forward B4 H12 D64 L512 window; forward B64 H12 D64 L128; forward B16 H6 D64 L256 causal
     backward B4 H12 D64 L512 padded; backward B4 H12 D64 L512 causal padded; backward B16 H6 D64 L256 causal
-    backward B1 H12 D64 L2048 window; backward B32 H12 D64 L128
+    backward B32 H12 D64 L128
 ]])
 add({ 2 }, [[
     forward B8 H12 D64 L512 padded; forward B1 H12 D64 L4096 window; backward B4 H12 D64 L512 padded
@@ -128,19 +130,19 @@ add({ 2 }, [[
 
 -- Grouped queries.
 add({ 1 }, [[
-    forward B1 H12/4 D64 L128 causal; forward B1 H12/4 D64 L512 causal; forward B1 H12/4 D64 L1024; forward B1 H12/4 D64 L2048 causal
-    backward B1 H12/4 D64 L128 causal; backward B1 H12/4 D64 L512 causal; backward B1 H12/4 D64 L1024
+    forward B1 H12/4 D64 L128 causal; forward B1 H12/4 D64 L512 causal; forward B1 H12/4 D64 L1024
+    backward B1 H12/4 D64 L128 causal; backward B1 H12/4 D64 L1024
 ]])
 add({ 2 }, "forward B1 H12/4 D64 L1024 causal; backward B1 H12/4 D64 L1024 causal")
 
 -- Decoding, and few tokens at a time.
-add({ 1, 2 }, "forward B1 H12 D64 L1 S1024; forward B1 H12/4 D64 L1 S4096; forward B16 H12 D64 L1 S512; forward B1 H12 D64 L4 S2048 causal")
+add({ 1, 2 }, [[
+    forward B1 H12 D64 L1 S1024; forward B1 H12/4 D64 L1 S4096; forward B16 H12 D64 L1 S512; forward B1 H12 D64 L4 S2048 causal
+]])
 add({ 1 }, [[
-    forward B1 H12 D64 L1 S512; forward B1 H12 D64 L1 S2048; forward B1 H12 D64 L1 S4096; forward B1 H12/4 D64 L1 S1024
-    forward B1 H16/2 D128 L1 S2048
-    forward B16 H12/4 D64 L1 S1024 padded; forward B1 H12 D64 L4 S512 causal; forward B1 H12 D64 L4 S4096 causal
-    forward B1 H12/4 D64 L4 S2048 causal
-    forward B8 H12/4 D64 L4 S1024 causal; backward B4 H12 D64 L4 S1024; backward B1 H12 D64 L1 S2048
+    forward B1 H12 D64 L1 S512; forward B1 H12 D64 L1 S4096; forward B1 H16/2 D128 L1 S2048; forward B16 H12/4 D64 L1 S1024 padded
+    forward B1 H12 D64 L4 S512 causal; forward B1 H12 D64 L4 S4096 causal; forward B8 H12/4 D64 L4 S1024 causal
+    forward B1 H12 D64 L8 S2048 causal; forward B1 H12 D64 L9 S1024 causal; backward B4 H12 D64 L4 S1024; backward B1 H12 D64 L1 S2048
 ]])
 
 return cases

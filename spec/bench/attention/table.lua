@@ -1,14 +1,14 @@
 -- Attention on all kinds of shapes, heed beside PyTorch and ONNX Runtime in one run, as a Markdown table.
 --
 --     heed spec/bench/attention/table.lua --limits FILE [--python FILE] [--minutes 12] [--rounds 2] [--only PATTERN] [--part 1/8]
---                                         [--threads N] [--sides "heed pytorch onnxruntime"] [--cpu] [--output DIR]
+--                                         [--threads N] [--case NAME]... [--sides "heed pytorch onnxruntime"] [--cpu] [--output DIR]
 --     heed spec/bench/attention/table.lua --from results.tsv...
 --
 -- cases.lua has the cases. Each side is one server process (heed.lua, pytorch.py, onnx_runtime.py) that makes a case when it is told to, says
 -- whether its results are heed's, and times it when its turn comes: heed, PyTorch, ONNX Runtime, heed, ... The rivals try several ways and take
 -- their fastest. What the processor could do is measured before and after (FILE is ../c/limits.c, compiled). DIR (default: the current one) gets
--- results.tsv as results come, and table.md. --only takes a Lua pattern of names; --part k/n each n-th case from the k-th on; --from makes
--- one table of several parts.
+-- results.tsv as results come, and table.md. --only takes a Lua pattern of names; --part k/n each n-th case from the k-th on; --case any case
+-- by its name, on --threads (1); --from makes one table of several parts.
 
 local here = arg[0]:match "^(.*/)" or "./"
 package.path = here .. "?.lua;" .. here .. "../?.lua;" .. package.path
@@ -28,6 +28,7 @@ local function options()
     parser:option("--only", "a Lua pattern of names")
     parser:option("--part", "k/n: each n-th case from the k-th on"):default "1/1"
     parser:option("--threads", "the cases that are run on so many threads"):convert(math.tointeger)
+    parser:option("--case", "this case instead of those in cases.lua"):count "*"
     parser:option("--sides", "who is timed"):default "heed pytorch onnxruntime"
     parser:flag("--cpu", "the processor's time instead of the wall's: of one thread, on a machine that has other work")
     parser:option("--output", "a directory"):default "."
@@ -35,7 +36,17 @@ local function options()
     return parser:parse()
 end
 
+local function named(o)
+    local list = {}
+    for _, name in ipairs(o.case) do
+        assert(cases.parse(name))
+        list[#list + 1] = { name = name, threads = o.threads or 1 }
+    end
+    return list
+end
+
 local function plan(o)
+    if #o.case > 0 then return named(o) end
     local part, parts = o.part:match "^(%d+)/(%d+)$"
     local wanted, list = {}, {}
     for _, case in ipairs(cases.list) do
