@@ -124,7 +124,7 @@ describe("the table of spec/bench/attention", function()
         local text = render(RESULTS)
         for _, row in ipairs {
             "| forward B1 H12 D64 L128 | 1 | 0.800 (1.00) | 1.20 (1.80) |  | 1.50 (1.80) |  | 63% | 42% |  |",
-            "| forward B1 H12 D64 L1 S4096 | 1 | 2.00 (2.00) |  | 1.50 (1.50) |  | **0.75 (0.75)** | 60% m |  | 80% m |",
+            "| forward B1 H12 D64 L1 S4096 | 1 | 2.00 (2.00) |  | 1.50 (1.50) differs by 2.0e-03 |  | **0.75 (0.75)** | 60% m |  | 80% m |",
         } do
             assert.is_truthy(text:find(row, 1, true), text)
         end
@@ -135,10 +135,10 @@ describe("the table of spec/bench/attention", function()
         assert.is_truthy(text:find("heed is behind in 1 of 2 rows.\n\n| attention [^\n]+\n[^\n]+\n| forward B1 H12 D64 L1 S4096 "), text)
     end)
 
-    it("says how the rivals did it, and when they were wrong or failed", function()
+    it("says how the rivals did it, and when they failed", function()
         local text = render(RESULTS)
         assert.is_truthy(text:find("- forward B1 H12 D64 L128, 1: PyTorch: heads\n", 1, true), text)
-        assert.is_truthy(text:find("PyTorch: failed it ended; ONNX Runtime: gqa, RESULTS DIFFER by 2.0e-03", 1, true), text)
+        assert.is_truthy(text:find("PyTorch: failed it ended; ONNX Runtime: gqa\n", 1, true), text)
     end)
 end)
 

@@ -13,6 +13,19 @@ local function ratio(row, rival)
     return (best < 1 or median < 1) and "**" .. text .. "**" or text
 end
 
+-- How far a rival's results were from heed's, when that is more than rounding, and how it computed them.
+local TOLERANCE = 1e-4
+
+local function way_of(row, rival)
+    local apart, way = (row.ways[rival[1]] or ""):match "^(%S+) (.*)"
+    return way, tonumber(apart or 0) > TOLERANCE and apart or nil
+end
+
+local function time(row, rival)
+    local _, apart = way_of(row, rival)
+    return results.time(row[rival[1]]) .. (apart and " differs by " .. apart or "")
+end
+
 -- The least time that the processor needs, in milliseconds, and whether it is memory's: multiply-adds at their peak, or what has to be moved.
 local function least(found, row)
     local case = cases.parse(row.name)
@@ -30,7 +43,7 @@ end
 
 local function cells_of(found, row)
     local cells = { row.name, row.threads, results.time(row.heed) }
-    for _, rival in ipairs(RIVALS) do cells[#cells + 1] = results.time(row[rival[1]]) end
+    for _, rival in ipairs(RIVALS) do cells[#cells + 1] = time(row, rival) end
     for _, rival in ipairs(RIVALS) do cells[#cells + 1] = ratio(row, row[rival[1]]) end
     cells[#cells + 1] = share(found, row, row.heed)
     for _, rival in ipairs(RIVALS) do cells[#cells + 1] = share(found, row, row[rival[1]]) end
@@ -65,13 +78,12 @@ local function behind(found)
     return rows
 end
 
--- Ways that were taken, and what no table of times can hold.
+-- Ways that were taken, and failures.
 local function remarks(found, out)
     for _, row in ipairs(found.rows) do
         local said = {}
         for _, rival in ipairs(RIVALS) do
-            local apart, way = (row.ways[rival[1]] or ""):match "^(%S+) (.*)"
-            if way and tonumber(apart) > 1e-4 then way = way .. ", RESULTS DIFFER by " .. apart end
+            local way = way_of(row, rival)
             if row.failed[rival[1]] and row.failed[rival[1]] ~= "failed no way" then way = row.failed[rival[1]] end
             if way and way ~= "" then said[#said + 1] = rival[2] .. ": " .. way end
         end
