@@ -13,6 +13,7 @@
 #include "base/context.h"
 #include "base/cpu.h"
 #include "kernels/attention.h"
+#include "kernels/attention_rows.h"
 #include "tensor/dtype.h"
 
 typedef enum hd_unary {
@@ -288,6 +289,7 @@ typedef struct hd_kernels {
     void (*sgd[HD_DTYPE_COUNT])(int64_t n, void *w, const void *g, void *b, const hd_sgd_rates *o);
 
     const hd_attention_kernels *attention[HD_DTYPE_COUNT]; /* see kernels/attention.h */
+    const hd_row_kernels *attention_rows[HD_DTYPE_COUNT];  /* by what rows are stored as: kernels/attention_rows.h */
 } hd_kernels;
 
 /* Sets cx->kernels to the table of the best (or HEED_ISA's) instruction set. */

@@ -523,6 +523,22 @@ HD_INLINE vf vf_zip_low(vf a, vf b) {
 HD_INLINE vf vf_zip_high(vf a, vf b) {
     return __builtin_shufflevector(a, b, HD_ZIP_HIGH);
 }
+#if VD_LANES == 8
+#define HD_ZIP_LOW_64 0, 8, 1, 9, 2, 10, 3, 11
+#define HD_ZIP_HIGH_64 4, 12, 5, 13, 6, 14, 7, 15
+#elif VD_LANES == 4
+#define HD_ZIP_LOW_64 0, 4, 1, 5
+#define HD_ZIP_HIGH_64 2, 6, 3, 7
+#else
+#define HD_ZIP_LOW_64 0, 2
+#define HD_ZIP_HIGH_64 1, 3
+#endif
+HD_INLINE vd vd_zip_low(vd a, vd b) {
+    return __builtin_shufflevector(a, b, HD_ZIP_LOW_64);
+}
+HD_INLINE vd vd_zip_high(vd a, vd b) {
+    return __builtin_shufflevector(a, b, HD_ZIP_HIGH_64);
+}
 
 /* The halves of an f32 vector as f64. */
 HD_INLINE vd vf_low(vf v) {

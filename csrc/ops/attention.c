@@ -55,12 +55,21 @@ static hd_heads heads_of(const hd_tensor *t) {
 
 /* ---- checks ---------------------------------------------------------------------------------------- */
 
+static bool is_half(const hd_tensor *t) {
+    return !hd_dtype_computes((hd_dtype)t->dtype);
+}
+
+/* All of one dtype; beside q of f32 also k and v of f16 or bf16. */
+static hd_status check_types(hd_ctx *cx, const hd_tensor *q, const hd_tensor *k, const hd_tensor *v) {
+    if (!is_half(q) && hd_require_float(cx, "q", q)) return cx->error.status;
+    const bool apart = q->dtype == HD_F32 && is_half(k);
+    if (!apart && hd_require_dtype(cx, "k", k, (hd_dtype)q->dtype)) return cx->error.status;
+    return hd_require_dtype(cx, "v", v, (hd_dtype)k->dtype);
+}
+
 static hd_status check_heads(hd_ctx *cx, const hd_tensor *q, const hd_tensor *k, const hd_tensor *v) {
     char text[HD_SHAPE_TEXT], other[HD_SHAPE_TEXT];
-    hd_dtype dtype = (hd_dtype)q->dtype;
-    if (hd_require_float(cx, "q", q) || hd_require_dtype(cx, "k", k, dtype) ||
-        hd_require_dtype(cx, "v", v, dtype))
-        return cx->error.status;
+    if (check_types(cx, q, k, v)) return cx->error.status;
     if (q->ndim != 4 || q->shape[3] < 1)
         return hd_fail(cx, HD_EARG, "q: expected [B, H, L, D], got %s", hd_tensor_shape_text(q, text));
     if (k->ndim != 4 || k->shape[0] != q->shape[0] || k->shape[3] != q->shape[3])
@@ -164,7 +173,7 @@ static hd_status sight_of(hd_ctx *cx, const attention_call *c, const hd_attentio
 }
 
 static hd_status task_of(hd_ctx *cx, const attention_call *c, hd_attention_task *a, hd_sight *sight) {
-    *a = (hd_attention_task){.dtype = (hd_dtype)c->q->dtype};
+    *a = (hd_attention_task){.dtype = (hd_dtype)c->q->dtype, .key_dtype = (hd_dtype)c->k->dtype};
     a->B = c->q->shape[0], a->H = c->q->shape[1], a->L = c->q->shape[2], a->D = c->q->shape[3];
     a->Hk = c->k->shape[1], a->S = c->k->shape[2], a->Dv = c->v->shape[3];
     a->scale = c->params.scale, a->softcap = c->params.softcap;
@@ -392,15 +401,47 @@ static hd_status attend(hd_ctx *cx, attention_call *c, packing packing, hd_tenso
     return status;
 }
 
-hd_status hd_attention(hd_ctx *cx, hd_tensor *q, hd_tensor *k, hd_tensor *v, const hd_attention_options *o,
-                       hd_tensor **out, hd_tensor **weights) {
-    if (check_heads(cx, q, k, v)) return cx->error.status;
+static hd_status attend_to_heads(hd_ctx *cx, hd_tensor *q, hd_tensor *k, hd_tensor *v,
+                                 const hd_attention_options *o, hd_tensor **out, hd_tensor **weights) {
     attention_call c = call_of(o);
     hd_tensor *inputs[INPUTS] = {q, k, v, o->bias};
     c.q = with_contiguous_features(cx, q);
     c.k = with_contiguous_features(cx, k);
     c.v = with_contiguous_features(cx, v);
     return attend(cx, &c, SEPARATE, inputs, o, out, weights);
+}
+
+/* Consumes t (NULL: passes on). */
+static hd_tensor *cast_result(hd_ctx *cx, hd_tensor *t, hd_dtype dtype) {
+    hd_tensor *as = t ? hd_cast(cx, t, dtype) : NULL;
+    hd_release(t);
+    return as;
+}
+
+/* There are few queries beside what they are compared with: they, and the results, are converted. */
+static hd_status attend_in_f32(hd_ctx *cx, hd_tensor *q, hd_tensor *k, hd_tensor *v,
+                               const hd_attention_options *o, hd_tensor **out, hd_tensor **weights) {
+    hd_tensor *wide = hd_cast(cx, q, HD_F32), *y = NULL, *made = NULL;
+    hd_status status = wide ? attend_to_heads(cx, wide, k, v, o, &y, &made) : cx->error.status;
+    hd_release(wide);
+    y = cast_result(cx, y, (hd_dtype)q->dtype);
+    made = cast_result(cx, made, (hd_dtype)q->dtype);
+    if (!status && (!y || (o->want_weights && !made))) status = cx->error.status;
+    if (!status) {
+        *out = y;
+        if (o->want_weights) *weights = made;
+        return HD_OK;
+    }
+    hd_release(y);
+    hd_release(made);
+    return status;
+}
+
+hd_status hd_attention(hd_ctx *cx, hd_tensor *q, hd_tensor *k, hd_tensor *v, const hd_attention_options *o,
+                       hd_tensor **out, hd_tensor **weights) {
+    if (check_heads(cx, q, k, v)) return cx->error.status;
+    return is_half(q) ? attend_in_f32(cx, q, k, v, o, out, weights)
+                      : attend_to_heads(cx, q, k, v, o, out, weights);
 }
 
 /* ---- packed projections ---------------------------------------------------------------------------- */
@@ -416,6 +457,7 @@ static hd_tensor *part_as_heads(hd_ctx *cx, const hd_tensor *x, int num_heads, i
 static hd_status check_packed(hd_ctx *cx, const hd_tensor *q, const hd_tensor *packed, int num_heads) {
     char text[HD_SHAPE_TEXT];
     int64_t parts = q ? 2 : 3;
+    if (hd_require_float(cx, q ? "q" : "packed", q ? q : packed)) return cx->error.status;
     if (num_heads < 1) return hd_fail(cx, HD_EARG, "num_heads: expected at least 1, got %d", num_heads);
     if (packed->ndim != 3 || packed->shape[2] < 1 || packed->shape[2] % (parts * num_heads) != 0)
         return hd_fail(cx, HD_EARG, "packed: expected [B, S, %d E] with E a multiple of %d heads, got %s",

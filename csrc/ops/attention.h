@@ -16,7 +16,8 @@ typedef struct hd_heads {
 } hd_heads;
 
 typedef struct hd_attention_task {
-    hd_dtype dtype;
+    hd_dtype dtype;                 /* f32 or f64: of all but k and v */
+    hd_dtype key_dtype;             /* the same, or f16 or bf16 beside f32 */
     int64_t B, H, Hk, L, S, D, Dv;  /* query head h reads key head h / (H / Hk) */
     double scale, softcap, dropout; /* softcap, dropout 0: none */
     hd_draw draw;                   /* of the weights: see hd_attention_row */

@@ -1,9 +1,9 @@
 /* attention_few.c: attention of a few queries against any number of keys: decoding. Bound by how fast keys and values can
- * be read, so each is read once, as it lies, for all query heads that share it.
+ * be read, so each is read once, as it lies, for all queries that share it, and in the order of memory: where the heads of a
+ * key lie beside each other (a cache [B, S, Hk, D], a projection) they are taken together, else head by head.
  *
- * Keys are cut into stretches of a fixed size, a task for each; every stretch gives its own softmax, the log of its sum
- * and its own mean of values. These are weighed against each other at the end, in the order of the keys: the number of
- * threads changes no bit.
+ * Keys are cut into stretches, by the sizes alone; every stretch gives its own softmax, the log of its sum and its own mean
+ * of values. These are weighed against each other at the end, in the order of the keys: the number of threads changes no bit.
  */
 #include "ops/attention_few.h"
 
@@ -13,57 +13,78 @@
 #include <math.h>
 #include <string.h>
 
+enum {
+    LEAST_STRETCH = 128, /* keys */
+    MOST_STRETCH = 512,
+    STRETCH_BYTES = 64 << 10, /* at least, of the keys and values of a stretch */
+    WANTED_TASKS = 8,
+    MOST_ROWS = 64 /* queries of a band of heads, where one head does not have more */
+};
+
 static int64_t least(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
+static int64_t most(int64_t a, int64_t b) {
+    return a > b ? a : b;
+}
+static int64_t multiple(int64_t n, int64_t of) {
+    return (n + of - 1) / of * of;
+}
 
-/* ---- where things lie -------------------------------------------------------------------------------- */
+/* ---- stretches --------------------------------------------------------------------------------------- */
 
-hd_status hd_few_begin(hd_ctx *cx, const hd_attention_task *a, int64_t features, int rooms, hd_few *all) {
-    int64_t longest = 0, most_keys = 0;
-    hd_attention_longest(a, &longest, &most_keys);
+static int64_t stretch_of(const hd_attention_task *a, int64_t most_keys) {
+    const int64_t key_bytes = a->Hk * (a->D + a->Dv) * (int64_t)hd_dtype_size(a->key_dtype);
+    const int64_t shortest = most(LEAST_STRETCH, STRETCH_BYTES / key_bytes);
+    const int64_t keys = most(a->sequences * most_keys / WANTED_TASKS, shortest);
+    return least(multiple(keys, LEAST_STRETCH), MOST_STRETCH);
+}
+
+void hd_few_cut(hd_ctx *cx, const hd_attention_task *a, int64_t features, hd_few *all) {
+    int64_t most_keys = 0;
     *all = (hd_few){
         .a = a, .kernels = cx->kernels, .size = (int64_t)hd_dtype_size(a->dtype), .features = features};
-    all->tile = a->dtype == HD_F32 ? &cx->gemm->direct.f32 : &cx->gemm->direct.f64;
+    hd_attention_longest(a, &all->longest, &most_keys);
     all->row = hd_attention_row(most_keys);
-    all->stretches = most_keys > HD_FEW_STRETCH ? (most_keys + HD_FEW_STRETCH - 1) / HD_FEW_STRETCH : 1;
+    all->stretch = stretch_of(a, most_keys);
+    all->stretches = most(1, (most_keys + all->stretch - 1) / all->stretch);
     all->parts = all->stretches > 1;
-    all->room_size = longest * HD_FEW_STRETCH * all->size;
-    all->scratch_size =
-        (rooms * all->room_size + HD_FEW_STRETCH * (all->size + 1) + HD_GEMM_SLACK + 63) / 64 * 64;
-    const int64_t rows = all->parts ? a->B * a->H * a->L * all->stretches : 0, workers = hd_max_workers(cx);
-    const size_t sums = (size_t)(rows * features * all->size + 63) / 64 * 64;
-    all->scratch = hd_alloc(cx, (size_t)(workers * all->scratch_size) + sums + (size_t)rows * sizeof(double));
+}
+
+hd_status hd_few_alloc(hd_ctx *cx, hd_few *all) {
+    const hd_attention_task *a = all->a;
+    const int64_t rows = all->parts ? a->B * a->H * a->L * all->stretches : 0;
+    const size_t workers = (size_t)hd_max_workers(cx);
+    const size_t sums = (size_t)multiple(rows * all->features * all->size, 64);
+    all->whole = all->room + (size_t)multiple(all->stretch * (all->size + 1), 64);
+    all->scratch = hd_alloc(cx, workers * all->whole + sums + (size_t)rows * sizeof(double));
     if (!all->scratch) return cx->error.status;
-    all->sums = all->scratch + workers * all->scratch_size;
+    all->sums = all->scratch + workers * all->whole;
     all->logs = (double *)(all->sums + sums);
     return HD_OK;
 }
 
-bool hd_few_take(const hd_few *all, int64_t task, int worker, hd_few_stretch *s) {
-    const int64_t pair = task / all->stretches;
-    *s = (hd_few_stretch){.all = all, .part = task % all->stretches, .hk = pair % all->a->Hk};
-    s->span = hd_span_of(all->a, pair / all->a->Hk);
-    char *end = all->scratch + (worker + 1) * all->scratch_size - HD_GEMM_SLACK;
-    s->scores = all->scratch + worker * all->scratch_size;
-    s->see = (uint8_t *)end - HD_FEW_STRETCH;
-    s->bias = (char *)s->see - HD_FEW_STRETCH * all->size;
-    return s->span.L > 0;
+static int64_t shift_of(const hd_span *span) {
+    return span->k_first + span->S - span->L - span->q_first;
 }
 
-bool hd_few_head(hd_few_stretch *s, int64_t h) {
+void hd_few_take(const hd_few *all, int64_t sequence, int64_t part, int worker, hd_few_stretch *s) {
+    *s = (hd_few_stretch){.all = all, .part = part, .span = hd_span_of(all->a, sequence)};
     const hd_span *span = &s->span;
-    const int64_t from = least(s->part * HD_FEW_STRETCH, span->S), to = least(from + HD_FEW_STRETCH, span->S);
-    hd_sight_block b = {span->batch,
-                        h,
-                        span->q_first,
-                        span->L,
-                        span->k_first + from,
-                        to - from,
-                        span->k_first + span->S - span->L - span->q_first};
-    hd_sight_narrow(s->all->a->sight, &b);
-    s->h = h, s->j = b.j, s->keys = b.keys, s->hides = false;
-    return s->keys > 0;
+    const int64_t from = least(part * all->stretch, span->S), to = least(from + all->stretch, span->S);
+    s->room = all->scratch + (size_t)worker * all->whole;
+    s->bias = s->room + all->room;
+    s->see = (uint8_t *)s->bias + all->stretch * all->size;
+    if (span->L == 0) return;
+    /* What one head's queries may see at most, others may too: only tensors tell heads apart, and they narrow nothing. */
+    hd_sight_block b = {.b = span->batch,
+                        .i = span->q_first,
+                        .lanes = span->L,
+                        .j = span->k_first + from,
+                        .keys = to - from,
+                        .shift = shift_of(span)};
+    hd_sight_narrow(all->a->sight, &b);
+    s->j = b.j, s->keys = b.keys;
 }
 
 char *hd_few_sums(const hd_few_stretch *s, const hd_heads *whole, int64_t *step) {
@@ -111,7 +132,7 @@ double hd_few_weigh(hd_few_stretch *s, int64_t i, char *x, char *cap) {
                                 .lanes = 1,
                                 .j = s->j,
                                 .keys = s->keys,
-                                .shift = s->span.k_first + s->span.S - s->span.L - s->span.q_first};
+                                .shift = shift_of(&s->span)};
     const uint8_t *see = hd_sight_row(a->sight, &row, s->see);
     const void *bias = bias_row(s, &row);
     s->hides = s->hides || see || a->bias.data;
@@ -120,46 +141,85 @@ double hd_few_weigh(hd_few_stretch *s, int64_t i, char *x, char *cap) {
                                                          x);
 }
 
-/* ---- sums over keys ---------------------------------------------------------------------------------- */
+/* ---- a band of heads --------------------------------------------------------------------------------- */
 
-static void mix_all(const hd_few_stretch *s, double alpha, const char *x, const hd_heads *y, int64_t features,
-                    char *to, int64_t step) {
-    const hd_gemm_tile *t = s->all->tile;
-    const int64_t size = s->all->size;
-    const char *rows = hd_few_keys(s, y);
-    for (int64_t i = 0; i < s->span.L; i += t->mr)
-        for (int64_t d = 0; d < features; d += t->nr)
-            t->run(t, least(t->mr, s->span.L - i), least(t->nr, features - d), s->keys, alpha,
-                   x + i * s->keys * size, s->keys, 1, rows + d * size, y->row, 0, to + (i * step + d) * size,
-                   step);
+typedef struct forward {
+    hd_few few;
+    const hd_row_kernels *k;
+    int64_t key_size;         /* bytes of an element of k and v */
+    int64_t bands, heads;     /* of keys: bands, heads of a band */
+    int64_t at_once;          /* query heads of a group that go through a stretch together */
+    int64_t q_width, o_width; /* elements of a row of q, of sums */
+    int64_t score_row;        /* of scores */
+    size_t q, scores, sums;   /* in a worker's room: [heads, at_once, L] rows of each */
+    size_t line;              /* a row of values, widened */
+} forward;
+
+/* Heads hk .. hk + heads of keys, and of each group the query heads first .. first + count. */
+typedef struct band {
+    const forward *all;
+    hd_few_stretch s;
+    int64_t hk, heads, first, count;
+} band;
+
+static char *row_at(const band *b, size_t of, int64_t width, int64_t r) {
+    return b->s.room + of + r * width * b->all->few.size;
 }
 
-/* What has no weight is not touched: 0 times NaN is NaN. */
-static void mix_carefully(const hd_few_stretch *s, double alpha, const char *x, const hd_heads *y,
-                          int64_t features, char *to, int64_t step) {
-    const hd_few *all = s->all;
-    const char *rows = hd_few_keys(s, y);
-    for (int64_t i = 0; i < s->span.L; i++, to += step * all->size) {
-        memset(to, 0, (size_t)(features * all->size));
-        for (int64_t n = 0; n < s->keys; n++) {
-            const double w = hd_few_element(all, x, i * s->keys + n);
-            if (w != 0)
-                all->kernels->axpy[all->a->dtype](features, alpha * w, rows + n * y->row * all->size, 1, to,
-                                                  1);
-        }
+/* Head s->h and row i of row r of the band. */
+static int64_t to_row(band *b, int64_t r) {
+    const hd_attention_task *a = b->all->few.a;
+    const int64_t L = b->s.span.L, g = r / L;
+    b->s.h = (b->hk + g / b->count) * (a->H / a->Hk) + b->first + g % b->count;
+    return r % L;
+}
+
+static hd_row_block rows_of(const band *b, const hd_heads *x, int64_t features) {
+    const hd_few_stretch *s = &b->s;
+    return (hd_row_block){.heads = b->heads,
+                          .queries = b->count * s->span.L,
+                          .keys = s->keys,
+                          .features = features,
+                          .x = x->data + (s->span.batch * x->batch + b->hk * x->head + s->j * x->row) *
+                                             b->all->key_size,
+                          .row = x->row,
+                          .head = x->head};
+}
+
+static void take_queries(band *b, int64_t rows) {
+    const forward *all = b->all;
+    const hd_attention_task *a = all->few.a;
+    const size_t size = (size_t)all->few.size, padding = (size_t)(all->q_width - a->D) * size;
+    for (int64_t r = 0; r < rows; r++) {
+        const int64_t i = to_row(b, r);
+        char *to = row_at(b, all->q, all->q_width, r);
+        memcpy(to, hd_few_queries(&b->s, &a->q) + i * a->q.row * all->few.size, (size_t)a->D * size);
+        memset(to + (size_t)a->D * size, 0, padding);
     }
 }
 
-void hd_few_mix(const hd_few_stretch *s, double alpha, const char *x, const hd_heads *y, int64_t features,
-                char *to, int64_t step) {
-    const hd_attention_kernels *k = s->all->kernels->attention[s->all->a->dtype];
-    if (s->hides && !k->finite(s->keys, features, hd_few_keys(s, y), y->row))
-        mix_carefully(s, alpha, x, y, features, to, step);
-    else
-        mix_all(s, alpha, x, y, features, to, step);
+static bool is_finite(const hd_few *all, const char *x, int64_t n) {
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++) sum += hd_few_element(all, x, i) * 0;
+    return sum == 0;
 }
 
-/* ---- a stretch --------------------------------------------------------------------------------------- */
+/* Row r of the sums again, without what has no weight: 0 times NaN is NaN. */
+static void mix_carefully(const band *b, int64_t r) {
+    const forward *all = b->all;
+    const hd_attention_task *a = all->few.a;
+    const hd_row_block v = rows_of(b, &a->v, a->Dv);
+    const int64_t h = r / v.queries;
+    const char *p = row_at(b, all->scores, all->score_row, r);
+    char *o = row_at(b, all->sums, all->o_width, r), *line = b->s.room + all->line;
+    memset(o, 0, (size_t)(a->Dv * all->few.size));
+    for (int64_t n = 0; n < v.keys; n++) {
+        const double w = hd_few_element(&all->few, p, n);
+        if (w == 0) continue;
+        all->k->widen(1, a->Dv, (const char *)v.x + (n * v.row + h * v.head) * all->key_size, v.row, line);
+        all->few.kernels->axpy[a->dtype](a->Dv, w, line, 1, o, 1);
+    }
+}
 
 static void write_lse(const hd_few *all, int64_t row, double log_sum) {
     const double lse = log_sum * 1.44269504088896340736;
@@ -170,61 +230,80 @@ static void write_lse(const hd_few *all, int64_t row, double log_sum) {
         ((double *)all->a->lse)[row] = lse;
 }
 
-/* Values are asked for while products of keys are made: memory is what takes the time. */
-static void expect_values(const hd_few_stretch *s) {
-    const hd_heads *v = &s->all->a->v;
-    const int64_t width = s->all->a->Dv * s->all->size, row = v->row * s->all->size;
-    const char *at = hd_few_keys(s, v);
-    for (int64_t n = 0; n < s->keys; n++, at += row)
-        for (int64_t d = 0; d < width; d += 64) __builtin_prefetch(at + d, 0, 2);
+static void leave_log(const hd_few_stretch *s, int64_t i, double log_sum) {
+    const hd_few *all = s->all;
+    const int64_t row = hd_few_row(s, i);
+    if (all->parts)
+        all->logs[row * all->stretches + s->part] = log_sum;
+    else
+        write_lse(all, row, log_sum);
 }
 
-static void attend_head(hd_few_stretch *s) {
-    const hd_few *all = s->all;
-    const hd_attention_task *a = all->a;
-    int64_t step;
-    char *to = hd_few_sums(s, &a->out, &step);
-    if (s->h % (a->H / a->Hk) == 0) expect_values(s);
-    all->tile->dots(s->span.L, s->keys, a->D, 1, hd_few_queries(s, &a->q), a->q.row, hd_few_keys(s, &a->k),
-                    a->k.row, 0, s->scores, s->keys, 1);
-    for (int64_t i = 0; i < s->span.L; i++) {
-        char *x = s->scores + i * s->keys * all->size;
-        const int64_t row = hd_few_row(s, i), first = row * all->row + s->j - s->span.k_first;
-        const double log_sum = hd_few_weigh(s, i, x, NULL);
-        if (a->dropout > 0) all->kernels->dropout[a->dtype](a->draw, first, s->keys, a->dropout, x, x);
-        if (all->parts)
-            all->logs[row * all->stretches + s->part] = log_sum;
-        else
-            write_lse(all, row, log_sum);
+static void weigh(band *b, int64_t rows) {
+    const forward *all = b->all;
+    const hd_attention_task *a = all->few.a;
+    for (int64_t r = 0; r < rows; r++) {
+        const int64_t i = to_row(b, r);
+        const int64_t drawn = hd_few_row(&b->s, i) * all->few.row + b->s.j - b->s.span.k_first;
+        char *x = row_at(b, all->scores, all->score_row, r);
+        leave_log(&b->s, i, hd_few_weigh(&b->s, i, x, NULL));
+        if (a->dropout > 0) all->few.kernels->dropout[a->dtype](a->draw, drawn, b->s.keys, a->dropout, x, x);
     }
-    hd_few_mix(s, 1, s->scores, &a->v, a->Dv, to, step);
+}
+
+static void write_sums(band *b, int64_t rows) {
+    const forward *all = b->all;
+    const hd_attention_task *a = all->few.a;
+    for (int64_t r = 0; r < rows; r++) {
+        const int64_t i = to_row(b, r);
+        const char *o = row_at(b, all->sums, all->o_width, r);
+        int64_t step;
+        char *to = hd_few_sums(&b->s, &a->out, &step);
+        if (b->s.hides && !is_finite(&all->few, o, a->Dv)) mix_carefully(b, r);
+        memcpy(to + i * step * all->few.size, o, (size_t)(a->Dv * all->few.size));
+    }
+}
+
+static void attend(band *b) {
+    const forward *all = b->all;
+    const hd_attention_task *a = all->few.a;
+    const hd_row_block k = rows_of(b, &a->k, a->D), v = rows_of(b, &a->v, a->Dv);
+    const int64_t rows = k.heads * k.queries;
+    char *scores = row_at(b, all->scores, 0, 0), *sums = row_at(b, all->sums, 0, 0);
+    b->s.hides = false;
+    take_queries(b, rows);
+    all->k->dots(&k, b->s.room + all->q, all->q_width, scores, all->score_row);
+    weigh(b, rows);
+    memset(sums, 0, (size_t)(rows * all->o_width * all->few.size));
+    all->k->mix(&v, scores, all->score_row, sums, all->o_width);
+    write_sums(b, rows);
 }
 
 /* Nothing of the stretch is seen. */
-static void attend_nothing(const hd_few_stretch *s) {
-    const hd_few *all = s->all;
-    for (int64_t i = 0; i < s->span.L; i++) {
-        const int64_t row = hd_few_row(s, i);
-        if (all->parts) {
-            all->logs[row * all->stretches + s->part] = -INFINITY;
-            continue;
-        }
-        memset(hd_few_queries(s, &all->a->out) + i * all->a->out.row * all->size, 0,
-               (size_t)(all->a->Dv * all->size));
-        write_lse(all, row, -INFINITY);
+static void attend_nothing(band *b, int64_t rows) {
+    const hd_few *few = &b->all->few;
+    for (int64_t r = 0; r < rows; r++) {
+        const int64_t i = to_row(b, r);
+        leave_log(&b->s, i, -INFINITY);
+        if (!few->parts)
+            memset(hd_few_queries(&b->s, &few->a->out) + i * few->a->out.row * few->size, 0,
+                   (size_t)(few->a->Dv * few->size));
     }
 }
 
-static void few_task(void *arg, int64_t task, int worker) {
-    const hd_few *all = arg;
-    const int64_t group = all->a->H / all->a->Hk;
-    hd_few_stretch s;
-    if (!hd_few_take(all, task, worker, &s)) return;
-    for (int64_t h = s.hk * group; h < (s.hk + 1) * group; h++) {
-        if (hd_few_head(&s, h))
-            attend_head(&s);
+static void forward_task(void *arg, int64_t task, int worker) {
+    const forward *all = arg;
+    const hd_attention_task *a = all->few.a;
+    const int64_t group = a->H / a->Hk, pair = task / all->few.stretches;
+    band b = {.all = all, .hk = pair % all->bands * all->heads};
+    b.heads = least(all->heads, a->Hk - b.hk);
+    hd_few_take(&all->few, pair / all->bands, task % all->few.stretches, worker, &b.s);
+    for (; b.first < group; b.first += all->at_once) {
+        b.count = least(all->at_once, group - b.first);
+        if (b.s.keys > 0)
+            attend(&b);
         else
-            attend_nothing(&s);
+            attend_nothing(&b, b.heads * b.count * b.s.span.L);
     }
 }
 
@@ -232,7 +311,7 @@ static void few_task(void *arg, int64_t task, int worker) {
 
 static void join_stretches(void *arg, int64_t row, int worker) {
     (void)worker;
-    const hd_few *all = arg;
+    const hd_few *all = &((const forward *)arg)->few;
     const hd_attention_task *a = all->a;
     const double *logs = all->logs + row * all->stretches;
     char *to = hd_few_at(all, &a->out, row / (a->H * a->L), row / a->L % a->H, row % a->L);
@@ -249,11 +328,47 @@ static void join_stretches(void *arg, int64_t row, int worker) {
     write_lse(all, row, sum == 0 ? -INFINITY : origin + log(sum));
 }
 
+/* ---- the whole ------------------------------------------------------------------------------------------- */
+
+/* Heads that lie between the rows of one another are read together; how they are grouped changes no bit. */
+static void choose_bands(forward *all) {
+    const hd_attention_task *a = all->few.a;
+    const int64_t group = a->H / a->Hk, L = all->few.longest;
+    all->at_once = most(1, least(group, MOST_ROWS / L));
+    const bool beside = a->k.head < a->k.row && a->v.head < a->v.row;
+    const int64_t tasks = a->sequences * all->few.stretches;
+    all->heads = beside ? least(a->Hk, most(1, MOST_ROWS / (all->at_once * L))) : 1;
+    if (tasks < WANTED_TASKS / 2) all->heads = most(1, least(all->heads, a->Hk * tasks * 2 / WANTED_TASKS));
+    all->bands = (a->Hk + all->heads - 1) / all->heads;
+}
+
+static size_t room(forward *all, int64_t bytes) {
+    const size_t at = all->few.room;
+    all->few.room += (size_t)multiple(bytes, 64);
+    return at;
+}
+
+static void lay_out(forward *all) {
+    const hd_attention_task *a = all->few.a;
+    const int64_t rows = all->heads * all->at_once * all->few.longest, size = all->few.size;
+    all->q_width = multiple(a->D, all->k->lanes), all->o_width = multiple(a->Dv, all->k->lanes);
+    all->score_row =
+        all->few.stretch + 64 / size; /* powers of two apart they would share few sets of the cache */
+    all->q = room(all, rows * all->q_width * size);
+    all->scores = room(all, rows * all->score_row * size);
+    all->sums = room(all, rows * all->o_width * size);
+    all->line = room(all, a->Dv * size);
+}
+
 hd_status hd_attention_few_forward(hd_ctx *cx, const hd_attention_task *a) {
-    hd_few all;
-    if (hd_few_begin(cx, a, a->Dv, 1, &all)) return cx->error.status;
-    hd_status status = hd_parallel(cx, a->sequences * a->Hk * all.stretches, few_task, &all);
-    if (!status && all.parts) status = hd_parallel(cx, a->B * a->H * a->L, join_stretches, &all);
-    hd_free(cx->account, all.scratch);
+    forward all = {.k = cx->kernels->attention_rows[a->key_dtype],
+                   .key_size = (int64_t)hd_dtype_size(a->key_dtype)};
+    hd_few_cut(cx, a, a->Dv, &all.few);
+    choose_bands(&all);
+    lay_out(&all);
+    if (hd_few_alloc(cx, &all.few)) return cx->error.status;
+    hd_status status = hd_parallel(cx, a->sequences * all.bands * all.few.stretches, forward_task, &all);
+    if (!status && all.few.parts) status = hd_parallel(cx, a->B * a->H * a->L, join_stretches, &all);
+    hd_free(cx->account, all.few.scratch);
     return status;
 }

@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "base/parallel.h"
+#include "kernels/gemm_tile.h"
 
 #include <math.h>
 #include <string.h>
@@ -16,8 +17,25 @@ static int64_t least(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
 
+typedef struct backward {
+    hd_few few;
+    const hd_gemm_tile *tile;
+} backward;
+
+/* A stretch of the keys of one head, for one of the query heads that share it. */
+typedef struct head {
+    hd_few_stretch s;
+    const hd_gemm_tile *tile;
+    int64_t hk;
+} head;
+
 static char *room(const hd_few_stretch *s, int which, int64_t i) {
-    return s->scores + which * s->all->room_size + i * s->keys * s->all->size;
+    const hd_few *all = s->all;
+    return s->room + (which * all->longest * all->stretch + i * s->keys) * all->size;
+}
+
+static char *keys_of(const head *b, const hd_heads *t) {
+    return hd_few_at(b->s.all, t, b->s.span.batch, b->hk, b->s.j);
 }
 
 /* ---- scores ------------------------------------------------------------------------------------------ */
@@ -81,16 +99,17 @@ static void make_slopes(const hd_few_stretch *s, int64_t i) {
     if (a->softcap > 0 && a->dtype == HD_F64) uncap_double(n, p, (double *)room(s, CAP, i), ds);
 }
 
-/* ---- sums over queries --------------------------------------------------------------------------------- */
+/* ---- sums ------------------------------------------------------------------------------------------------ */
 
 /* to_n += alpha sum_i x_in y_i for the keys of the stretch. */
-static void spill(const hd_few_stretch *s, double alpha, int which, const hd_heads *y, int64_t features,
+static void spill(const head *b, double alpha, int which, const hd_heads *y, int64_t features,
                   const hd_heads *to) {
+    const hd_few_stretch *s = &b->s;
     const hd_few *all = s->all;
-    const hd_gemm_tile *t = all->tile;
+    const hd_gemm_tile *t = b->tile;
     const int64_t size = all->size;
     const char *x = room(s, which, 0), *rows = hd_few_queries(s, y);
-    char *keys = hd_few_keys(s, to);
+    char *keys = keys_of(b, to);
     if (s->hides && !all->kernels->attention[all->a->dtype]->finite(s->span.L, features, rows, y->row)) {
         for (int64_t n = 0; n < s->keys; n++)
             for (int64_t i = 0; i < s->span.L; i++) {
@@ -107,25 +126,63 @@ static void spill(const hd_few_stretch *s, double alpha, int which, const hd_hea
                    1, s->keys, rows + d * size, y->row, 1, keys + (n * to->row + d) * size, to->row);
 }
 
+/* to_i = alpha sum_n x_in k_n for all rows. */
+static void mix_all(const head *b, const char *x, char *to, int64_t step) {
+    const hd_attention_task *a = b->s.all->a;
+    const hd_gemm_tile *t = b->tile;
+    const int64_t size = b->s.all->size;
+    const char *rows = keys_of(b, &a->k);
+    for (int64_t i = 0; i < b->s.span.L; i += t->mr)
+        for (int64_t d = 0; d < a->D; d += t->nr)
+            t->run(t, least(t->mr, b->s.span.L - i), least(t->nr, a->D - d), b->s.keys, a->scale,
+                   x + i * b->s.keys * size, b->s.keys, 1, rows + d * size, a->k.row, 0,
+                   to + (i * step + d) * size, step);
+}
+
+/* What has no weight is not touched: 0 times NaN is NaN. */
+static void mix_carefully(const head *b, const char *x, char *to, int64_t step) {
+    const hd_few *all = b->s.all;
+    const hd_attention_task *a = all->a;
+    const char *rows = keys_of(b, &a->k);
+    for (int64_t i = 0; i < b->s.span.L; i++, to += step * all->size) {
+        memset(to, 0, (size_t)(a->D * all->size));
+        for (int64_t n = 0; n < b->s.keys; n++) {
+            const double w = hd_few_element(all, x, i * b->s.keys + n);
+            if (w != 0)
+                all->kernels->axpy[a->dtype](a->D, a->scale * w, rows + n * a->k.row * all->size, 1, to, 1);
+        }
+    }
+}
+
+static void mix(const head *b) {
+    const hd_few *all = b->s.all;
+    const hd_attention_task *a = all->a;
+    int64_t step;
+    char *to = hd_few_sums(&b->s, &a->dq, &step);
+    if (b->s.hides &&
+        !all->kernels->attention[a->dtype]->finite(b->s.keys, a->D, keys_of(b, &a->k), a->k.row))
+        mix_carefully(b, room(&b->s, DS, 0), to, step);
+    else
+        mix_all(b, room(&b->s, DS, 0), to, step);
+}
+
 /* ---- a stretch --------------------------------------------------------------------------------------- */
 
-static void backward_head(hd_few_stretch *s) {
-    const hd_few *all = s->all;
-    const hd_attention_task *a = all->a;
-    all->tile->dots(s->span.L, s->keys, a->D, 1, hd_few_queries(s, &a->q), a->q.row, hd_few_keys(s, &a->k),
-                    a->k.row, 0, room(s, P, 0), s->keys, 1);
-    all->tile->dots(s->span.L, s->keys, a->Dv, 1, hd_few_queries(s, &a->g), a->g.row, hd_few_keys(s, &a->v),
-                    a->v.row, 0, room(s, DS, 0), s->keys, 1);
+static void backward_head(head *b) {
+    hd_few_stretch *s = &b->s;
+    const hd_attention_task *a = s->all->a;
+    b->tile->dots(s->span.L, s->keys, a->D, 1, hd_few_queries(s, &a->q), a->q.row, keys_of(b, &a->k),
+                  a->k.row, 0, room(s, P, 0), s->keys, 1);
+    b->tile->dots(s->span.L, s->keys, a->Dv, 1, hd_few_queries(s, &a->g), a->g.row, keys_of(b, &a->v),
+                  a->v.row, 0, room(s, DS, 0), s->keys, 1);
+    s->hides = false;
     for (int64_t i = 0; i < s->span.L; i++) {
         make_weights(s, i);
         make_slopes(s, i);
     }
-    if (a->dv.data) spill(s, 1, W, &a->g, a->Dv, &a->dv);
-    if (a->dk.data) spill(s, a->scale, DS, &a->q, a->D, &a->dk);
-    if (!a->dq.data) return;
-    int64_t step;
-    char *to = hd_few_sums(s, &a->dq, &step);
-    hd_few_mix(s, a->scale, room(s, DS, 0), &a->k, a->D, to, step);
+    if (a->dv.data) spill(b, 1, W, &a->g, a->Dv, &a->dv);
+    if (a->dk.data) spill(b, a->scale, DS, &a->q, a->D, &a->dk);
+    if (a->dq.data) mix(b);
 }
 
 static void clear_rows(const hd_few *all, char *rows, int64_t count, int64_t step, int64_t features) {
@@ -133,24 +190,32 @@ static void clear_rows(const hd_few *all, char *rows, int64_t count, int64_t ste
         memset(rows + i * step * all->size, 0, (size_t)(features * all->size));
 }
 
+static void clear_keys(const head *b, const hd_heads *t, int64_t features) {
+    const hd_few *all = b->s.all;
+    const hd_span *span = &b->s.span;
+    const int64_t from = least(b->s.part * all->stretch, span->S);
+    if (!t->data) return;
+    clear_rows(all, hd_few_at(all, t, span->batch, b->hk, span->k_first + from),
+               least(all->stretch, span->S - from), t->row, features);
+}
+
 static void backward_task(void *arg, int64_t task, int worker) {
-    const hd_few *all = arg;
-    const hd_attention_task *a = all->a;
-    const int64_t group = a->H / a->Hk;
-    hd_few_stretch s;
-    const bool any = hd_few_take(all, task, worker, &s);
-    const int64_t from = least(s.part * HD_FEW_STRETCH, s.span.S);
-    s.j = s.span.k_first + from;
-    const int64_t keys = least(HD_FEW_STRETCH, s.span.S - from);
-    if (a->dk.data) clear_rows(all, hd_few_keys(&s, &a->dk), keys, a->dk.row, a->D);
-    if (a->dv.data) clear_rows(all, hd_few_keys(&s, &a->dv), keys, a->dv.row, a->Dv);
-    for (int64_t h = s.hk * group; any && h < (s.hk + 1) * group; h++) {
+    const backward *all = arg;
+    const hd_attention_task *a = all->few.a;
+    const int64_t group = a->H / a->Hk, pair = task / all->few.stretches;
+    head b = {.tile = all->tile, .hk = pair % a->Hk};
+    hd_few_stretch *s = &b.s;
+    hd_few_take(&all->few, pair / a->Hk, task % all->few.stretches, worker, s);
+    clear_keys(&b, &a->dk, a->D);
+    clear_keys(&b, &a->dv, a->Dv);
+    if (s->span.L == 0) return;
+    for (s->h = b.hk * group; s->h < (b.hk + 1) * group; s->h++) {
         int64_t step;
-        if (hd_few_head(&s, h))
-            backward_head(&s);
+        if (s->keys > 0)
+            backward_head(&b);
         else if (a->dq.data) {
-            char *rows = hd_few_sums(&s, &a->dq, &step);
-            clear_rows(all, rows, s.span.L, step, a->D);
+            char *rows = hd_few_sums(s, &a->dq, &step);
+            clear_rows(&all->few, rows, s->span.L, step, a->D);
         }
     }
 }
@@ -158,7 +223,7 @@ static void backward_task(void *arg, int64_t task, int worker) {
 /* dq of one row. */
 static void sum_stretches(void *arg, int64_t row, int worker) {
     (void)worker;
-    const hd_few *all = arg;
+    const hd_few *all = &((const backward *)arg)->few;
     const hd_attention_task *a = all->a;
     char *to = hd_few_at(all, &a->dq, row / (a->H * a->L), row / a->L % a->H, row % a->L);
     memset(to, 0, (size_t)(a->D * all->size));
@@ -168,11 +233,15 @@ static void sum_stretches(void *arg, int64_t row, int worker) {
 }
 
 hd_status hd_attention_few_backward(hd_ctx *cx, const hd_attention_task *a) {
-    hd_few all;
-    if (hd_few_begin(cx, a, a->D, ROOMS, &all)) return cx->error.status;
-    if (a->dbias) memset(a->dbias, 0, (size_t)(a->B * a->H * a->L * a->S * all.size));
-    hd_status status = hd_parallel(cx, a->sequences * a->Hk * all.stretches, backward_task, &all);
-    if (!status && all.parts && a->dq.data) status = hd_parallel(cx, a->B * a->H * a->L, sum_stretches, &all);
-    hd_free(cx->account, all.scratch);
+    backward all = {.tile = a->dtype == HD_F32 ? &cx->gemm->direct.f32 : &cx->gemm->direct.f64};
+    hd_few *few = &all.few;
+    hd_few_cut(cx, a, a->D, few);
+    few->room = (size_t)(ROOMS * few->longest * few->stretch * few->size) + HD_GEMM_SLACK;
+    if (hd_few_alloc(cx, few)) return cx->error.status;
+    if (a->dbias) memset(a->dbias, 0, (size_t)(a->B * a->H * a->L * a->S * few->size));
+    hd_status status = hd_parallel(cx, a->sequences * a->Hk * few->stretches, backward_task, &all);
+    if (!status && few->parts && a->dq.data)
+        status = hd_parallel(cx, a->B * a->H * a->L, sum_stretches, &all);
+    hd_free(cx->account, few->scratch);
     return status;
 }

@@ -62,6 +62,19 @@ hd_status hd_lanes_begin(hd_ctx *cx, const hd_attention_task *a, bool backward, 
     return all->scratch ? HD_OK : cx->error.status;
 }
 
+hd_status hd_lanes_begin_wide(hd_ctx *cx, int64_t keys, hd_lanes *all) {
+    const hd_attention_task *a = all->a;
+    if (a->key_dtype == a->dtype) return HD_OK;
+    all->wide_keys = keys;
+    all->wide = hd_alloc(cx, (size_t)(hd_max_workers(cx) * keys * (a->D + a->Dv) * all->size));
+    return all->wide ? HD_OK : cx->error.status;
+}
+
+void hd_lanes_end(hd_ctx *cx, hd_lanes *all) {
+    hd_free(cx->account, all->scratch);
+    hd_free(cx->account, all->wide);
+}
+
 /* ---- a block of queries ------------------------------------------------------------------------------ */
 
 void hd_lanes_take(hd_lane_block *b, int64_t first) {
@@ -71,6 +84,23 @@ void hd_lanes_take(hd_lane_block *b, int64_t first) {
     b->shift = b->span.k_first + b->span.S - b->span.L - b->span.q_first;
     all->k->spread(b->count, all->a->D, hd_lane_queries(b, &all->a->q), all->a->q.row, all->q_scale,
                    hd_lane_room(b, all->at.q));
+}
+
+static hd_lane_rows load_rows(const hd_lane_block *b, const hd_heads *x, int64_t features, int64_t from,
+                              int64_t to, char *wide) {
+    const hd_attention_task *a = b->all->a;
+    const int64_t first = b->span.k_first + from, at = b->span.batch * x->batch + b->hk * x->head;
+    if (!wide) return (hd_lane_rows){x->data + at * b->all->size, x->row, 0};
+    const char *stored = x->data + (at + first * x->row) * (int64_t)hd_dtype_size(a->key_dtype);
+    b->all->kernels->attention_rows[a->key_dtype]->widen(to - from, features, stored, x->row, wide);
+    return (hd_lane_rows){wide, features, first};
+}
+
+void hd_lanes_load_keys(hd_lane_block *b, int64_t from, int64_t to) {
+    const hd_attention_task *a = b->all->a;
+    b->k = load_rows(b, &a->k, a->D, from, to, b->wide);
+    b->v = load_rows(b, &a->v, a->Dv, from, to,
+                     b->wide ? b->wide + b->all->wide_keys * a->D * b->all->size : NULL);
 }
 
 void hd_lanes_load_lse(hd_lane_block *b) {
@@ -168,8 +198,8 @@ void hd_lanes_score(hd_lane_block *b, void *best, bool cap) {
     const hd_attention_task *a = all->a;
     const bool judged = !b->all_seen || a->bias.data || a->slopes || a->softcap > 0;
     void *s = hd_lane_room(b, all->at.s);
-    all->k->products(b->halves, b->keys, a->D, hd_lane_keys(b, &a->k), a->k.row, hd_lane_room(b, all->at.q),
-                     s, judged ? NULL : best);
+    all->k->products(b->halves, b->keys, a->D, hd_lane_rows_of(b, &b->k), b->k.row,
+                     hd_lane_room(b, all->at.q), s, judged ? NULL : best);
     if (!judged) return;
     hd_score_rules rules = {.softcap = a->softcap, .bits = hd_lane_bits(b)};
     if (a->bias.data) rules.bias = hd_lane_room(b, all->at.bias);
@@ -205,10 +235,10 @@ static void mix_carefully(const hd_lane_block *b, int64_t features, const char *
     }
 }
 
-void hd_lanes_mix(const hd_lane_block *b, int64_t features, const hd_heads *x, const void *p,
+void hd_lanes_mix(const hd_lane_block *b, int64_t features, const hd_lane_rows *x, const void *p,
                   const void *factor, void *o) {
     const hd_attention_kernels *k = b->all->k;
-    const char *rows = hd_lane_keys(b, x);
+    const char *rows = hd_lane_rows_of(b, x);
     if (b->all_seen || k->finite(b->keys, features, rows, x->row)) {
         k->mix(b->halves, b->keys, features, rows, x->row, p, factor, o);
         return;
@@ -235,7 +265,7 @@ static void forward_keys(hd_lane_block *b) {
         hd_lanes_draw(b);
         all->k->drop(b->halves, b->keys, b->kept, keep_scale(a), s);
     }
-    hd_lanes_mix(b, a->Dv, &a->v, s, factor, hd_lane_room(b, all->at.o));
+    hd_lanes_mix(b, a->Dv, &b->v, s, factor, hd_lane_room(b, all->at.o));
 }
 
 static void nothing_seen_yet(hd_lane_block *b) {
@@ -256,12 +286,17 @@ static void write_weights(hd_lane_block *b, int64_t from, int64_t to) {
     const hd_lanes *all = b->all;
     const hd_attention_task *a = all->a;
     void *s = hd_lane_room(b, all->at.s);
+    const int64_t chunk = CHUNK_BLOCKS * all->k->keys;
     memset(a->weights + hd_lane_row(b) * a->S * all->size, 0, (size_t)(b->count * a->S * all->size));
-    for (int64_t j = from; j < to; j += b->keys) {
-        if (!hd_lanes_look(b, j, to)) continue;
-        hd_lanes_score(b, NULL, false);
-        all->k->weights(b->halves, b->keys, hd_lane_room(b, all->at.lse), hd_lane_bits(b), s);
-        hd_lanes_write(b, s, NULL, a->weights);
+    for (int64_t first = from; first < to; first += chunk) {
+        const int64_t end = least(first + chunk, to);
+        hd_lanes_load_keys(b, first, end);
+        for (int64_t j = first; j < end; j += b->keys) {
+            if (!hd_lanes_look(b, j, end)) continue;
+            hd_lanes_score(b, NULL, false);
+            all->k->weights(b->halves, b->keys, hd_lane_room(b, all->at.lse), hd_lane_bits(b), s);
+            hd_lanes_write(b, s, NULL, a->weights);
+        }
     }
 }
 
@@ -280,7 +315,7 @@ static bool begin_blocks(const hd_lanes *all, int64_t task, int worker, together
     for (int64_t i = 0; i < all->together; i++, room += all->at.size) {
         const int64_t first = (task % tasks * all->together + i) * all->k->lanes;
         hd_lane_block *b = &t->block[t->count];
-        b->all = all, b->room = room;
+        b->all = all, b->room = room, b->wide = hd_lane_wide(all, worker);
         b->span = hd_span_of(a, pair / a->H), b->h = pair % a->H, b->hk = b->h / (a->H / a->Hk);
         if (first >= b->span.L) break;
         t->from[t->count] = 0, t->to[t->count] = b->span.S;
@@ -312,13 +347,16 @@ static void forward_task(void *arg, int64_t task, int worker) {
         if (t.from[i] < from) from = t.from[i];
         if (t.to[i] > to) to = t.to[i];
     }
-    for (int64_t first = from; first < to; first += chunk)
+    for (int64_t first = from; first < to; first += chunk) {
+        hd_lanes_load_keys(&t.block[0], first, least(first + chunk, to));
         for (int i = 0; i < t.count; i++) {
             hd_lane_block *b = &t.block[i];
+            b->k = t.block[0].k, b->v = t.block[0].v;
             const int64_t end = least(first + chunk, t.to[i]);
             for (int64_t j = first > t.from[i] ? first : t.from[i]; j < end; j += b->keys)
                 if (hd_lanes_look(b, j, end)) forward_keys(b);
         }
+    }
     for (int i = 0; i < t.count; i++) {
         finish_block(&t.block[i]);
         if (all->a->weights) write_weights(&t.block[i], t.from[i], t.to[i]);
@@ -338,8 +376,9 @@ static hd_status by_lanes(hd_ctx *cx, const hd_attention_task *a, hd_task task) 
     hd_lanes all;
     if (hd_lanes_begin(cx, a, false, &all)) return cx->error.status;
     const int64_t tasks = (all.blocks + all.together - 1) / all.together;
-    hd_status status = hd_parallel(cx, a->sequences * a->H * tasks, task, &all);
-    hd_free(cx->account, all.scratch);
+    hd_status status = hd_lanes_begin_wide(cx, CHUNK_BLOCKS * all.k->keys, &all);
+    if (!status) status = hd_parallel(cx, a->sequences * a->H * tasks, task, &all);
+    hd_lanes_end(cx, &all);
     return status;
 }
 

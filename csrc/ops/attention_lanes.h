@@ -17,6 +17,12 @@ typedef struct hd_lane_rooms {
     size_t size;
 } hd_lane_rooms;
 
+/* Rows of the keys or values of one head, of what is computed with: key j starts at data + (j - first) · row elements. */
+typedef struct hd_lane_rows {
+    const char *data;
+    int64_t row, first;
+} hd_lane_rows;
+
 typedef struct hd_lanes {
     const hd_attention_task *a;
     const hd_kernels *kernels;
@@ -29,17 +35,21 @@ typedef struct hd_lanes {
     double q_scale;                /* of q on its way to products */
     hd_lane_rooms at;
     char *scratch;
+    int64_t
+        wide_keys; /* of keys and values stored as f16 or bf16 so many at a time are widened; 0: they are read as they lie */
+    char *wide; /* for each worker [wide_keys, D] and [wide_keys, Dv] */
 } hd_lanes;
 
 /* A block of queries of one head, against one block of keys at a time. */
 typedef struct hd_lane_block {
     const hd_lanes *all;
-    char *room;
+    char *room, *wide;
     hd_span span;
     int64_t h, hk;
     int64_t i, count; /* queries, of the whole tensor */
     int64_t shift;    /* key j is at the position of query i when j = i + shift */
     bool finite;      /* every row of queries (and of gradients) of the block */
+    hd_lane_rows k, v;
     /* of the block of keys: */
     int64_t j, keys;
     hd_halves halves; /* that see any of it */
@@ -47,8 +57,11 @@ typedef struct hd_lane_block {
     uint32_t bits[HD_BLOCK_KEYS], kept[HD_BLOCK_KEYS];
 } hd_lane_block;
 
-/* Scratch for every worker; hd_free it. */
+/* Scratch for every worker, until hd_lanes_end. */
 hd_status hd_lanes_begin(hd_ctx *cx, const hd_attention_task *a, bool backward, hd_lanes *all);
+/* Room for `keys` keys and values of every worker, where they must be widened. */
+hd_status hd_lanes_begin_wide(hd_ctx *cx, int64_t keys, hd_lanes *all);
+void hd_lanes_end(hd_ctx *cx, hd_lanes *all);
 
 static inline void *hd_lane_room(const hd_lane_block *b, size_t at) {
     return b->room + at;
@@ -63,6 +76,14 @@ static inline char *hd_lane_queries(const hd_lane_block *b, const hd_heads *t) {
 static inline char *hd_lane_keys(const hd_lane_block *b, const hd_heads *t) {
     return hd_heads_row(b->all, t, b->span.batch, b->hk, b->j);
 }
+/* The same keys as rows of what is computed with. */
+static inline const char *hd_lane_rows_of(const hd_lane_block *b, const hd_lane_rows *x) {
+    return x->data + (b->j - x->first) * x->row * b->all->size;
+}
+static inline char *hd_lane_wide(const hd_lanes *all, int worker) {
+    const hd_attention_task *a = all->a;
+    return all->wide ? all->wide + worker * all->wide_keys * (a->D + a->Dv) * all->size : NULL;
+}
 static inline const uint32_t *hd_lane_bits(const hd_lane_block *b) {
     return b->all_seen ? NULL : b->bits;
 }
@@ -73,6 +94,8 @@ static inline int64_t hd_lane_row(const hd_lane_block *b) {
 
 /* Queries [first, first + lanes) of the sequence, as many as there are, become the block: q lies across. */
 void hd_lanes_take(hd_lane_block *b, int64_t first);
+/* b->k and b->v become rows of the keys [from, to) of the sequence, wide_keys at most where they are widened. */
+void hd_lanes_load_keys(hd_lane_block *b, int64_t from, int64_t to);
 /* What forward left of the block. */
 void hd_lanes_load_lse(hd_lane_block *b);
 /* The keys [*from, *to) of the sequence that the block has to do with, within what they were. */
@@ -87,7 +110,7 @@ void hd_lanes_write(const hd_lane_block *b, const void *from, const void *factor
 /* Which weights of the block stay. */
 void hd_lanes_draw(hd_lane_block *b);
 /* o[features][lanes] = o · factor + sum over the keys of the block of p x: what a lane does not see does not touch it. */
-void hd_lanes_mix(const hd_lane_block *b, int64_t features, const hd_heads *x, const void *p,
+void hd_lanes_mix(const hd_lane_block *b, int64_t features, const hd_lane_rows *x, const void *p,
                   const void *factor, void *o);
 
 #endif

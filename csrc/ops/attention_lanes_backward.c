@@ -89,8 +89,8 @@ static void backward_keys(hd_lane_block *b) {
     void *s = hd_lane_room(b, all->at.s), *ds = hd_lane_room(b, all->at.ds);
     const uint32_t *kept = NULL;
     hd_lanes_score(b, NULL, a->softcap > 0);
-    k->products(b->halves, b->keys, a->Dv, hd_lane_keys(b, &a->v), a->v.row, hd_lane_room(b, all->at.g), ds,
-                NULL);
+    k->products(b->halves, b->keys, a->Dv, hd_lane_rows_of(b, &b->v), b->v.row, hd_lane_room(b, all->at.g),
+                ds, NULL);
     if (a->dropout > 0) {
         hd_lanes_draw(b);
         kept = b->kept;
@@ -101,7 +101,7 @@ static void backward_keys(hd_lane_block *b) {
     if (a->dbias) write_bias_gradient(b, ds);
     if (a->softcap > 0) k->uncap(b->halves, b->keys, hd_lane_room(b, all->at.cap), hd_lane_bits(b), ds);
     if (a->dk.data) spill(b, a->D, &a->q, ds, &a->dk);
-    if (a->dq.data) hd_lanes_mix(b, a->D, &a->k, ds, NULL, hd_lane_room(b, all->at.dq));
+    if (a->dq.data) hd_lanes_mix(b, a->D, &b->k, ds, NULL, hd_lane_room(b, all->at.dq));
 }
 
 /* q, g, lse and delta of the block, across. */
@@ -153,7 +153,9 @@ static void backward_task(void *arg, int64_t task, int worker) {
     const hd_lanes *lanes = &all->lanes;
     const hd_attention_task *a = lanes->a;
     const int64_t part = task % all->stretches, pair = task / all->stretches, group = a->H / a->Hk;
-    hd_lane_block b = {.all = lanes, .room = lanes->scratch + (size_t)worker * lanes->at.size};
+    hd_lane_block b = {.all = lanes,
+                       .room = lanes->scratch + (size_t)worker * lanes->at.size,
+                       .wide = hd_lane_wide(lanes, worker)};
     b.span = hd_span_of(a, pair / a->Hk), b.hk = pair % a->Hk;
     const int64_t begin = least(part * all->stretch, b.span.S), end = least(begin + all->stretch, b.span.S);
     const hd_heads *dq = &all->dq[part];
@@ -161,10 +163,12 @@ static void backward_task(void *arg, int64_t task, int worker) {
     clear_rows(lanes, &a->dv, b.span.batch, b.hk, b.span.k_first + begin, end - begin, a->Dv);
     for (b.h = b.hk * group; b.h < (b.hk + 1) * group; b.h++)
         clear_rows(lanes, dq, b.span.batch, b.h, b.span.q_first, b.span.L, a->D);
-    for (int64_t from = begin; from < end; from += all->section)
+    for (int64_t from = begin; from < end; from += all->section) {
+        hd_lanes_load_keys(&b, from, least(from + all->section, end));
         for (b.h = b.hk * group; b.h < (b.hk + 1) * group; b.h++)
             for (int64_t first = 0; first < b.span.L; first += lanes->k->lanes)
                 backward_queries(&b, dq, first, from, least(from + all->section, end));
+    }
 }
 
 static void cut(backward *all) {
@@ -210,15 +214,16 @@ hd_status hd_attention_backward(hd_ctx *cx, const hd_attention_task *a) {
     int64_t longest, most_keys;
     if (a->sequences * a->Hk == 0) return HD_OK;
     hd_attention_longest(a, &longest, &most_keys);
-    if (longest <= FEW_QUERIES) return hd_attention_few_backward(cx, a);
+    if (longest <= FEW_QUERIES && a->key_dtype == a->dtype) return hd_attention_few_backward(cx, a);
     if (hd_lanes_begin(cx, a, true, &all.lanes)) return cx->error.status;
     cut(&all);
-    hd_status status = make_partials(cx, &all);
+    hd_status status = hd_lanes_begin_wide(cx, all.section, &all.lanes);
+    if (!status) status = make_partials(cx, &all);
     if (!status && a->dbias) memset(a->dbias, 0, (size_t)(a->B * a->H * a->L * a->S * all.lanes.size));
     if (!status) status = hd_parallel(cx, a->sequences * a->Hk * all.stretches, backward_task, &all);
     if (!status && all.partial)
         status = hd_parallel_ranges(cx, a->B * a->H * a->L, hd_rows_grain(a->D), sum_partials, &all);
     hd_free(cx->account, all.partial);
-    hd_free(cx->account, all.lanes.scratch);
+    hd_lanes_end(cx, &all.lanes);
     return status;
 }

@@ -13,6 +13,7 @@ local errors = require "heed.errors"
 local masks = {}
 
 masks.FLOATS = check.set("f32", "f64", "bf16", "f16")
+local HALVES = check.set("bf16", "f16")
 
 local LIMIT = 32 -- steps of a program: HD_MASK_STEPS
 local KEPT = 8   -- programs that a mask keeps, and tables of a function, each for sizes of its own
@@ -458,12 +459,12 @@ end
 ---The two arguments that heed.core takes for a mask of these sizes.
 ---@param where string begins messages
 ---@param mask heed.Mask|nil
----@param dtype string of a bias
+---@param dtype string of the queries; a bias is what is computed in
 ---@return userdata|nil mask
 ---@return heed.Tensor|nil bias
 function masks.for_sizes(where, mask, B, H, L, S, dtype)
     if not mask then return nil, nil end
-    return masks.program(where, mask, B, H, L, S), mask.adds and masks.bias(mask, dtype) or nil
+    return masks.program(where, mask, B, H, L, S), mask.adds and masks.bias(mask, HALVES[dtype] and "f32" or dtype) or nil
 end
 
 -- All sizes, and the last but one; nothing of what is no tensor.

@@ -1,7 +1,8 @@
 -- Deliberate faults in attention: what is wrong, the file, its text (which stands there once), and what replaces it.
 
 local BODY, LANES, FEW = "csrc/kernels/isa/attention_body.h", "csrc/ops/attention_lanes.c", "csrc/ops/attention_few.c"
-local BACKWARD, MASK = "csrc/ops/attention_lanes_backward.c", "csrc/ops/attention_mask.c"
+local ROWS, BACKWARD = "csrc/kernels/isa/attention_rows_body.h", "csrc/ops/attention_lanes_backward.c"
+local MASK = "csrc/ops/attention_mask.c"
 
 return {
     { "tail lane skipped", BODY, "i < LANES && l + i < count", "i < LANES && l + i + 1 < count" },
@@ -24,9 +25,11 @@ return {
     { "window's edge off by one in its bits", MASK, "sum_within(at, s->left) + 1", "sum_within(at, s->left)" },
     { "block of one seen key skipped", MASK, "hull.to <= b->j ||", "hull.to <= b->j + 1 ||" },
     { "hull of two alternatives too small", MASK, "least(x.from, y->from), most(x.to, y->to)", "least(x.from, y->from), y->to" },
-    { "heads of a few queries tiled", FEW, "for (int64_t h = s.hk * group; h < (s.hk + 1) * group; h++)",
-        "for (int64_t h = s.hk; h < s.hk + group * all->a->Hk; h += all->a->Hk)" },
+    { "heads of a few queries tiled", FEW, "(b->hk + g / b->count) * (a->H / a->Hk) + b->first + g % b->count",
+        "b->hk + g / b->count + (b->first + g % b->count) * a->Hk" },
     { "stretches merged unweighed", FEW, "exp(logs[i] - origin) / sum,", "1.0 / all->stretches," },
     { "log-sum-exp of stretches not shifted", FEW, "origin + log(sum)", "log(sum)" },
-    { "poison leaks to a few queries", FEW, "if (s->hides && !k->finite", "if (s->h < 0 && !k->finite" },
+    { "poison leaks to a few queries", FEW, "if (b->s.hides && !is_finite", "if (b->s.h < 0 && !is_finite" },
+    { "tail features of a key skipped", ROWS, "vr y = WIDE_N(x + d, features - d)", "vr y = WIDE_N(x + d, features - d - 1)" },
+    { "keys widened from the wrong one", LANES, "(at + first * x->row)", "(at + (first + 1 < b->span.S ? first + 1 : first) * x->row)" },
 }

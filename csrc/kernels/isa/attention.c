@@ -56,23 +56,6 @@ HD_INLINE vdm vd_of_bits(uint32_t bits) {
 #endif
 }
 
-#if VD_LANES == 8
-#define ZIP_LOW_64 0, 8, 1, 9, 2, 10, 3, 11
-#define ZIP_HIGH_64 4, 12, 5, 13, 6, 14, 7, 15
-#elif VD_LANES == 4
-#define ZIP_LOW_64 0, 4, 1, 5
-#define ZIP_HIGH_64 2, 6, 3, 7
-#else
-#define ZIP_LOW_64 0, 2
-#define ZIP_HIGH_64 1, 3
-#endif
-HD_INLINE vd vd_zip_low(vd a, vd b) {
-    return __builtin_shufflevector(a, b, ZIP_LOW_64);
-}
-HD_INLINE vd vd_zip_high(vd a, vd b) {
-    return __builtin_shufflevector(a, b, ZIP_HIGH_64);
-}
-
 HD_INLINE uint32_t bits_of(vfm m) {
 #if HD_VEC_AVX512
     return m;

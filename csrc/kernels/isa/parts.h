@@ -23,5 +23,6 @@ void HD_ISA(hd_fill_loss_pairs)(hd_kernels *k);
 void HD_ISA(hd_fill_random)(hd_kernels *k);
 void HD_ISA(hd_fill_optim)(hd_kernels *k);
 void HD_ISA(hd_fill_attention)(hd_kernels *k);
+void HD_ISA(hd_fill_attention_rows)(hd_kernels *k);
 
 #endif

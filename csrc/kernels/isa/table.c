@@ -22,4 +22,5 @@ void HD_ISA(hd_fill_kernels)(hd_kernels *k) {
     HD_ISA(hd_fill_random)(k);
     HD_ISA(hd_fill_optim)(k);
     HD_ISA(hd_fill_attention)(k);
+    HD_ISA(hd_fill_attention_rows)(k);
 }

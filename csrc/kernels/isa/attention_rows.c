@@ -1,0 +1,39 @@
+/* attention_rows.c: products of few queries with rows of keys and values (kernels/attention_rows.h). */
+#include "kernels/isa/parts.h"
+#include "kernels/vec_half.h"
+
+/* KEY is what rows hold, WIDE and WIDE_N how vectors are made of it. */
+#define HD_REAL 32
+#define KEY float
+#define WIDE vf_load
+#define WIDE_N vf_load_n
+#define ROWS_NAME(x) x##_f32_rows
+#include "kernels/isa/attention_rows_body.h"
+
+#define HD_REAL 64
+#define KEY double
+#define WIDE vd_load
+#define WIDE_N vd_load_n
+#define ROWS_NAME(x) x##_f64_rows
+#include "kernels/isa/attention_rows_body.h"
+
+#define HD_REAL 32
+#define KEY uint16_t
+#define WIDE vf_of_bf16
+#define WIDE_N vf_of_bf16_n
+#define ROWS_NAME(x) x##_bf16_rows
+#include "kernels/isa/attention_rows_body.h"
+
+#define HD_REAL 32
+#define KEY uint16_t
+#define WIDE vf_of_f16
+#define WIDE_N vf_of_f16_n
+#define ROWS_NAME(x) x##_f16_rows
+#include "kernels/isa/attention_rows_body.h"
+
+void HD_ISA(hd_fill_attention_rows)(hd_kernels *k) {
+    k->attention_rows[HD_F32] = &table_f32_rows;
+    k->attention_rows[HD_F64] = &table_f64_rows;
+    k->attention_rows[HD_BF16] = &table_bf16_rows;
+    k->attention_rows[HD_F16] = &table_f16_rows;
+}

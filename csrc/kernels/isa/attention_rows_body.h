@@ -1,0 +1,212 @@
+/* attention_rows_body.h: attention_rows.c for one type of computation and one of storage (see vec_real.h). */
+#include "kernels/vec_real.h"
+
+#define N(x) ROWS_NAME(x)
+enum { N(FEW) = 3, N(KEYS) = 16, N(MOST) = LANES < 4 ? LANES : 4 };
+#define MOST N(MOST)
+/* Queries by vectors of a register tile of mix: sums, and room for what they are made of. */
+#if HD_VEC_AVX512
+#define VECTORS_OF(queries) ((queries) <= 2 ? 8 : 4)
+#else
+#define VECTORS_OF(queries) ((queries) == 1 ? 8 : (queries) == 2 ? 4 : 2)
+#endif
+
+HD_INLINE int64_t N(least)(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+/* Lane l becomes the sum of the lanes of v[l]: halves are added, interleaved with those of another. */
+HD_INLINE vr N(sums)(vr *v) {
+#pragma GCC unroll 5
+    for (int half = LANES / 2; half > 0; half /= 2)
+#pragma GCC unroll 8
+        for (int i = 0; i < half; i++) v[i] = V(zip_low)(v[i], v[i + half]) + V(zip_high)(v[i], v[i + half]);
+    return v[0];
+}
+
+/* ---- dots -------------------------------------------------------------------------------------------------- */
+
+/* Lanes whose sums are q_i · x, for `queries` (a constant) rows of q. */
+HD_INLINE void N(product)(const int queries, int64_t features, const real *q, int64_t width, const KEY *x,
+                          vr *sum) {
+    int64_t d = 0;
+    for (int i = 0; i < queries; i++) sum[i] = (vr){0};
+    for (; d + LANES <= features; d += LANES) {
+        const vr y = WIDE(x + d);
+        for (int i = 0; i < queries; i++) sum[i] += V(load)(q + i * width + d) * y;
+    }
+    if (d == features) return;
+    const vr y = WIDE_N(x + d, features - d);
+    for (int i = 0; i < queries; i++) sum[i] += V(load)(q + i * width + d) * y;
+}
+
+/* A place among rows: a key of a head, in the order of memory. */
+typedef struct N(place) {
+    int64_t n, h;
+    const KEY *row; /* of head 0 */
+} N(place);
+
+HD_INLINE void N(advance)(const hd_row_block *b, N(place) * at) {
+    if (++at->h < b->heads) return;
+    at->h = 0, at->n++;
+    at->row += b->row;
+}
+
+/* All keys of all heads against some queries of each, `of` lanes a place: as many places as fill a vector with sums are gone
+ * through in registers, one behind the other as memory has them, because that is what it is fast at. */
+HD_INLINE void N(dots_of)(const int queries, const int of, const hd_row_block *b, const real *q,
+                          int64_t width, real *s, int64_t s_row) {
+    const int places = LANES / of;
+    N(place) at = {0, 0, b->x};
+    for (int64_t left = b->keys * b->heads; left > 0; left -= places) {
+        const N(place) first = at;
+        real line[LANES] __attribute__((aligned(64)));
+        vr sum[LANES];
+#pragma GCC unroll 16
+        for (int j = 0; j < places; j++) {
+#pragma GCC unroll 4
+            for (int i = 0; i < of; i++) sum[j * of + i] = (vr){0};
+            if (j >= left) continue;
+            N(product)
+            (queries, b->features, q + at.h * b->queries * width, width, at.row + at.h * b->head,
+             sum + j * of);
+            N(advance)(b, &at);
+        }
+        V(store)(line, N(sums)(sum));
+        at = first;
+        for (int j = 0; j < places && j < left; j++, N(advance)(b, &at))
+            for (int i = 0; i < queries; i++) s[(at.h * b->queries + i) * s_row + at.n] = line[j * of + i];
+    }
+}
+
+static void N(dots)(const hd_row_block *whole, const void *pq, int64_t width, void *ps, int64_t s_row) {
+    hd_row_block b = *whole;
+    for (int64_t n = 0; n < whole->keys; n += N(KEYS)) {
+        b.keys = N(least)(N(KEYS), whole->keys - n);
+        b.x = (const KEY *)whole->x + n * b.row;
+        for (int64_t i = 0; i < b.queries; i += MOST) {
+            const real *q = (const real *)pq + i * width;
+            real *s = (real *)ps + i * s_row + n;
+            switch (N(least)(MOST, b.queries - i)) {
+            case 1: N(dots_of)(1, 1, &b, q, width, s, s_row); break;
+            case 2: N(dots_of)(2, 2, &b, q, width, s, s_row); break;
+#if HD_VEC_BYTES * 8 / HD_REAL >= 4
+            case 3: N(dots_of)(3, 4, &b, q, width, s, s_row); break;
+            case 4: N(dots_of)(4, 4, &b, q, width, s, s_row); break;
+#endif
+            }
+        }
+    }
+}
+
+/* ---- mix --------------------------------------------------------------------------------------------------- */
+
+/* Some keys of all heads for some queries of each, row after row as memory has them. */
+HD_INLINE void N(mix_along)(const int queries, const hd_row_block *b, int64_t keys, const KEY *x,
+                            const real *p, int64_t p_row, real *o, int64_t width) {
+    for (int64_t n = 0; n < keys; n++, x += b->row)
+        for (int64_t h = 0; h < b->heads; h++) {
+            const KEY *from = x + h * b->head;
+            const real *w = p + h * b->queries * p_row + n;
+            real *to = o + h * b->queries * width;
+            int64_t d = 0;
+            for (; d + LANES <= b->features; d += LANES) {
+                const vr y = WIDE(from + d);
+                for (int i = 0; i < queries; i++)
+                    V(store)(to + i * width + d, V(load)(to + i * width + d) + w[i * p_row] * y);
+            }
+            if (d == b->features) continue;
+            const vr y = WIDE_N(from + d, b->features - d);
+            for (int i = 0; i < queries; i++)
+                V(store)(to + i * width + d, V(load)(to + i * width + d) + w[i * p_row] * y);
+        }
+}
+
+/* queries and vectors are constants: the sums live in registers. `last`: lanes of the last vector. */
+HD_INLINE void N(mix_tile)(const int queries, const int vectors, const bool whole, int64_t last, int64_t keys,
+                           const KEY *x, int64_t row, const real *p, int64_t p_row, real *o, int64_t width) {
+    vr sum[4][8];
+#pragma GCC unroll 4
+    for (int i = 0; i < queries; i++)
+#pragma GCC unroll 8
+        for (int v = 0; v < vectors; v++) sum[i][v] = V(load)(o + i * width + v * LANES);
+    for (int64_t n = 0; n < keys; n++, x += row) {
+#pragma GCC unroll 8
+        for (int v = 0; v < vectors; v++) {
+            const vr y = whole || v < vectors - 1 ? WIDE(x + v * LANES) : WIDE_N(x + v * LANES, last);
+#pragma GCC unroll 4
+            for (int i = 0; i < queries; i++) sum[i][v] += p[i * p_row + n] * y;
+        }
+    }
+#pragma GCC unroll 4
+    for (int i = 0; i < queries; i++)
+#pragma GCC unroll 8
+        for (int v = 0; v < vectors; v++) V(store)(o + i * width + v * LANES, sum[i][v]);
+}
+
+/* All features for some queries of one head, tile by tile. */
+HD_INLINE void N(mix_queries)(const int queries, int64_t features, int64_t keys, const KEY *x, int64_t row,
+                              const real *p, int64_t p_row, real *o, int64_t width) {
+    const int vectors = VECTORS_OF(queries);
+    int64_t d = 0;
+    for (; d + vectors * LANES <= features; d += vectors * LANES)
+        N(mix_tile)(queries, vectors, true, 0, keys, x + d, row, p, p_row, o + d, width);
+    for (; vectors > 4 && d + 4 * LANES <= features; d += 4 * LANES)
+        N(mix_tile)(queries, 4, true, 0, keys, x + d, row, p, p_row, o + d, width);
+    for (; d + LANES <= features; d += LANES)
+        N(mix_tile)(queries, 1, true, 0, keys, x + d, row, p, p_row, o + d, width);
+    if (d < features) N(mix_tile)(queries, 1, false, features - d, keys, x + d, row, p, p_row, o + d, width);
+}
+
+static void N(mix_of_head)(const hd_row_block *b, int64_t first, int64_t keys, const KEY *x, const real *p,
+                           int64_t p_row, real *o, int64_t width) {
+    for (int64_t i = first; i < b->queries; i += 4, p += 4 * p_row, o += 4 * width)
+        switch (N(least)(4, b->queries - i)) {
+        case 1: N(mix_queries)(1, b->features, keys, x, b->row, p, p_row, o, width); break;
+        case 2: N(mix_queries)(2, b->features, keys, x, b->row, p, p_row, o, width); break;
+        case 3: N(mix_queries)(3, b->features, keys, x, b->row, p, p_row, o, width); break;
+        case 4: N(mix_queries)(4, b->features, keys, x, b->row, p, p_row, o, width); break;
+        }
+}
+
+/* The first queries bring a block of rows into the caches; the others find it there, head by head. */
+static void N(mix)(const hd_row_block *b, const void *pp, int64_t p_row, void *po, int64_t width) {
+    const int64_t along = N(least)(b->queries, N(FEW));
+    for (int64_t n = 0; n < b->keys; n += N(KEYS)) {
+        const KEY *x = (const KEY *)b->x + n * b->row;
+        const int64_t keys = N(least)(N(KEYS), b->keys - n);
+        const real *p = (const real *)pp + n;
+        real *o = po;
+        switch (along) {
+        case 1: N(mix_along)(1, b, keys, x, p, p_row, o, width); break;
+        case 2: N(mix_along)(2, b, keys, x, p, p_row, o, width); break;
+        case 3: N(mix_along)(3, b, keys, x, p, p_row, o, width); break;
+        }
+        for (int64_t h = 0; h < b->heads && b->queries > along; h++) N(mix_of_head)
+        (b, along, keys, x + h * b->head, p + (h * b->queries + along) * p_row, p_row,
+         o + (h * b->queries + along) * width, width);
+    }
+}
+
+/* ---- as what is computed with ------------------------------------------------------------------------------- */
+
+static void N(widen)(int64_t rows, int64_t features, const void *pfrom, int64_t row, void *pto) {
+    const KEY *from = pfrom;
+    real *to = pto;
+    for (int64_t n = 0; n < rows; n++, from += row, to += features) {
+        int64_t d = 0;
+        for (; d + LANES <= features; d += LANES) V(store)(to + d, WIDE(from + d));
+        if (d < features) V(store_n)(to + d, WIDE_N(from + d, features - d), features - d);
+    }
+}
+
+static const hd_row_kernels N(table) = {LANES, N(dots), N(mix), N(widen)};
+
+#undef N
+#undef MOST
+#undef KEY
+#undef WIDE
+#undef WIDE_N
+#undef ROWS_NAME
+#undef VECTORS_OF
+#include "kernels/vec_real_end.h"
