@@ -328,20 +328,24 @@ static void test_threads_change_no_bit(void) {
     free(other);
 }
 
-static void test_failing_allocations(void) {
-    hd_tensor *bias = parameter(HD_F32, SHAPE(1, 1, 6)), *q = parameter(HD_F32, SHAPE(2, 2, 6, 8)), *out, *w;
-    hd_tensor *g = random_tensor(HD_F32, SHAPE(2, 2, 6, 8));
+/* queries: 6 are few, 20 are blocks of lanes */
+static void let_allocations_fail(hd_dtype stored, int64_t queries) {
+    hd_tensor *bias = parameter(HD_F32, SHAPE(1, 1, queries)),
+              *q = parameter(HD_F32, SHAPE(2, 2, queries, 8)), *out, *w, *x;
+    hd_tensor *g = random_tensor(HD_F32, SHAPE(2, 2, queries, 8));
     hd_attention_options o = {.bias = bias, .want_weights = true, .dropout = 0.5};
     int64_t live = cx->account->live;
     for (int64_t n = 1, done = 0; !done; n++) {
         CHECK(n < 200);
         out = w = NULL;
         cx->account->fail_at = n;
-        hd_status status = hd_attention(cx, q, q, q, &o, &out, &w);
+        x = hd_cast(cx, q, stored);
+        hd_status status = x ? hd_attention(cx, x, x, x, &o, &out, &w) : cx->error.status;
         if (!status) status = hd_backward_run(cx, out, g, false);
         done = cx->account->fail_at > 0;
         cx->account->fail_at = 0;
         CHECK(done ? status == HD_OK : status == HD_ENOMEM);
+        hd_release(x);
         hd_release(out);
         hd_release(w);
         clear_grad(q);
@@ -352,20 +356,32 @@ static void test_failing_allocations(void) {
     release_inputs(3, all);
 }
 
+static void test_failing_allocations(void) {
+    let_allocations_fail(HD_F32, 6);
+    let_allocations_fail(HD_F32, 20);
+    let_allocations_fail(HD_BF16, 6);
+    let_allocations_fail(HD_F16, 20);
+}
+
 static void test_misuse(void) {
     hd_tensor *q = random_tensor(HD_F32, SHAPE(2, 4, 3, 8)), *k = random_tensor(HD_F32, SHAPE(2, 3, 5, 8));
     hd_tensor *d = random_tensor(HD_F64, SHAPE(2, 4, 3, 8)), *three = random_tensor(HD_F32, SHAPE(4, 3, 8));
+    hd_tensor *half = hd_cast(cx, q, HD_BF16);
     expect_refused(three, q, q, (hd_attention_options){0}, "q: expected [B, H, L, D], got [4, 3, 8]");
     expect_refused(q, k, k, (hd_attention_options){0}, "divides the 4 of q, got 3");
     expect_refused(q, q, k, (hd_attention_options){0}, "v: expected [B, Hk, S, Dv]");
     expect_refused(q, d, q, (hd_attention_options){0}, "k: expected f32, got f64");
+    expect_refused(d, half, half, (hd_attention_options){0}, "k: expected f64, got bf16");
+    expect_refused(half, q, q, (hd_attention_options){0}, "k: expected bf16, got f32");
+    expect_refused(q, half, q, (hd_attention_options){0}, "v: expected bf16, got f32");
+    expect_refused(q, half, half, (hd_attention_options){.bias = half}, "bias: expected f32, got bf16");
     expect_refused(q, q, q, (hd_attention_options){.mask = q}, "mask: expected bool or integers");
     expect_refused(q, q, q, (hd_attention_options){.bias = d}, "bias: expected f32, got f64");
     expect_refused(q, q, q, (hd_attention_options){.bias = k}, "broadcasts to [B, H, L, S] = [2, 4, 3, 3]");
     expect_refused(q, q, q, (hd_attention_options){.dropout = 2}, "dropout: expected a probability");
     expect_refused(q, q, q, (hd_attention_options){.key_lengths = q}, "key_lengths: expected i64");
-    hd_tensor *all[] = {q, k, d, three};
-    release_inputs(4, all);
+    hd_tensor *all[] = {q, k, d, three, half};
+    release_inputs(5, all);
 }
 
 int main(void) {

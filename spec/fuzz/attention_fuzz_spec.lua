@@ -13,7 +13,8 @@ local FIRST = SEED == "time" and os.time() * 100000 or tonumber(SEED)
 local FEATURES = { 1, 3, 16, 32, 64, 80, 128 }
 local LENGTHS = { 0, 1, 1, 4, 7, 31, 31, 33, 33, 65, 257 }
 local HEADS = { { 1, 1 }, { 2, 2 }, { 2, 1 }, { 4, 2 }, { 6, 2 }, { 3, 1 } }
-local TOLERANCES = { f32 = { rtol = 2e-4, atol = 2e-4 }, f64 = { rtol = 1e-10, atol = 1e-10 } }
+local TOLERANCES = { f32 = { rtol = 2e-4, atol = 2e-4 }, f64 = { rtol = 1e-10, atol = 1e-10 },
+    f16 = { rtol = 2e-3, atol = 1e-3 }, bf16 = { rtol = 1e-2, atol = 5e-3 } }
 
 -- Lua's side of chance: choices. heed's own is set from the same seed, for numbers.
 local function random_of(seed)
@@ -135,16 +136,18 @@ local function poison_into(heads, hidden)
     heads:copy_(heed.where(hidden, bad, heads))
 end
 
--- A tensor twice: as attention gets it, and as the reference does, in f64 and without poison in its hidden rows.
-local function input(random, z, H, rows, features, hidden)
+-- A tensor twice: as attention gets it, and as the reference does, in f64 and without poison in its hidden rows. `stored` (nil: as
+-- computed): what attention reads is of that dtype, and so are the values of both.
+local function input(random, z, H, rows, features, hidden, stored)
     local layout = layouts[LAYOUTS[random(1, #LAYOUTS)]]
     local sizes = { layout[1](z.B, H, rows, features) }
     local own = heed.randn(sizes, { dtype = z.dtype })
+    if stored then own = own:to(stored):to(z.dtype) end
     local clean = own:to("f64"):clone()
     local function heads(whole) return layout[2](whole, z.B, H, rows, features) end
     if z.poison and hidden then poison_into(heads(own), hidden) end
     own.requires_grad, clean.requires_grad = true, true
-    return { own = own, clean = clean, heads = heads(own), clean_heads = heads(clean) }
+    return { own = own, clean = clean, heads = heads(stored and own:to(stored) or own), clean_heads = heads(clean) }
 end
 
 local function bias_of(random, z, m, seen)
@@ -171,6 +174,10 @@ local function configuration(seed)
         threads = random(1, 4) == 1 and random(2, 3) or 1, weights = random(1, 3) == 1,
         softcap = random(1, 4) == 1 and random(1, 4) / 2.0 or nil,
         scale = random(1, 3) == 1 and random(1, 10) / 20.0 or nil, dropout = random(1, 4) == 1 and 0.4 or 0.0 }
+    if z.dtype == "f32" and random(1, 3) == 1 then
+        z.stored = random(1, 2) == 1 and "f16" or "bf16"
+        z.all_stored = random(1, 2) == 1 and z.stored or nil -- queries too, and what comes out
+    end
     z.Dv = random(1, 2) == 1 and z.D or FEATURES[random(1, #FEATURES)]
     if z.L > 0 and z.L <= 8 and random(1, 2) == 1 then z.S = 1100 end -- keys enough for several stretches
     if z.L * z.S > 20000 and random(1, 3) > 1 then z.L = 33 end
@@ -182,8 +189,9 @@ local function configuration(seed)
         hidden_rows = heed.logical_not(any_of(seen, 4, true))
         hidden_keys = heed.logical_not(any_of(any_of(seen:reshape(z.B, z.Hk, z.H // z.Hk, z.L, z.S), 4), 3)):unsqueeze(4)
     end
-    z.q = input(random, z, z.H, z.L, z.D, hidden_rows)
-    z.k, z.v = input(random, z, z.Hk, z.S, z.D, hidden_keys), input(random, z, z.Hk, z.S, z.Dv, hidden_keys)
+    z.q = input(random, z, z.H, z.L, z.D, hidden_rows, z.all_stored)
+    z.k = input(random, z, z.Hk, z.S, z.D, hidden_keys, z.stored)
+    z.v = input(random, z, z.Hk, z.S, z.Dv, hidden_keys, z.stored)
     z.g = input(random, z, z.H, z.L, z.Dv, hidden_rows)
     return z
 end
@@ -198,8 +206,8 @@ end
 
 -- What dropout keeps, times 1 / (1 - p): values that are rows of the identity show the weights through it.
 local function kept(z)
-    local identity = heed.eye(z.S, { dtype = z.dtype }):expand(z.B, z.Hk, z.S, z.S)
-    return heed.no_grad(function() return attend(z, identity):ne(0):to "f64" / (1 - z.dropout) end)
+    local identity = heed.eye(z.S):to(z.stored or z.dtype):expand(z.B, z.Hk, z.S, z.S)
+    return heed.no_grad(function() return attend(z, identity):to("f64"):ne(0):to "f64" / (1 - z.dropout) end)
 end
 
 local function by_formula(z)
@@ -218,14 +226,15 @@ local function by_formula(z)
 end
 
 local function description(z)
-    local sizes = ("B=%d H=%d Hk=%d L=%d S=%d D=%d Dv=%d %s"):format(z.B, z.H, z.Hk, z.L, z.S, z.D, z.Dv, z.dtype)
+    local sizes = ("B=%d H=%d Hk=%d L=%d S=%d D=%d Dv=%d %s"):format(z.B, z.H, z.Hk, z.L, z.S, z.D, z.Dv,
+        z.all_stored or z.stored and z.dtype .. " stored " .. z.stored or z.dtype)
     local options = ("threads=%d poison=%s dropout=%g softcap=%s bias=%s mask=%s"):format(z.threads, z.poison, z.dropout,
         z.softcap, z.bias ~= nil, z.mask)
     return ("HEED_FUZZ_SEED=%d HEED_FUZZ_COUNT=1 replays %s %s"):format(z.seed, sizes, options)
 end
 
 local function compare(z, what, got, want)
-    if heed.allclose(got:to "f64", want, TOLERANCES[z.dtype]) then return end
+    if heed.allclose(got:to "f64", want, TOLERANCES[got.dtype]) then return end
     local off = (got:to "f64" - want):abs()
     error(("%s is off by %s\n%s"):format(what, off:numel() > 0 and off:max():item() or "its shape", description(z)), 0)
 end
