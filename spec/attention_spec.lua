@@ -57,6 +57,80 @@ describe("heed.attention", function()
             { inputs[1], inputs[2], inputs[3] }))
     end)
 
+    -- Repeated over rows and heads, T5's; over queries; over rows, heads and keys.
+    it("sums the gradient of a bias in its own shape, in one order on any number of threads", function()
+        local B, H, L = 8, 4, 160
+        local q, g = heed.randn({ B, H, L, 8 }, { requires_grad = true }), heed.randn(B, H, L, 8)
+        local threads = heed.get_num_threads()
+        local function gradient_of(bias, count)
+            heed.set_num_threads(count)
+            bias.grad = nil
+            heed.attention(q, q, q, { mask = mask.bias(bias) }):backward(g)
+            return bias.grad
+        end
+        for _, shape in ipairs { { 1, H, L, L }, { 1, H, 1, L }, { 1, 1, L, L }, { B, H, 1, L }, { 1, 1, L, 1 } } do
+            local bias, dense = heed.randn(shape, { requires_grad = true }), heed.zeros({ B, H, L, L }, { requires_grad = true })
+            heed.attention(q, q, q, { mask = mask.bias(bias:detach() + dense) }):backward(g)
+            local want = dense.grad
+            for d, size in ipairs(shape) do want = size == 1 and want:sum(d, true) or want end
+            local one = gradient_of(bias, 1)
+            assert.is_close(one, want, 1e-4)
+            for count = 2, 3 do assert.is_true(one:equal(gradient_of(bias, count))) end
+        end
+        heed.set_num_threads(threads)
+    end)
+
+    it("wants no more memory for the gradient of a bias than the bias", function()
+        local B, L = 32, 512
+        local q = heed.randn({ B, 1, L, 4 }, { requires_grad = true })
+        local bias = heed.randn({ L, L }, { requires_grad = true })
+        local limit = heed.memory_limit()
+        local function attend() heed.attention(q, q, q, { mask = bias }):backward(heed.ones(B, 1, L, 4)) end
+        heed.memory_limit(heed.memory().live + (8 << 20)) -- all scores are 32 MB
+        local ok, message = pcall(attend)
+        heed.memory_limit(limit)
+        assert(ok, message)
+    end)
+
+    it("reads keys and values that are stored as f16 and bf16, and gives what their values give", function()
+        for _, dtype in ipairs { "f16", "bf16" } do
+            for _, L in ipairs { 1, 3, 20, 70 } do
+                local q, k, v = heed.randn(2, 4, L, 12), heed.randn(2, 2, 75, 12):to(dtype), heed.randn(2, 2, 75, 7):to(dtype)
+                local m = mask.causal() & mask.padding { 75, 71 }
+                local want = (reference(q:to "f64", k:to "f64", v:to "f64", m:dense(L, 75):unsqueeze(2)))
+                local out, weights = heed.attention(q, k, v, { mask = m, weights = true })
+                assert.are.same({ "f32", "f32" }, { out.dtype, weights.dtype })
+                assert.is_close(out:to "f64", want, 1e-5)
+                assert.is_close(heed.attention(q, k:transpose(2, 3):contiguous():transpose(2, 3), v, { mask = m }), out, 1e-6)
+                out, weights = heed.attention(q:to(dtype), k, v, { mask = m, weights = true })
+                assert.are.same({ dtype, dtype }, { out.dtype, weights.dtype })
+                want = (reference(q:to(dtype):to "f64", k:to "f64", v:to "f64", m:dense(L, 75):unsqueeze(2)))
+                assert.is_close(out:to "f64", want, dtype == "f16" and 2e-3 or 1.6e-2)
+            end
+        end
+    end)
+
+    it("leaves what stands behind a mask of stored keys and values alone", function()
+        for _, L in ipairs { 1, 20 } do
+            local k = heed.randn(1, 2, 40, 8)
+            k[{ {}, {}, { 31, 40 } }] = 0 / 0
+            local out = heed.attention(heed.randn(1, 2, L, 8), k:to "bf16", k:to "bf16", { mask = heed.range(1, 40):le(30):view(1, 40) })
+            assert.is_true(heed.isfinite(out):all())
+        end
+    end)
+
+    it("takes all in one dtype, or keys and values in f16 or bf16", function()
+        local x = heed.zeros(1, 2, 3, 4)
+        local function refuses(q, k, v, message)
+            assert.error_matches(function() heed.attention(x:to(q), x:to(k), x:to(v)) end, "heed.attention: " .. message, nil, true)
+        end
+        refuses("f32", "f64", "f64", 'k: expected f32, got f64; t:to "f32" converts')
+        refuses("f64", "bf16", "bf16", 'k: expected f64, got bf16; t:to "f64" converts')
+        refuses("bf16", "f32", "f32", 'k: expected bf16, got f32; t:to "bf16" converts')
+        refuses("f32", "f16", "bf16", 'v: expected f16, got bf16; t:to "f16" converts')
+        refuses("i64", "i64", "i64", "q: expected f32 or f64, got i64")
+    end)
+
     it("drops weights only when told, reports those before dropout", function()
         local q, v = heed.zeros(1, 1, 4, 2), heed.ones(1, 1, 4, 2)
         heed.manual_seed(1)

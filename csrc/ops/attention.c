@@ -270,31 +270,31 @@ static hd_tensor *upstream(hd_ctx *cx, hd_tensor *g, const attention_call *c, hd
     return own;
 }
 
+/* In the shape of the bias. */
+static hd_status bias_gradient_new(hd_ctx *cx, const attention_call *c, hd_attention_task *a,
+                                   hd_tensor **grad_inputs) {
+    const int64_t scores[4] = {a->B, a->H, a->L, a->S};
+    hd_tensor *t = hd_tensor_zeros(cx, a->dtype, c->bias->ndim, c->bias->shape);
+    if (!t) return cx->error.status;
+    a->dbias.data = hd_data(t);
+    hd_broadcast_strides(t, 4, scores, a->dbias.stride);
+    grad_inputs[IN_BIAS] = t;
+    return HD_OK;
+}
+
 static hd_status attention_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grads,
                                     hd_tensor **grad_inputs) {
     if (!grads[0]) return HD_OK;
     attention_call c;
     hd_attention_task a;
     hd_sight sight;
-    hd_tensor *dscores = NULL, *out = hd_node_saved(cx, node, SAVED_OUT);
+    hd_tensor *out = hd_node_saved(cx, node, SAVED_OUT);
     if (!out || saved_call(cx, node, &c) || task_of(cx, &c, &a, &sight)) return cx->error.status;
     a.out = result_heads(out, c.params.packing, a.Dv);
-    const int64_t scores[4] = {a.B, a.H, a.L, a.S};
     hd_tensor *g = upstream(cx, grads[0], &c, &a);
     hd_status status = g ? gradients_new(cx, node, &c, &a, grad_inputs) : cx->error.status;
-    if (!status && hd_node_needs(node, IN_BIAS)) {
-        dscores = hd_tensor_new(cx, a.dtype, 4, scores);
-        if (dscores)
-            a.dbias = hd_data(dscores);
-        else
-            status = cx->error.status;
-    }
+    if (!status && hd_node_needs(node, IN_BIAS)) status = bias_gradient_new(cx, &c, &a, grad_inputs);
     if (!status) status = hd_attention_backward(cx, &a);
-    if (!status && dscores) {
-        grad_inputs[IN_BIAS] = hd_sum_to_shape(cx, dscores, c.bias->ndim, c.bias->shape);
-        if (!grad_inputs[IN_BIAS]) status = cx->error.status;
-    }
-    hd_release(dscores);
     hd_release(g);
     return status;
 }

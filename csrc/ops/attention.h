@@ -15,6 +15,12 @@ typedef struct hd_heads {
     int64_t batch, head, row;
 } hd_heads;
 
+/* The gradient of a bias, seen as [B, H, L, S]; strides of 0 where the bias is repeated: what belongs to one entry is added. */
+typedef struct hd_bias_gradient {
+    char *data; /* zeros at first; NULL: not wanted */
+    int64_t stride[4];
+} hd_bias_gradient;
+
 typedef struct hd_attention_task {
     hd_dtype dtype;                 /* f32 or f64: of all but k and v */
     hd_dtype key_dtype;             /* the same, or f16 or bf16 beside f32 */
@@ -28,10 +34,10 @@ typedef struct hd_attention_task {
     hd_heads out; /* forward: written; backward: read */
     char
         *lse; /* [B, H, L], log2 of the sums of 2^score; forward: written, NULL: not wanted; backward: read */
-    char *weights;       /* forward: [B, H, L, S], written; NULL: not wanted */
-    hd_heads g;          /* backward: gradient of out */
-    hd_heads dq, dk, dv; /* backward: written */
-    char *dbias;         /* backward: [B, H, L, S], written; NULL: not wanted */
+    char *weights;          /* forward: [B, H, L, S], written; NULL: not wanted */
+    hd_heads g;             /* backward: gradient of out */
+    hd_heads dq, dk, dv;    /* backward: written */
+    hd_bias_gradient dbias; /* backward */
     /* Sequences one behind the other instead of batch entries (then B is 1): sequence s has the queries
      * [q_starts[s], q_starts[s + 1]) and the keys [k_starts[s], k_starts[s + 1]), and sees no others. NULL:
      * none. */

@@ -1,6 +1,7 @@
 /* attention_few_backward.c: the gradients of attention of few queries, by the same stretches of keys as forward. Each
  * stretch writes its own rows of dk and dv; what it adds to dq is kept apart, and summed at the end in their order.
  */
+#include "ops/attention_bias.h"
 #include "ops/attention_few.h"
 
 #include "base/memory.h"
@@ -85,6 +86,18 @@ static double delta_of(const hd_few_stretch *s, int64_t i) {
     return sum;
 }
 
+/* To the rows of the bias, or to one entry where it is repeated along the keys. */
+static void add_bias_gradient(const hd_few_stretch *s, int64_t i, const char *ds) {
+    const hd_few *all = s->all;
+    const hd_bias_gradient *t = &all->a->dbias;
+    const hd_dtype dtype = all->a->dtype;
+    char *to = hd_bias_at(t, all->size, s->span.batch, s->h, s->span.q_first + i, s->j);
+    if (t->stride[3] != 0)
+        all->kernels->accumulate[dtype](s->keys, ds, to);
+    else
+        for (int64_t n = 0; n < s->keys; n++) all->kernels->accumulate[dtype](1, ds + n * all->size, to);
+}
+
 static void make_slopes(const hd_few_stretch *s, int64_t i) {
     const hd_attention_task *a = s->all->a;
     const int64_t n = s->keys;
@@ -93,8 +106,7 @@ static void make_slopes(const hd_few_stretch *s, int64_t i) {
         slopes_float(n, p, w, (float)delta_of(s, i), ds);
     else
         slopes_double(n, p, w, delta_of(s, i), ds);
-    if (a->dbias)
-        memcpy(a->dbias + (hd_few_row(s, i) * a->S + s->j) * s->all->size, ds, (size_t)(n * s->all->size));
+    if (a->dbias.data) add_bias_gradient(s, i, ds);
     if (a->softcap > 0 && a->dtype == HD_F32) uncap_float(n, p, (float *)room(s, CAP, i), ds);
     if (a->softcap > 0 && a->dtype == HD_F64) uncap_double(n, p, (double *)room(s, CAP, i), ds);
 }
@@ -238,8 +250,7 @@ hd_status hd_attention_few_backward(hd_ctx *cx, const hd_attention_task *a) {
     hd_few_cut(cx, a, a->D, few);
     few->room = (size_t)(ROOMS * few->longest * few->stretch * few->size) + HD_GEMM_SLACK;
     if (hd_few_alloc(cx, few)) return cx->error.status;
-    if (a->dbias) memset(a->dbias, 0, (size_t)(a->B * a->H * a->L * a->S * few->size));
-    hd_status status = hd_parallel(cx, a->sequences * a->Hk * few->stretches, backward_task, &all);
+    hd_status status = hd_bias_parallel(cx, a, few->stretches, backward_task, &all);
     if (!status && few->parts && a->dq.data)
         status = hd_parallel(cx, a->B * a->H * a->L, sum_stretches, &all);
     hd_free(cx->account, few->scratch);

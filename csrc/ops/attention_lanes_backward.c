@@ -12,6 +12,7 @@
  * there are few heads are keys cut into several stretches; what those add to dq is kept apart, and summed at the end in
  * their order. How they are cut depends on the sizes alone.
  */
+#include "ops/attention_bias.h"
 #include "ops/attention_lanes.h"
 
 #include "base/memory.h"
@@ -68,8 +69,35 @@ static void spill(const hd_lane_block *b, int64_t features, const hd_heads *x, c
         spill_carefully(b, first, end, features, rows, x->row, weights, keys, to->row);
 }
 
+/* The sums of n rows of the block, which have `row` elements, to where they belong. */
+static void add_row_sums(const hd_lane_block *b, int64_t n, const char *rows, char *to) {
+    const hd_lanes *all = b->all;
+    for (int64_t l = 0; l < n; l++, rows += b->keys * all->size) {
+        char *at = to + l * all->a->dbias.stride[2] * all->size;
+        for (int64_t j = 0; j < b->keys; j++)
+            all->kernels->accumulate[all->a->dtype](1, rows + j * all->size, at);
+    }
+}
+
+/* ds, a column a query, to the bias; all of its keys to one entry where it is repeated along them. */
+static void spill_bias(const hd_lane_block *b, const char *ds, const void *factor) {
+    const hd_lanes *all = b->all;
+    const hd_bias_gradient *t = &all->a->dbias;
+    const int64_t half = all->k->lanes / 2, first = b->halves == HD_SECOND_HALF ? half : 0;
+    const int64_t end = b->halves == HD_FIRST_HALF ? least(half, b->count) : b->count;
+    const char *from = ds + first * all->size;
+    char *to = hd_bias_at(t, all->size, b->span.batch, b->h, b->i + first, b->j);
+    char *rows = hd_lane_room(b, all->at.bias);
+    if (t->stride[3] != 0 || b->keys == 1) {
+        all->k->collect(end - first, b->keys, from, factor, to, t->stride[2], true);
+        return;
+    }
+    all->k->collect(end - first, b->keys, from, factor, rows, b->keys, false);
+    add_row_sums(b, end - first, rows, to);
+}
+
 /* g was taken times scale, so that ds is the gradient of q k^T; of the bias it is without. */
-static void write_bias_gradient(const hd_lane_block *b, const void *ds) {
+static void add_bias_gradient(const hd_lane_block *b, const void *ds) {
     const hd_lanes *all = b->all;
     const hd_attention_task *a = all->a;
     char *factor = hd_lane_room(b, all->at.factor);
@@ -79,7 +107,7 @@ static void write_bias_gradient(const hd_lane_block *b, const void *ds) {
         else
             ((double *)factor)[l] = 1 / a->scale;
     }
-    hd_lanes_write(b, ds, factor, a->dbias);
+    spill_bias(b, ds, factor);
 }
 
 static void backward_keys(hd_lane_block *b) {
@@ -98,7 +126,7 @@ static void backward_keys(hd_lane_block *b) {
     k->slopes(b->halves, b->keys, hd_lane_room(b, all->at.lse), hd_lane_room(b, all->at.delta),
               hd_lane_bits(b), kept, a->dropout < 1 ? 1 / (1 - a->dropout) : 0, s, ds);
     if (a->dv.data) spill(b, a->Dv, &a->g, s, &a->dv);
-    if (a->dbias) write_bias_gradient(b, ds);
+    if (a->dbias.data) add_bias_gradient(b, ds);
     if (a->softcap > 0) k->uncap(b->halves, b->keys, hd_lane_room(b, all->at.cap), hd_lane_bits(b), ds);
     if (a->dk.data) spill(b, a->D, &a->q, ds, &a->dk);
     if (a->dq.data) hd_lanes_mix(b, a->D, &b->k, ds, NULL, hd_lane_room(b, all->at.dq));
@@ -173,8 +201,9 @@ static void backward_task(void *arg, int64_t task, int worker) {
 
 static void cut(backward *all) {
     const hd_attention_task *a = all->lanes.a;
-    const int64_t block = all->lanes.k->keys, keys = all->lanes.most_keys, pairs = a->sequences * a->Hk;
-    const int64_t blocks = SECTION_BYTES / (2 * (a->D + a->Dv) * all->lanes.size * block);
+    const int64_t block = all->lanes.k->keys, keys = all->lanes.most_keys, pairs = hd_bias_pairs(a);
+    int64_t blocks = SECTION_BYTES / (2 * (a->D + a->Dv) * all->lanes.size * block);
+    if (pairs < MOST_STRETCHES) blocks = least(blocks, keys / (MOST_STRETCHES * block));
     all->section = block * (blocks > 2 ? blocks : 2);
     const int64_t sections = (keys + all->section - 1) / all->section;
     all->stretches = least(least(sections, MOST_STRETCHES), (WANTED_TASKS + pairs - 1) / pairs);
@@ -219,8 +248,7 @@ hd_status hd_attention_backward(hd_ctx *cx, const hd_attention_task *a) {
     cut(&all);
     hd_status status = hd_lanes_begin_wide(cx, all.section, &all.lanes);
     if (!status) status = make_partials(cx, &all);
-    if (!status && a->dbias) memset(a->dbias, 0, (size_t)(a->B * a->H * a->L * a->S * all.lanes.size));
-    if (!status) status = hd_parallel(cx, a->sequences * a->Hk * all.stretches, backward_task, &all);
+    if (!status) status = hd_bias_parallel(cx, a, all.stretches, backward_task, &all);
     if (!status && all.partial)
         status = hd_parallel_ranges(cx, a->B * a->H * a->L, hd_rows_grain(a->D), sum_partials, &all);
     hd_free(cx->account, all.partial);

@@ -152,8 +152,10 @@ end
 
 local function bias_of(random, z, m, seen)
     if random(1, 4) > 1 then return nil, m, seen end
-    local bias = heed.randn({ 1, random(1, 2) == 1 and z.H or 1, random(1, 2) == 1 and z.L or 1, z.S }, { dtype = z.dtype })
-    local hides = heed.rand(bias:size()):lt(0.1)
+    local function or_one(size) return random(1, 2) == 1 and size or 1 end
+    local keys = random(1, 6) == 1 and 1 or z.S
+    local bias = heed.randn({ or_one(z.B), or_one(z.H), or_one(z.L), keys }, { dtype = z.dtype })
+    local hides = heed.rand(bias:size()):lt(keys == 1 and 0 or 0.1)
     local clean = bias:to("f64"):clone()
     bias = bias:masked_fill(hides, -math.huge)
     bias.requires_grad, clean.requires_grad = true, true

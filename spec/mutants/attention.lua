@@ -21,6 +21,7 @@ return {
     { "dq of a stretch lost", BACKWARD, "for (int64_t i = 1; i < all->stretches; i++) {",
         "for (int64_t i = 2; i < all->stretches; i++) {" },
     { "gradient of bias keeps the scale", BACKWARD, "= (float)(1 / a->scale);", "= 1;" },
+    { "gradient of a repeated bias overwritten", BACKWARD, "to, t->stride[2], true", "to, t->stride[2], false" },
     { "causal edge off by one", MASK, "CAUSAL: return (stretch){0, p + 1};", "CAUSAL: return (stretch){0, p + 2};" },
     { "window's edge off by one in its bits", MASK, "sum_within(at, s->left) + 1", "sum_within(at, s->left)" },
     { "block of one seen key skipped", MASK, "hull.to <= b->j ||", "hull.to <= b->j + 1 ||" },
