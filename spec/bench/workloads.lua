@@ -152,10 +152,13 @@ end
 
 -- So many tokens of a source or prompt, and so many new ones, of each row.
 local PROMPT, NEW = 32, 64
+workloads.decoders, workloads.new_tokens = {}, NEW
 
 -- weights: those that a token is multiplied with; kept, memory: widths of layers over what came before, and over a source.
 -- One row is bound by reading them, many by their products.
+-- make(rows) gives a model, its prompt and options of heed.generate.
 local function add_decode(name, weights, kept, memory, make)
+    workloads.decoders[name] = make
     local seen = NEW * (NEW + 1) / 2
     for _, batch in ipairs { 1, 32 } do
         local attention = 4 * batch * (kept * (seen + (memory == 0 and PROMPT * NEW or 0)) + memory * PROMPT * NEW)
