@@ -1,4 +1,6 @@
 /* Reading, adding and writing by index tensors, and what goes with them. */
+#include <string.h>
+
 #include "lua/check.h"
 
 static int gather(lua_State *L) {
@@ -93,6 +95,40 @@ static int scatter_in_place(lua_State *L) {
     return hd_return_self(&c, hd_scatter_(c.cx, t, dim, index, arg_source(&c, t, index)));
 }
 
+/* scatter_reduce(dim, index, src, reduce, {include_self = true}) */
+static hd_scatter_kind arg_kind(hd_call *c) {
+    static const char *const names[] = {"sum", "prod", "mean", "amax", "amin"};
+    const char *name = lua_type(c->L, 5) == LUA_TSTRING ? lua_tostring(c->L, 5) : "";
+    for (int i = 0; i <= HD_SCATTER_AMIN; i++)
+        if (strcmp(name, names[i]) == 0) return (hd_scatter_kind)i;
+    hd_arg_expected(c, 5, "reduce", "\"sum\", \"prod\", \"mean\", \"amax\" or \"amin\"");
+    return HD_SCATTER_SUM;
+}
+
+static int scatter_reduce(lua_State *L) {
+    hd_call c = hd_enter(L, "scatter_reduce");
+    hd_take_any_options(&c, "include_self");
+    hd_no_more(&c, 5);
+    hd_tensor *index = hd_arg_ids(&c, 3, "index"), *t = hd_arg_tensor(&c, 1, "t");
+    int dim = hd_arg_dim(&c, 2, "dim", t->ndim);
+    hd_tensor *src = hd_arg_tensor(&c, 4, "src");
+    hd_scatter_kind kind = arg_kind(&c);
+    bool include_self = hd_option_boolean(&c, "include_self", true);
+    return hd_return(&c, hd_scatter_reduce(c.cx, t, dim, index, src, kind, include_self));
+}
+
+static int scatter_reduce_in_place(lua_State *L) {
+    hd_call c = hd_begin(L, "scatter_reduce_");
+    hd_take_any_options(&c, "include_self");
+    hd_no_more(&c, 5);
+    hd_tensor *index = hd_arg_ids(&c, 3, "index"), *t = hd_arg_tensor(&c, 1, "t");
+    int dim = hd_arg_dim(&c, 2, "dim", t->ndim);
+    hd_tensor *src = hd_arg_tensor(&c, 4, "src");
+    hd_scatter_kind kind = arg_kind(&c);
+    bool include_self = hd_option_boolean(&c, "include_self", true);
+    return hd_return_self(&c, hd_scatter_reduce_(c.cx, t, dim, index, src, kind, include_self));
+}
+
 static const hd_function functions[] = {
     {"gather", gather, HD_BOTH},
     {"index_select", index_select, HD_BOTH},
@@ -100,6 +136,8 @@ static const hd_function functions[] = {
     {"one_hot", one_hot, HD_BOTH},
     {"scatter", scatter, HD_BOTH},
     {"scatter_", scatter_in_place, HD_BOTH},
+    {"scatter_reduce", scatter_reduce, HD_BOTH},
+    {"scatter_reduce_", scatter_reduce_in_place, HD_BOTH},
     {NULL, NULL, 0},
 };
 

@@ -148,6 +148,17 @@ static int range(lua_State *L) {
     return finish(&c, hd_range(c.cx, hd_option_dtype(&c, HD_F32), first, last, step));
 }
 
+/* linspace(first, last, count) */
+static int linspace(lua_State *L) {
+    hd_call c = hd_enter(L, "linspace");
+    hd_take_options(&c, MAKE_OPTIONS);
+    hd_no_more(&c, 3);
+    double first = hd_arg_number(&c, 1, "first"), last = hd_arg_number(&c, 2, "last");
+    int64_t count = hd_arg_integer(&c, 3, "count");
+    if (count < 0) hd_arg_error(&c, "count", "expected an integer of at least 0, got %lld", (long long)count);
+    return finish(&c, hd_linspace(c.cx, hd_option_dtype(&c, HD_F32), first, last, count));
+}
+
 static int rand_(lua_State *L) {
     hd_call c = hd_enter(L, "rand");
     hd_take_options(&c, DRAW_OPTIONS);
@@ -234,16 +245,27 @@ static int randn_like(lua_State *L) {
 }
 
 static const hd_function functions[] = {
-    {"tensor", tensor, HD_MODULE},       {"ids", ids, HD_MODULE},
-    {"frombytes", frombytes, HD_MODULE}, {"zeros", zeros, HD_MODULE},
-    {"ones", ones, HD_MODULE},           {"empty", empty, HD_MODULE},
-    {"full", full, HD_MODULE},           {"eye", eye, HD_MODULE},
-    {"range", range, HD_MODULE},         {"rand", rand_, HD_MODULE},
-    {"randn", randn, HD_MODULE},         {"randint", randint, HD_MODULE},
-    {"randperm", randperm, HD_MODULE},   {"zeros_like", zeros_like, HD_BOTH},
-    {"ones_like", ones_like, HD_BOTH},   {"empty_like", empty_like, HD_BOTH},
-    {"full_like", full_like, HD_BOTH},   {"rand_like", rand_like, HD_BOTH},
-    {"randn_like", randn_like, HD_BOTH}, {NULL, NULL, 0},
+    {"tensor", tensor, HD_MODULE},
+    {"ids", ids, HD_MODULE},
+    {"frombytes", frombytes, HD_MODULE},
+    {"zeros", zeros, HD_MODULE},
+    {"ones", ones, HD_MODULE},
+    {"empty", empty, HD_MODULE},
+    {"full", full, HD_MODULE},
+    {"eye", eye, HD_MODULE},
+    {"linspace", linspace, HD_MODULE},
+    {"range", range, HD_MODULE},
+    {"rand", rand_, HD_MODULE},
+    {"randn", randn, HD_MODULE},
+    {"randint", randint, HD_MODULE},
+    {"randperm", randperm, HD_MODULE},
+    {"zeros_like", zeros_like, HD_BOTH},
+    {"ones_like", ones_like, HD_BOTH},
+    {"empty_like", empty_like, HD_BOTH},
+    {"full_like", full_like, HD_BOTH},
+    {"rand_like", rand_like, HD_BOTH},
+    {"randn_like", randn_like, HD_BOTH},
+    {NULL, NULL, 0},
 };
 
 void hd_register_make(hd_registrar *r) {

@@ -41,11 +41,16 @@ hd_tensor *hd_randperm(hd_ctx *cx, hd_rng *rng, int64_t n); /* 1..n shuffled, i6
 hd_status hd_uniform_(hd_ctx *cx, hd_rng *rng, hd_tensor *t, double low, double high);
 hd_status hd_normal_(hd_ctx *cx, hd_rng *rng, hd_tensor *t, double mean, double std);
 
+/* linspace.c: count numbers from first to last, both in */
+hd_tensor *hd_linspace(hd_ctx *cx, hd_dtype dtype, double first, double last, int64_t count);
+
 /* ---- unary.c, shaped.c, binary.c, where.c, cast.c: elementwise, broadcasting ------------------------------------ */
 hd_tensor *hd_unary_op(hd_ctx *cx, hd_unary op, hd_tensor *x);
 hd_tensor *hd_shaped_op(hd_ctx *cx, hd_shaped op, hd_tensor *x, double parameter);
 hd_tensor *hd_binary_op(hd_ctx *cx, hd_binary op, hd_tensor *a, hd_tensor *b);
 hd_tensor *hd_binary_scalar(hd_ctx *cx, hd_binary op, hd_tensor *a, hd_scalar b, bool reversed /* b op a */);
+/* lerp.c: a + weight (b - a); a weight without dimensions is weak in promotion, as a number */
+hd_tensor *hd_lerp(hd_ctx *cx, hd_tensor *a, hd_tensor *b, hd_tensor *weight);
 hd_tensor *hd_where(hd_ctx *cx, hd_tensor *condition, hd_tensor *a, hd_tensor *b);
 hd_tensor *hd_masked_fill(hd_ctx *cx, hd_tensor *x, hd_tensor *mask, hd_scalar value);
 hd_tensor *hd_clamp(hd_ctx *cx, hd_tensor *x, const hd_scalar *low, const hd_scalar *high); /* NULL: open */
@@ -122,6 +127,18 @@ hd_status hd_scatter_add_(hd_ctx *cx, hd_tensor *t, int dim, hd_tensor *index, h
 /* The same, but x[.., index[p], ..] = src[p]: of several the last. Any dtype. */
 hd_tensor *hd_scatter(hd_ctx *cx, hd_tensor *x, int dim, hd_tensor *index, hd_tensor *src);
 hd_status hd_scatter_(hd_ctx *cx, hd_tensor *t, int dim, hd_tensor *index, hd_tensor *src);
+/* scatter_reduce.c: x[.., index[p], ..] = x[.., index[p], ..] op src[p]; without include_self only src are reduced. */
+typedef enum hd_scatter_kind {
+    HD_SCATTER_SUM,
+    HD_SCATTER_PROD,
+    HD_SCATTER_MEAN, /* of floats */
+    HD_SCATTER_AMAX,
+    HD_SCATTER_AMIN
+} hd_scatter_kind;
+hd_tensor *hd_scatter_reduce(hd_ctx *cx, hd_tensor *x, int dim, hd_tensor *index, hd_tensor *src,
+                             hd_scatter_kind kind, bool include_self);
+hd_status hd_scatter_reduce_(hd_ctx *cx, hd_tensor *t, int dim, hd_tensor *index, hd_tensor *src,
+                             hd_scatter_kind kind, bool include_self);
 /* index [n], src as x but n along dim: x[.., index[p], ..] += src[.., p, ..]. */
 hd_tensor *hd_index_add(hd_ctx *cx, hd_tensor *x, int dim, hd_tensor *index, hd_tensor *src);
 hd_status hd_index_add_(hd_ctx *cx, hd_tensor *t, int dim, hd_tensor *index, hd_tensor *src);

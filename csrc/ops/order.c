@@ -1,4 +1,4 @@
-/* order.c: items of 64 bits for elements of up to 4 bytes, of 128 bits for those of 8. */
+/* order.c: items of 64 bits for elements of up to 4 bytes, of 128 bits for those of 8 (whole rows of those: order_wide.c). */
 #include "ops/order.h"
 
 #include <string.h>
@@ -49,7 +49,9 @@ size_t hd_order_room(const hd_order *o, int64_t count) {
 }
 
 void hd_order_row(const hd_order *o, const void *x, int64_t count, void *room, int64_t *places) {
-    if (is_wide(o))
+    if (is_wide(o) && o->n > FEW && buffer_size(o->n, count) == o->n)
+        hd_order_wide_row(o, x, count, room, places);
+    else if (is_wide(o))
         order_row_wide(o, x, count, room, places);
     else
         order_row_narrow(o, x, count, room, places);
@@ -58,22 +60,18 @@ void hd_order_row(const hd_order *o, const void *x, int64_t count, void *room, i
 /* ---- one long row ----------------------------------------------------------------------------- */
 
 static hd_status sort_long(hd_ctx *cx, const hd_order *o, const void *x, int64_t count, int64_t *places) {
+    if (is_wide(o)) return hd_order_wide_long(cx, o, x, count, places);
     int64_t block = o->n / 64 < HD_LONG_ROW ? HD_LONG_ROW : o->n / 64;
     int64_t blocks = (o->n + block - 1) / block;
     int64_t *counts = hd_alloc(cx, sizeof *counts * (size_t)blocks << MOST_BITS);
-    char *room = counts ? hd_alloc(cx, (size_t)(2 * o->n) * item_size(o)) : NULL;
-    hd_status status = room ? HD_OK : cx->error.status;
-    if (room && is_wide(o)) {
-        unsigned __int128 *items = (unsigned __int128 *)room;
-        long_row_wide l = {o, x, items, items + o->n, counts, places, block, count, 0, 0};
-        status = sort_long_wide(cx, &l);
-    } else if (room) {
-        uint64_t *items = (uint64_t *)room;
+    uint64_t *items = counts ? hd_alloc(cx, (size_t)(2 * o->n) * sizeof *items) : NULL;
+    hd_status status = items ? HD_OK : cx->error.status;
+    if (items) {
         long_row_narrow l = {o, x, items, items + o->n, counts, places, block, count, 0, 0};
         status = sort_long_narrow(cx, &l);
     }
     hd_free(cx->account, counts);
-    hd_free(cx->account, room);
+    hd_free(cx->account, items);
     return status;
 }
 

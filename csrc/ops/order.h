@@ -24,4 +24,8 @@ void hd_order_row(const hd_order *o, const void *x, int64_t count, void *room, i
 /* The same for one long row, on all threads. */
 hd_status hd_order_long_row(hd_ctx *cx, const hd_order *o, const void *x, int64_t count, int64_t *places);
 
+/* Whole rows of more than one element of 8 bytes (order_wide.c); room: 24 bytes an element. */
+void hd_order_wide_row(const hd_order *o, const void *x, int64_t count, void *room, int64_t *places);
+hd_status hd_order_wide_long(hd_ctx *cx, const hd_order *o, const void *x, int64_t count, int64_t *places);
+
 #endif

@@ -112,6 +112,7 @@ typedef struct NAME(long_row) {
     int shift;
 } NAME(long_row);
 
+#if KEY_BITS == 32 /* longer keys: order_wide.c */
 static void NAME(rank_block)(void *arg, int64_t first, int64_t last, int worker) {
     (void)worker;
     const NAME(long_row) *l = arg;
@@ -163,6 +164,7 @@ static hd_status NAME(sort_long)(hd_ctx *cx, NAME(long_row) * l) {
     }
     return status ? status : hd_parallel_ranges(cx, l->count, l->block, NAME(place_block), l);
 }
+#endif
 
 /* Each block's best; a holds [block][2 size]. */
 static void NAME(best_block)(void *arg, int64_t first, int64_t last, int worker) {

@@ -12,97 +12,53 @@
  */
 #include <string.h>
 
-#include "base/parallel.h"
-#include "ops/internal.h"
+#include "ops/index_lines.h"
 
-/* Elements a task moves, and columns that go along together. */
-#define GRAIN 16384
-#define COLUMNS 64
+/* ---- lines ------------------------------------------------------------------------------------ */
 
-/* ---- lines ----------------------------------------------------------------------------------- */
+HD_LINE_RUN(gather_1, bits_1, list[at] = table[to])
+HD_LINE_RUN(gather_2, bits_2, list[at] = table[to])
+HD_LINE_RUN(gather_4, bits_4, list[at] = table[to])
+HD_LINE_RUN(gather_8, bits_8, list[at] = table[to])
+HD_LINE_RUN(put_1, bits_1, table[to] = list[at])
+HD_LINE_RUN(put_2, bits_2, table[to] = list[at])
+HD_LINE_RUN(put_4, bits_4, table[to] = list[at])
+HD_LINE_RUN(put_8, bits_8, table[to] = list[at])
+HD_LINE_RUN(clear_1, bits_1, (void)at; table[to] = 0)
+HD_LINE_RUN(clear_2, bits_2, (void)at; table[to] = 0)
+HD_LINE_RUN(clear_4, bits_4, (void)at; table[to] = 0)
+HD_LINE_RUN(clear_8, bits_8, (void)at; table[to] = 0)
+HD_LINE_RUN(take_1, bits_1, list[at] = table[to]; table[to] = 0)
+HD_LINE_RUN(take_2, bits_2, list[at] = table[to]; table[to] = 0)
+HD_LINE_RUN(take_4, bits_4, list[at] = table[to]; table[to] = 0)
+HD_LINE_RUN(take_8, bits_8, list[at] = table[to]; table[to] = 0)
+HD_LINE_RUN(add_f32, float, table[to] += list[at])
+HD_LINE_RUN(add_f64, double, table[to] += list[at])
+HD_LINE_RUN(add_i64, uint64_t, table[to] += list[at])
+HD_LINE_RUN(add_i32, uint32_t, table[to] += list[at])
+HD_LINE_RUN(add_u8, uint8_t, table[to] = (uint8_t)(table[to] + list[at]))
+HD_LINE_RUN(add_bool, uint8_t, table[to] |= list[at])
 
-/* The list has an element for each of the index; the table is where the index leads to. */
-typedef struct line {
-    const int64_t *index;
-    int64_t size, index_step; /* along dim */
-    int columns;
-    char *list, *table;
-    int64_t list_step, table_step;
-    int64_t list_at[COLUMNS], table_at[COLUMNS]; /* where each column begins */
-} line;
-
-typedef void (*line_run)(const line *l);
-
-typedef uint8_t bits_1 __attribute__((may_alias));
-typedef uint16_t bits_2 __attribute__((may_alias));
-typedef uint32_t bits_4 __attribute__((may_alias));
-typedef uint64_t bits_8 __attribute__((may_alias));
-
-/* Of one column, and of several. The numbers of the line are read first: what is written may be anything to the
- * compiler, even them. */
-#define LINE_RUN(name, type, statement)                                                                      \
-    static void name(const line *l) {                                                                        \
-        const int64_t *index = l->index;                                                                     \
-        const int64_t size = l->size, index_step = l->index_step, columns = l->columns;                      \
-        const int64_t list_step = l->list_step, table_step = l->table_step;                                  \
-        type *list = (type *)l->list, *table = (type *)l->table;                                             \
-        if (columns == 1) {                                                                                  \
-            list += l->list_at[0], table += l->table_at[0];                                                  \
-            for (int64_t p = 0; p < size; p++) {                                                             \
-                int64_t at = p * list_step, to = (index[p * index_step] - 1) * table_step;                   \
-                statement;                                                                                   \
-            }                                                                                                \
-            return;                                                                                          \
-        }                                                                                                    \
-        for (int64_t p = 0; p < size; p++, index += index_step, list += list_step)                           \
-            for (int64_t c = 0; c < columns; c++) {                                                          \
-                int64_t at = l->list_at[c], to = (index[c] - 1) * table_step + l->table_at[c];               \
-                statement;                                                                                   \
-            }                                                                                                \
-    }
-
-LINE_RUN(gather_1, bits_1, list[at] = table[to])
-LINE_RUN(gather_2, bits_2, list[at] = table[to])
-LINE_RUN(gather_4, bits_4, list[at] = table[to])
-LINE_RUN(gather_8, bits_8, list[at] = table[to])
-LINE_RUN(put_1, bits_1, table[to] = list[at])
-LINE_RUN(put_2, bits_2, table[to] = list[at])
-LINE_RUN(put_4, bits_4, table[to] = list[at])
-LINE_RUN(put_8, bits_8, table[to] = list[at])
-LINE_RUN(clear_1, bits_1, (void)list; (void)at; table[to] = 0)
-LINE_RUN(clear_2, bits_2, (void)list; (void)at; table[to] = 0)
-LINE_RUN(clear_4, bits_4, (void)list; (void)at; table[to] = 0)
-LINE_RUN(clear_8, bits_8, (void)list; (void)at; table[to] = 0)
-LINE_RUN(take_1, bits_1, list[at] = table[to]; table[to] = 0)
-LINE_RUN(take_2, bits_2, list[at] = table[to]; table[to] = 0)
-LINE_RUN(take_4, bits_4, list[at] = table[to]; table[to] = 0)
-LINE_RUN(take_8, bits_8, list[at] = table[to]; table[to] = 0)
-LINE_RUN(add_f32, float, table[to] += list[at])
-LINE_RUN(add_f64, double, table[to] += list[at])
-LINE_RUN(add_i64, uint64_t, table[to] += list[at])
-LINE_RUN(add_i32, uint32_t, table[to] += list[at])
-LINE_RUN(add_u8, uint8_t, table[to] = (uint8_t)(table[to] + list[at]))
-LINE_RUN(add_bool, uint8_t, table[to] |= list[at])
-
-static line_run by_size(hd_dtype dtype, line_run of_1, line_run of_2, line_run of_4, line_run of_8) {
+static hd_line_run by_size(hd_dtype dtype, hd_line_run of_1, hd_line_run of_2, hd_line_run of_4,
+                           hd_line_run of_8) {
     size_t size = hd_dtype_size(dtype);
     return size == 1 ? of_1 : size == 2 ? of_2 : size == 4 ? of_4 : of_8;
 }
 
-static line_run gather_run(hd_dtype dtype) {
+static hd_line_run gather_run(hd_dtype dtype) {
     return by_size(dtype, gather_1, gather_2, gather_4, gather_8);
 }
-static line_run put_run(hd_dtype dtype) {
+static hd_line_run put_run(hd_dtype dtype) {
     return by_size(dtype, put_1, put_2, put_4, put_8);
 }
-static line_run clear_run(hd_dtype dtype) {
+static hd_line_run clear_run(hd_dtype dtype) {
     return by_size(dtype, clear_1, clear_2, clear_4, clear_8);
 }
-static line_run take_run(hd_dtype dtype) {
+static hd_line_run take_run(hd_dtype dtype) {
     return by_size(dtype, take_1, take_2, take_4, take_8);
 }
 
-static line_run add_run(hd_dtype dtype) {
+static hd_line_run add_run(hd_dtype dtype) {
     switch (dtype) {
     case HD_F32: return add_f32;
     case HD_F64: return add_f64;
@@ -113,73 +69,10 @@ static line_run add_run(hd_dtype dtype) {
     }
 }
 
-typedef struct lines_pass {
-    const hd_tensor *index, *list, *table;
-    int dim;
-    hd_lines lines; /* of the index */
-    int64_t blocks; /* of columns */
-    line_run run;
-    bool backwards; /* the last of a line first */
-} lines_pass;
-
-/* Where position `flat` of the index' dimensions first .. last - 1 lies in t. */
-static int64_t place_of(const hd_tensor *index, const hd_tensor *t, int first, int last, int64_t flat) {
-    int64_t at = 0;
-    for (int d = last - 1; d >= first; d--) {
-        at += flat % index->shape[d] * t->stride[d];
-        flat /= index->shape[d];
-    }
-    return at;
-}
-
-static char *start_of(const lines_pass *p, const hd_tensor *t, int64_t outer) {
-    return (char *)hd_data(t) +
-           place_of(p->index, t, 0, p->dim, outer) * (int64_t)hd_dtype_size((hd_dtype)t->dtype);
-}
-
-static void turn(line *l, size_t list_size) {
-    l->index += (l->size - 1) * l->index_step;
-    l->list += (l->size - 1) * l->list_step * (int64_t)list_size;
-    l->index_step = -l->index_step;
-    l->list_step = -l->list_step;
-}
-
-static void run_lines(void *arg, int64_t first, int64_t last, int worker) {
-    (void)worker;
-    const lines_pass *p = arg;
-    const hd_tensor *index = p->index;
-    for (int64_t task = first; task < last; task++) {
-        int64_t outer = task / p->blocks, column = task % p->blocks * COLUMNS, left = p->lines.inner - column;
-        line l = {.index = (const int64_t *)hd_data(index) + outer * p->lines.size * p->lines.inner + column,
-                  .size = p->lines.size,
-                  .index_step = p->lines.inner,
-                  .columns = left < COLUMNS ? (int)left : COLUMNS,
-                  .list = start_of(p, p->list, outer),
-                  .table = start_of(p, p->table, outer),
-                  .list_step = p->list->stride[p->dim],
-                  .table_step = p->table->stride[p->dim]};
-        for (int c = 0; c < l.columns; c++) {
-            l.list_at[c] = place_of(index, p->list, p->dim + 1, index->ndim, column + c);
-            l.table_at[c] = place_of(index, p->table, p->dim + 1, index->ndim, column + c);
-        }
-        if (p->backwards) turn(&l, hd_dtype_size((hd_dtype)p->list->dtype));
-        p->run(&l);
-    }
-}
-
-static hd_status run_lines_of(hd_ctx *cx, lines_pass p) {
-    if (hd_numel(p.index) == 0) return HD_OK;
-    p.lines = hd_lines_of(p.index, p.dim);
-    p.blocks = (p.lines.inner + COLUMNS - 1) / COLUMNS;
-    int64_t columns = p.lines.inner < COLUMNS ? p.lines.inner : COLUMNS;
-    return hd_parallel_ranges(cx, p.lines.outer * p.blocks, GRAIN / (p.lines.size * columns) + 1, run_lines,
-                              &p);
-}
-
 static hd_status run_pass(hd_ctx *cx, int dim, const hd_tensor *index, const hd_tensor *list,
-                          const hd_tensor *table, line_run run) {
-    return run_lines_of(cx,
-                        (lines_pass){.index = index, .list = list, .table = table, .dim = dim, .run = run});
+                          const hd_tensor *table, hd_line_run run) {
+    return hd_run_lines(
+        cx, (hd_lines_pass){.index = index, .list = list, .table = table, .dim = dim, .run = run});
 }
 
 hd_status hd_scatter_into(hd_ctx *cx, hd_tensor *y, int dim, const hd_tensor *index, const hd_tensor *g) {
@@ -187,16 +80,6 @@ hd_status hd_scatter_into(hd_ctx *cx, hd_tensor *y, int dim, const hd_tensor *in
 }
 
 /* ---- checks ---------------------------------------------------------------------------------- */
-
-/* As many dimensions, and none but `dim` longer. */
-static hd_status check_fits(hd_ctx *cx, const hd_tensor *index, const hd_tensor *x, int dim) {
-    bool fits = index->ndim == x->ndim;
-    for (int d = 0; fits && d < x->ndim; d++) fits = d == dim || index->shape[d] <= x->shape[d];
-    if (fits) return HD_OK;
-    char got[HD_SHAPE_TEXT], of[HD_SHAPE_TEXT];
-    return hd_fail(cx, HD_EARG, "index: expected a shape that fits into %s in all dimensions but %d, got %s",
-                   hd_tensor_shape_text(x, of), dim + 1, hd_tensor_shape_text(index, got));
-}
 
 static hd_status check_src(hd_ctx *cx, const hd_tensor *x, const hd_tensor *src, bool moves) {
     if (!moves && hd_check_computes(cx, x)) return cx->error.status;
@@ -234,7 +117,7 @@ static hd_tensor *gathered(hd_ctx *cx, const hd_tensor *x, int dim, const hd_ten
 
 hd_tensor *hd_gather(hd_ctx *cx, hd_tensor *x, int dim, hd_tensor *index) {
     int d = 0;
-    if (hd_check_dim(cx, "dim", dim, x->ndim, &d) || check_fits(cx, index, x, d)) return NULL;
+    if (hd_check_dim(cx, "dim", dim, x->ndim, &d) || hd_check_fits(cx, index, x, d)) return NULL;
     hd_tensor *checked = hd_checked_index(cx, index, x->shape[d]);
     hd_tensor *y = checked ? gathered(cx, x, d, checked) : NULL;
     y = hd_record(cx, &gather_class, y, 1, &x, 1, &checked, &d, sizeof d);
@@ -278,17 +161,6 @@ static hd_status scatter_add_backward(hd_ctx *cx, hd_node *node, hd_tensor *cons
     return d_src ? run_pass(cx, dim, index, d_src, grads[0], gather_run(src.dtype)) : cx->error.status;
 }
 
-static hd_status check_scatter(hd_ctx *cx, const hd_tensor *x, int dim, const hd_tensor *index,
-                               const hd_tensor *src) {
-    if (check_fits(cx, index, x, dim)) return cx->error.status;
-    bool fits = index->ndim == src->ndim;
-    for (int d = 0; fits && d < src->ndim; d++) fits = index->shape[d] <= src->shape[d];
-    if (fits) return HD_OK;
-    char got[HD_SHAPE_TEXT], of[HD_SHAPE_TEXT];
-    return hd_fail(cx, HD_EARG, "src: expected at least the index' shape %s, got %s",
-                   hd_tensor_shape_text(index, of), hd_tensor_shape_text(src, got));
-}
-
 static hd_status scatter_src(hd_ctx *cx, hd_tensor *y, int dim, const hd_tensor *index, hd_tensor *src) {
     return hd_scatter_into(cx, y, dim, index, src);
 }
@@ -296,7 +168,7 @@ static hd_status scatter_src(hd_ctx *cx, hd_tensor *y, int dim, const hd_tensor 
 static const writing scatter_addition = {{"scatter_add", scatter_add_backward, NULL},
                                          {"scatter_add_", scatter_add_backward, NULL},
                                          false,
-                                         check_scatter,
+                                         hd_check_scatter,
                                          scatter_src};
 
 /* A contiguous copy without graph. */
@@ -322,10 +194,11 @@ static hd_status scatter_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *g
     hd_tensor *dx = copy_of(cx, grads[0]);
     hd_tensor *d_src = dx && wanted ? hd_zero_for_input(cx, node, 1) : NULL;
     hd_status status = dx && (d_src || !wanted) ? HD_OK : cx->error.status;
-    lines_pass p = {.index = index, .list = wanted ? d_src : dx, .table = dx, .dim = dim, .backwards = true};
+    hd_lines_pass p = {
+        .index = index, .list = wanted ? d_src : dx, .table = dx, .dim = dim, .backwards = true};
     if (!status) {
         p.run = wanted ? take_run((hd_dtype)dx->dtype) : clear_run((hd_dtype)dx->dtype);
-        status = run_lines_of(cx, p);
+        status = hd_run_lines(cx, p);
     }
     grad_inputs[1] = d_src;
     if (hd_node_needs(node, 0))
@@ -339,8 +212,11 @@ static hd_status put_src(hd_ctx *cx, hd_tensor *y, int dim, const hd_tensor *ind
     return run_pass(cx, dim, index, src, y, put_run((hd_dtype)y->dtype));
 }
 
-static const writing scatter_writing = {
-    {"scatter", scatter_backward, NULL}, {"scatter_", scatter_backward, NULL}, true, check_scatter, put_src};
+static const writing scatter_writing = {{"scatter", scatter_backward, NULL},
+                                        {"scatter_", scatter_backward, NULL},
+                                        true,
+                                        hd_check_scatter,
+                                        put_src};
 
 static hd_status index_add_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grads,
                                     hd_tensor **grad_inputs) {

@@ -9,9 +9,6 @@ local errors = require "heed.errors"
 ---@class heed.Methods
 local both = {}
 
----@class heed.Functions
-local only = {}
-
 -- ---- arguments -----------------------------------------------------------------------------------------------------
 
 -- The names of arguments that may also come as options.
@@ -106,8 +103,12 @@ function both.bincount(t, weights, minlength)
             least and least < 1 and (" with %s in it"):format(least) or "")
     end
     local length = math.max(minlength, index:numel() > 0 and index:max():item() or 0)
-    if weights == nil then weights = core.ones(index:numel(), { dtype = "i64" }) end
-    return core.index_add(core.zeros(length, { dtype = tensor("bincount", weights, "weights").dtype }), 1, index, weights)
+    if weights then
+        return core.index_add(core.zeros(length, { dtype = tensor("bincount", weights, "weights").dtype }), 1, index, weights)
+    end
+    -- Ones are read from memory: as narrow as counts may be.
+    local narrow = { dtype = index:numel() < 2 ^ 31 and "i32" or "i64" }
+    return core.index_add(core.zeros(length, narrow), 1, index, core.ones(index:numel(), narrow)):to "i64"
 end
 
 -- ---- shapes --------------------------------------------------------------------------------------------------------
@@ -219,24 +220,6 @@ end
 ---@return heed.Tensor
 function both.reciprocal(t) return 1 / tensor("reciprocal", t) end
 
----a + weight · (b - a), which is a at 0 and b at 1, with the same bits.
----
----```lua
----print(heed.tensor({ 1, 2 }):lerp(heed.tensor { 3, 6 }, 0.5)) --> [2., 4.] f32 [2]
----```
----@param a heed.Tensor
----@param b heed.Tensor
----@param weight number|heed.Tensor
----@return heed.Tensor
-function both.lerp(a, b, weight)
-    local difference = tensor("lerp", b, "b") - tensor("lerp", a, "a")
-    if check.is_tensor(weight) then
-        return core.where(weight:abs():lt(0.5), a + weight * difference, b - difference * (1 - weight))
-    end
-    if check.number("heed.lerp", "weight", weight) < 0.5 and weight > -0.5 then return a + weight * difference end
-    return b - difference * (1 - weight)
-end
-
 -- ---- norms ---------------------------------------------------------------------------------------------------------
 
 local NORMED = named("p", "dim", "eps")
@@ -279,31 +262,4 @@ function both.cosine_similarity(a, b, dim, eps)
     return (a * b):sum(d) / (a:norm(2, d):clamp { min = eps } * b:norm(2, d):clamp { min = eps })
 end
 
--- ---- making --------------------------------------------------------------------------------------------------------
-
----`count` numbers from first to last, both included, at equal distances.
----
----```lua
----print(heed.linspace(0, 1, 5)) --> [0.0000, 0.2500, 0.5000, 0.7500, 1.0000] f32 [5]
----```
----@param first number
----@param last number
----@param count integer
----@param options? heed.MakeOptions
----@return heed.Tensor
-function only.linspace(first, last, count, options)
-    options = check.options("heed.linspace", options, check.set("dtype", "requires_grad"))
-    check.number("heed.linspace", "first", first)
-    check.number("heed.linspace", "last", last)
-    local values = core.zeros(check.integer("heed.linspace", "count", count, 0), { dtype = "f64" })
-    if count > 0 then
-        local i, step = core.range(0, count - 1, { dtype = "f64" }), count > 1 and (last - first) / (count - 1) or 0
-        -- From both ends, so that both are met.
-        values = core.where(i:lt(count / 2), first + i * step, last - (count - 1 - i) * step)
-    end
-    values = values:to(options.dtype or "f32")
-    if options.requires_grad then values.requires_grad = true end
-    return values
-end
-
-return { both = both, only = only }
+return { both = both }

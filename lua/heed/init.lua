@@ -26,7 +26,6 @@ local composed = require "heed.composed"
 for name, value in pairs(composed.both) do
     heed[name], core.methods[name] = value, value
 end
-for name, value in pairs(composed.only) do heed[name] = value end
 
 local autograd = require "heed.autograd"
 

@@ -46,7 +46,7 @@ local function masked() return square(), square():gt(0), square() end
 
 local unary = {}
 for _, name in ipairs { "abs", "square", "relu", "exp", "expm1", "tanh", "sigmoid", "gelu", "silu", "softplus", "erf", "sin",
-    "elu", "leaky_relu", "floor", "sign" } do
+    "elu", "leaky_relu", "floor", "ceil", "trunc", "frac", "sign", "reciprocal" } do
     unary[#unary + 1] = { name, 2 * F32, "byte", function(x) return heed[name](x) end }
 end
 for _, name in ipairs { "sqrt", "rsqrt", "log", "log1p" } do
@@ -58,6 +58,7 @@ family {
     { "gelu_tanh", 2 * F32, "byte", function(x) return heed.gelu(x, { approximate = "tanh" }) end },
     { "exp_transposed", 2 * F32, "byte", function(x) return x:exp() end, turned },
     { "isnan", F32 + COUNT, "byte", function(x) return x:isnan() end },
+    { "isinf", F32 + COUNT, "byte", function(x) return x:isinf() end },
     { "round_2", 2 * F32, "byte", function(x) return x:round(2) end },
     { "clamp", 2 * F32, "byte", function(x) return x:clamp(-1, 1) end },
     { "tril", 2 * F32, "byte", function(x) return x:tril() end },
@@ -75,6 +76,8 @@ family {
     { "add_row", 2 * F32, "byte", function(x, y) return x + y end, and_row },
     { "add_column", 2 * F32, "byte", function(x, y) return x + y end, and_column },
     { "add_transposed", 3 * F32, "byte", function(x, y) return x + y end, and_turned },
+    { "lerp", 3 * F32, "byte", function(x, y) return x:lerp(y, 0.3) end, two },
+    { "lerp_tensor", 4 * F32, "byte", function(x, y) return x:lerp(y, x) end, two },
     { "mod", 3 * F32, "byte", function(x, y) return x % y end, two },
     { "where", 3 * F32 + COUNT, "byte", function(x, c, y) return heed.where(c, x, y) end, masked },
     { "masked_fill", 2 * F32 + COUNT, "byte", function(x, c) return x:masked_fill(c, 0) end, masked },
@@ -91,6 +94,7 @@ family {
     { "cast_from_u8", 5 * COUNT, "byte", function(x) return x:to "f32" end,
         function() return heed.randint(1, 9, SIDE, SIDE):to "u8" end },
     { "zeros", F32, "byte", function() return heed.zeros(SIDE, SIDE) end },
+    { "linspace", F32, "byte", function() return heed.linspace(0, 1, COUNT) end },
     { "rand", F32, "byte", function() return heed.rand(SIDE, SIDE) end },
     { "randn", F32, "byte", function() return heed.randn(SIDE, SIDE) end },
     { "transpose_contiguous", 2 * F32, "byte", function(x) return x:contiguous() end, turned },
@@ -99,6 +103,13 @@ family {
     { "cat_first", 4 * F32, "byte", function(x, y) return heed.cat({ x, y }, 1) end, two },
     { "cat_last", 4 * F32, "byte", function(x, y) return heed.cat({ x, y }, 2) end, two },
     { "flip", 2 * F32, "byte", function(x) return x:flip(2) end },
+    { "unfold_contiguous", 3 * F32, "byte", function(x) return x:unfold(2, 64, 32):contiguous() end },
+    { "repeat_interleave_first", 2 * F32, "byte", function(x) return x:repeat_interleave(4, 1) end,
+        function() return heed.randn(SIDE // 4, SIDE) end },
+    { "repeat_interleave_last", 2 * F32, "byte", function(x) return x:repeat_interleave(4, 2) end,
+        function() return heed.randn(SIDE, SIDE // 4) end },
+    { "repeat_interleave_counts", 2 * F32, "byte", function(x, n) return x:repeat_interleave(n, 1) end,
+        function() return heed.randn(SIDE, SIDE // 4), heed.randint(0, 7, SIDE) end },
 }
 
 local reductions = {}
@@ -125,6 +136,11 @@ family {
     { "sum_bool", COUNT, "read", function(x) return x:sum() end, function() return square():gt(0) end },
     { "all_bool", COUNT, "read", function(x) return x:all(2) end, function() return square():gt(-9) end },
     { "sum_i64", 2 * COUNT, "read", function(x) return x:sum(2) end, function() return heed.randint(1, 9, SIDE, SIDE // 4) end },
+    { "amax_all", F32, "read", function(x) return x:amax() end },
+    { "amax_first", F32, "read", function(x) return x:amax(1) end },
+    { "amax_last", F32, "read", function(x) return x:amax(2) end },
+    { "normalize", 2 * F32, "byte", function(x) return x:normalize() end },
+    { "cosine_similarity", 2 * F32, "read", heed.cosine_similarity, two },
     { "cumsum_last", 2 * F32, "byte", function(x) return x:cumsum(2) end },
     { "cumsum_first", 2 * F32, "byte", function(x) return x:cumsum(1) end },
     { "softmax_last", 2 * F32, "byte", function(x) return x:softmax(2) end },
@@ -145,6 +161,12 @@ family {
     { "index_select_last", 2 * F32, "byte", function(x, i) return x:index_select(2, i) end, some_rows },
     { "scatter_add_last", 20 * COUNT, "byte", function(x, i, s) return x:scatter_add(2, i, s) end,
         function() return square(), heed.randint(1, SIDE, SIDE, SIDE), square() end },
+    { "scatter_last", 20 * COUNT, "byte", function(x, i, s) return x:scatter(2, i, s) end,
+        function() return square(), heed.randint(1, SIDE, SIDE, SIDE), square() end },
+    { "scatter_reduce_amax_last", 20 * COUNT, "byte", function(x, i, s) return x:scatter_reduce(2, i, s, "amax") end,
+        function() return square(), heed.randint(1, SIDE, SIDE, SIDE), square() end },
+    { "scatter_reduce_mean_last", 20 * COUNT, "byte", function(x, i, s) return x:scatter_reduce(2, i, s, "mean") end,
+        function() return square(), heed.randint(1, SIDE, SIDE, SIDE), square() end },
     { "index_add_first", 4 * F32, "byte", function(x, i, s) return x:index_add(1, i, s) end,
         function() return square(), heed.randint(1, SIDE, SIDE), square() end },
     { "masked_select", F32 + COUNT, "byte", function(x, m) return x[m] end, masked },
@@ -156,6 +178,11 @@ family {
         function() return heed.randint(-10 ^ 15 // 1 | 0, 10 ^ 15 // 1 | 0, 10 ^ 6 // 1 | 0) end },
     { "sort_last", 12e6, "byte", function(x) return x:sort(2) end, function() return heed.randn(1000, 1000) end },
     { "sort_first", 12e6, "byte", function(x) return x:sort(1) end, function() return heed.randn(1000, 1000) end },
+    { "sort_ids", 16e6, "byte", function(x) return x:sort() end, function() return heed.randint(1, 1000, 10 ^ 6 // 1 | 0) end },
+    { "argsort_rows", 12e6, "byte", function(x) return x:argsort(2) end, function() return heed.randn(1000, 1000) end },
+    { "unique", 12e6, "byte", function(x) return x:unique() end, function() return heed.randn(10 ^ 6 // 1 | 0) end },
+    { "unique_ids", 16e6, "byte", function(x) return x:unique() end, function() return heed.randint(1, 1000, 10 ^ 6 // 1 | 0) end },
+    { "bincount", 8 * COUNT, "read", function(x) return x:bincount() end, function() return heed.randint(1, SIDE, COUNT) end },
     { "topk_50", F32, "read", function(x) return x:topk(50) end, function() return heed.randn(COUNT) end },
     { "topk_10_rows", F32, "read", function(x) return x:topk(10, 2) end },
     { "multinomial", F32, "read", function(x) return x:multinomial(1) end, positive },

@@ -109,6 +109,9 @@ static hd_tensor *gather(hd_tensor *const *in, const void *arg) {
 static hd_tensor *scatter(hd_tensor *const *in, const void *arg) {
     return hd_scatter(cx, in[0], *(const int *)arg, in[1], in[2]);
 }
+static hd_tensor *scatter_reduce(hd_tensor *const *in, const void *arg) {
+    return hd_scatter_reduce(cx, in[0], 0, in[1], in[2], *(const hd_scatter_kind *)arg, false);
+}
 /* The values, which have no gradient; the others are looked at by specs in Lua. */
 static hd_tensor *unique(hd_tensor *const *in, const void *arg) {
     (void)arg;
@@ -136,6 +139,8 @@ static void test_indices(void) {
     hd_tensor *written[] = {in[0], in[1], parameter(HD_F64, SHAPE(3, 2))};
     check("scatter", scatter, 3, written, &(int){0}); /* two places are one */
     check("scatter", scatter, 3, written, &(int){1});
+    for (hd_scatter_kind kind = HD_SCATTER_SUM; kind <= HD_SCATTER_AMIN; kind++)
+        check("scatter_reduce", scatter_reduce, 3, written, &kind);
     check_failures("unique", unique, 1, &in[1], NULL);
     hd_release(written[2]);
     hd_tensor *across[] = {laid_across(in[0]), in[1]};

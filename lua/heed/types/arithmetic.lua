@@ -96,6 +96,18 @@ both.mod_ = both.mod
 function both.floordiv(a, b) end
 both.floordiv_ = both.floordiv
 
+---a + weight (b - a), which is a at 0 and b at 1, with the same bits. The three broadcast; integers give f32. The gradients are
+---(1 - weight) g, weight g and (b - a) g.
+---
+---```lua
+---print(heed.tensor({ 1, 2 }):lerp(heed.tensor { 3, 6 }, 0.5)) --> [2., 4.] f32 [2]
+---```
+---@param a heed.Tensor
+---@param b heed.Tensor
+---@param weight number|heed.Tensor
+---@return heed.Tensor
+function both.lerp(a, b, weight) end
+
 ---y = the larger of a and b, element by element; max is the largest element of a tensor. NaN wins. Where they are equal each gets
 ---half of the gradient.
 ---

@@ -51,6 +51,25 @@ both.scatter_add_ = both.scatter_add
 function both.scatter(t, dim, index, src) end
 both.scatter_ = both.scatter
 
+---A copy in which elements of src meet those that are where index says, as `scatter` has it: "sum", "prod", "mean", "amax" or "amin"
+---of t's element and of all src that come to its place; without include_self of those src alone (places that no index names keep
+---t's). The gradients are those of such a reduction: the largest share it, factors get the product of the others.
+---
+---```lua
+---local t, index, src = heed.tensor { 1, 2, 3 }, heed.ids { 1, 1, 3 }, heed.tensor { 5, 4, 2 }
+---print(t:scatter_reduce(1, index, src, "amax")) --> [5., 2., 3.] f32 [3]
+---print(t:scatter_reduce(1, index, src, "mean", { include_self = false })) --> [4.5000, 2.0000, 2.0000] f32 [3]
+---```
+---@param t heed.Tensor
+---@param dim integer
+---@param index heed.Ids as many dimensions as t, none but dim larger
+---@param src heed.Tensor of t's dtype, at least of index's shape
+---@param reduce "sum"|"prod"|"mean"|"amax"|"amin" a mean is of floats
+---@param options? { include_self?: boolean } default true
+---@return heed.Tensor
+function both.scatter_reduce(t, dim, index, src, reduce, options) end
+both.scatter_reduce_ = both.scatter_reduce
+
 ---Slices of a dimension by an index: out[.., p, ..] = t[.., index[p], ..]. The index may have any number of dimensions, which
 ---take the place of dim. Gradients of slices that are taken several times add up, in the order of the index.
 ---

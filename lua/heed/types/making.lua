@@ -113,6 +113,18 @@ function core.eye(n, m, options) end
 ---@return heed.Tensor # [N]
 function core.range(first, last, step, options) end
 
+---`count` numbers from first to last, both included, at equal distances.
+---
+---```lua
+---print(heed.linspace(0, 1, 5)) --> [0.0000, 0.2500, 0.5000, 0.7500, 1.0000] f32 [5]
+---```
+---@param first number
+---@param last number
+---@param count integer
+---@param options? heed.MakeOptions
+---@return heed.Tensor # [count]
+function core.linspace(first, last, count, options) end
+
 ---Uniform in [0, 1). Drawn from the training stream unless a generator is given: element i of a draw is the same number on any
 ---number of threads.
 ---

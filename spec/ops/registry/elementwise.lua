@@ -354,4 +354,20 @@ add {
     others = true,
 }
 
+-- ---- between two -------------------------------------------------------------------------------------------------------
+
+add {
+    name = "lerp",
+    cases = { { { 3, 37 }, { 3, 37 }, { 3, 37 } }, { { 4, 1, 3 }, { 2, 1 }, { 3 } }, { {}, {}, { 2 } }, { { 0 }, { 0 }, { 1 } },
+        { { 3, 37 }, { 3, 37 }, weight = 0.25 }, { { 3, 37 }, { 37 }, weight = 1.5 }, { {}, {}, weight = 1 } },
+    large = { { 257, 531 }, { 257, 531 }, { 531 } },
+    call = function(case, a, b, w) return core.lerp(a, b, w or case.weight) end,
+    naive = function(case, a, b, w)
+        local dtype = naive.is_float(a.dtype) and a.dtype or "f32"
+        local weight = w and w:to(dtype) or naive.build({}, dtype, function() return case.weight + 0.0 end)
+        return naive.zip(dtype, function(x, y, share) return x + share * (y - x) end, a:to(dtype), b:to(dtype), weight)
+    end,
+    gradient = true,
+}
+
 return entries

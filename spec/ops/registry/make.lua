@@ -91,6 +91,18 @@ add {
     end,
 }
 add {
+    name = "linspace",
+    cases = { { first = 0, last = 1, count = 5 }, { first = 3, last = -2.5, count = 8 }, { first = 2, last = 9, count = 1 },
+        { first = 1, last = 2, count = 0 } },
+    call = function(case) return core.linspace(case.first, case.last, case.count) end,
+    naive = function(case)
+        return naive.build({ case.count }, "f32", function(index)
+            if case.count == 1 then return case.first + 0.0 end
+            return case.first + (index[1] - 1.0) * (case.last - case.first) / (case.count - 1)
+        end)
+    end,
+}
+add {
     name = "sinusoidal_positions",
     cases = { { length = 3, dim = 6, first = 0 }, { length = 4, dim = 5, first = 1 }, { length = 2, dim = 4,
         first = 0, layout = "halves" } },

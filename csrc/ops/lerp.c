@@ -1,0 +1,98 @@
+/* lerp.c: from one tensor to another.
+ *
+ *     y = a + w (b - a), where |w| >= 1/2 counted from the other end: b - (1 - w) (b - a)
+ *     ->  da = (1 - w) g, db = w g, dw = (b - a) g
+ *
+ * So w = 0 gives the bits of a, and w = 1 those of b. The weight is a number or a tensor; all broadcast.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "ops/internal.h"
+
+/* Operands y, a, b, w. */
+#define LERP(type, size_of)                                                                                  \
+    static inline type between_##type(type a, type b, type w) {                                              \
+        type d = b - a, near = a + w * d, far = b - d * (1 - w);                                             \
+        return size_of(w) < (type)0.5 ? near : far;                                                          \
+    }                                                                                                        \
+    static void lerp_##type(const void *arg, int64_t n, char *const *p, const int64_t *s) {                  \
+        (void)arg;                                                                                           \
+        type *y = (type *)p[0];                                                                              \
+        const type *a = (const type *)p[1], *b = (const type *)p[2], *w = (const type *)p[3];                \
+        bool dense = s[0] == 1 && s[1] == 1 && s[2] == 1;                                                    \
+        if (dense && s[3] == 1) {                                                                            \
+            for (int64_t i = 0; i < n; i++) y[i] = between_##type(a[i], b[i], w[i]);                         \
+        } else if (dense && s[3] == 0) {                                                                     \
+            type one = *w;                                                                                   \
+            for (int64_t i = 0; i < n; i++) y[i] = between_##type(a[i], b[i], one);                          \
+        } else {                                                                                             \
+            for (int64_t i = 0; i < n; i++)                                                                  \
+                y[i * s[0]] = between_##type(a[i * s[1]], b[i * s[2]], w[i * s[3]]);                         \
+        }                                                                                                    \
+    }
+LERP(float, fabsf)
+LERP(double, fabs)
+
+/* (1 - w) g, w g or (b - a) g, summed to what input i was. */
+static hd_status lerp_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grads, hd_tensor **grad_inputs) {
+    hd_tensor *g = grads[0];
+    if (!g) return HD_OK;
+    hd_tensor *w = hd_node_saved(cx, node, 0);
+    if (!w) return cx->error.status;
+    hd_status status = HD_OK;
+    if (hd_node_needs(node, 0)) {
+        hd_tensor *rest = hd_binary_scalar(cx, HD_SUB, w, hd_scalar_i(1), true);
+        grad_inputs[0] = hd_grad_to_input(cx, node, 0, hd_chain_binary(cx, HD_MUL, rest, g));
+        status = hd_made(cx, grad_inputs[0]);
+    }
+    if (!status && hd_node_needs(node, 1)) {
+        grad_inputs[1] = hd_grad_to_input(cx, node, 1, hd_binary_op(cx, HD_MUL, w, g));
+        status = hd_made(cx, grad_inputs[1]);
+    }
+    if (!status && hd_node_needs(node, 2)) {
+        hd_tensor *a = hd_node_saved(cx, node, 1), *b = a ? hd_node_saved(cx, node, 2) : NULL;
+        hd_tensor *d = b ? hd_binary_op(cx, HD_SUB, b, a) : NULL;
+        grad_inputs[2] = hd_grad_to_input(cx, node, 2, hd_chain_binary(cx, HD_MUL, d, g));
+        status = hd_made(cx, grad_inputs[2]);
+    }
+    return status;
+}
+static const hd_node_class lerp_class = {"lerp", lerp_backward, NULL};
+
+/* y of the shape that x[0..2] broadcast to; x are a, b, w of y's dtype. */
+static hd_tensor *lerp(hd_ctx *cx, hd_tensor *const x[3]) {
+    int ndim = 0;
+    int64_t shape[HD_MAX_DIMS];
+    if (hd_broadcast_shape(cx, x[0], x[1], &ndim, shape)) return NULL;
+    hd_tensor both = *x[0]; /* a header for its shape alone */
+    both.ndim = (uint8_t)ndim;
+    memcpy(both.shape, shape, sizeof shape);
+    if (hd_broadcast_shape(cx, &both, x[2], &ndim, shape)) return NULL;
+    hd_tensor *y = hd_tensor_new(cx, (hd_dtype)x[0]->dtype, ndim, shape);
+    if (!y) return NULL;
+    hd_walk w;
+    hd_walk_begin(&w, ndim, shape);
+    hd_walk_add(&w, y);
+    for (int i = 0; i < 3; i++) hd_walk_add(&w, x[i]);
+    w.run = y->dtype == HD_F32 ? lerp_float : lerp_double;
+    if (!hd_walk_run(cx, &w)) return y;
+    hd_release(y);
+    return NULL;
+}
+
+hd_tensor *hd_lerp(hd_ctx *cx, hd_tensor *a, hd_tensor *b, hd_tensor *weight) {
+    hd_tensor *inputs[3] = {a, b, weight}, *x[3] = {NULL, NULL, NULL};
+    hd_dtype t = HD_F32;
+    for (int i = 0; i < 3; i++) {
+        if (hd_check_computes(cx, inputs[i])) return NULL;
+        bool number = i == 2 && weight->ndim == 0; /* weak, as numbers are */
+        if (!number) t = hd_dtype_promote(t, (hd_dtype)inputs[i]->dtype);
+    }
+    for (int i = 0; i < 3; i++) x[i] = hd_as_dtype(cx, inputs[i], t);
+    hd_tensor *y = x[0] && x[1] && x[2] ? lerp(cx, x) : NULL;
+    hd_tensor *saved[3] = {x[2], weight->requires_grad ? x[0] : NULL, weight->requires_grad ? x[1] : NULL};
+    y = hd_record(cx, &lerp_class, y, 3, inputs, 3, saved, NULL, 0);
+    for (int i = 0; i < 3; i++) hd_release(x[i]);
+    return y;
+}
