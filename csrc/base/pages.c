@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 typedef struct hd_region {
     char *base;
@@ -177,9 +178,16 @@ static size_t region_free(hd_region *region) {
 /* ---- giving back to the kernel --------------------------------------------------------------------------
  */
 
+/* The kernel's pages may be larger than ours (16 or 64 KB on Arm), and what it is asked to take is rounded up to
+ * them: the edges of a run, which share a page with its neighbours, stay. */
+static bool discard_whole_pages(const hd_run *run) {
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), base = (uintptr_t)run->base;
+    const uintptr_t first = (base + page - 1) & -page, end = (base + run->pages * HD_PAGE_SIZE) & -page;
+    return first < end && madvise(run->base + (first - base), end - first, MADV_DONTNEED) == 0;
+}
+
 static size_t discard(hd_run *run) {
-    if (!run->is_free || run->touched == 0) return 0;
-    if (madvise(run->base, run->pages * HD_PAGE_SIZE, MADV_DONTNEED) != 0) return 0;
+    if (!run->is_free || run->touched == 0 || !discard_whole_pages(run)) return 0;
     size_t given = run->touched;
     run->touched = 0;
     all.touched -= given;

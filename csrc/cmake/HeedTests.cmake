@@ -23,6 +23,8 @@ foreach(source ${c_tests})
   add_test(NAME c/${name} COMMAND ${name})
   set_tests_properties(c/${name} PROPERTIES TIMEOUT 1200)
 endforeach()
+# Its kernel has pages of its own choice.
+target_link_options(pages_test PRIVATE -Wl,--wrap=sysconf,--wrap=madvise)
 
 # A host's view of libheed.
 add_executable(embed_test ${CMAKE_SOURCE_DIR}/spec/c/embed/embed_test.c)

@@ -12,6 +12,10 @@
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
+#if defined(__aarch64__)
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
+#endif
 
 #include "base/cpu.h"
 #include "kernels/gemm_tile.h"
@@ -35,36 +39,66 @@
 #define HAVE_AVX512 __builtin_cpu_supports("avx512dq")
 #define HAVE_AVX2 (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
 #else
-#define HAVE_AVX512 0
-#define HAVE_AVX2 0
+#define HAVE_AVX512 false
+#define HAVE_AVX2 false
+#endif
+#if defined(__aarch64__)
+#define HAVE_NEON true
+#define HAVE_SVE ((getauxval(AT_HWCAP) & HWCAP_SVE) != 0)
+#else
+#define HAVE_NEON false
+#define HAVE_SVE false
 #endif
 
 /* Built into this BLIS and able to run here. */
 static bool arch_is_usable(const char *name) {
+    const struct {
+        const char *name;
+        bool usable;
+    } archs[] = {
 #ifdef BLIS_CONFIG_GENERIC
-    if (strcmp(name, "generic") == 0) return true;
+        {"generic", true},
 #endif
 #ifdef BLIS_CONFIG_PENRYN
-    if (strcmp(name, "penryn") == 0) return true;
+        {"penryn", true},
 #endif
 #ifdef BLIS_CONFIG_SANDYBRIDGE
-    if (strcmp(name, "sandybridge") == 0) return HAVE_AVX2;
+        {"sandybridge", HAVE_AVX2},
 #endif
 #ifdef BLIS_CONFIG_HASWELL
-    if (strcmp(name, "haswell") == 0) return HAVE_AVX2;
+        {"haswell", HAVE_AVX2},
 #endif
 #ifdef BLIS_CONFIG_ZEN
-    if (strcmp(name, "zen") == 0) return HAVE_AVX2;
+        {"zen", HAVE_AVX2},
 #endif
 #ifdef BLIS_CONFIG_ZEN2
-    if (strcmp(name, "zen2") == 0) return HAVE_AVX2;
+        {"zen2", HAVE_AVX2},
 #endif
 #ifdef BLIS_CONFIG_ZEN3
-    if (strcmp(name, "zen3") == 0) return HAVE_AVX2;
+        {"zen3", HAVE_AVX2},
 #endif
 #ifdef BLIS_CONFIG_SKX
-    if (strcmp(name, "skx") == 0) return HAVE_AVX512;
+        {"skx", HAVE_AVX512},
 #endif
+#ifdef BLIS_CONFIG_CORTEXA53
+        {"cortexa53", HAVE_NEON},
+#endif
+#ifdef BLIS_CONFIG_CORTEXA57
+        {"cortexa57", HAVE_NEON},
+#endif
+#ifdef BLIS_CONFIG_THUNDERX2
+        {"thunderx2", HAVE_NEON},
+#endif
+#ifdef BLIS_CONFIG_FIRESTORM
+        {"firestorm", HAVE_NEON},
+#endif
+#ifdef BLIS_CONFIG_ARMSVE
+        {"armsve", HAVE_SVE},
+#endif
+        {"", false},
+    };
+    for (size_t i = 0; i < sizeof archs / sizeof *archs; i++)
+        if (strcmp(name, archs[i].name) == 0) return archs[i].usable;
     return false;
 }
 
@@ -191,11 +225,15 @@ static bool blis_fits(const hd_gemm_tile *t, int64_t size) {
     return t->mr > 0 && t->nr > 0 && t->mr * t->nr * size <= HD_GEMM_TILE_BYTES && t->kc > 0;
 }
 
-/* BLIS does not know Zen 5, nor that Zen 4 has 32 vector registers. */
+/* BLIS does not know Zen 5, nor that Zen 4 has 32 vector registers. What is plain for us may be less than the
+ * processor has on x86-64 alone. */
 static bool own_is_better(hd_isa isa) {
     const hd_microarch cpu = hd_cpu_microarch();
     if (isa == HD_ISA_AVX512 && (cpu == HD_UARCH_ZEN4 || cpu == HD_UARCH_ZEN5)) return true;
-    return isa == HD_ISA_PLAIN || strcmp(blis.arch, "generic") == 0;
+#if defined(__x86_64__)
+    if (isa == HD_ISA_PLAIN) return true;
+#endif
+    return strcmp(blis.arch, "generic") == 0;
 }
 
 static void take_blis(struct hd_gemm_plan *plan) {

@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -434,9 +435,21 @@ static void test_signals_stay_with_the_host(void) {
 /* ---- a system that gives no more
  * ---------------------------------------------------------------------------- */
 
+/* False where the limit is taken and not kept, as emulators of a processor do. */
+static bool limit_memory(size_t bytes) {
+    struct rlimit limit = {.rlim_cur = bytes, .rlim_max = bytes};
+    if (setrlimit(RLIMIT_AS, &limit) != 0) return false;
+    void *beyond = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (beyond != MAP_FAILED) munmap(beyond, bytes);
+    return beyond == MAP_FAILED;
+}
+
 static int child_of_little_memory(hd_ctx *cx) {
-    struct rlimit limit = {.rlim_cur = 300 * MB, .rlim_max = 300 * MB};
-    if (setrlimit(RLIMIT_AS, &limit) != 0) return 1;
+    if (!limit_memory(300 * MB)) {
+        printf("no limit of memory here: its test is passed over\n");
+        fflush(stdout);
+        return 0;
+    }
     void *blocks[64];
     int count = 0;
     while (count < 64 && (blocks[count] = hd_alloc(cx, 20 * MB)) != NULL) count++;
