@@ -18,6 +18,7 @@
 /* At most, of any type and instruction set: bits of a word, and keys of a block. */
 #define HD_LANES 32
 #define HD_BLOCK_KEYS 64
+#define HD_AHEAD 4 /* runs, at most */
 
 /* Lanes are two vectors; where only one of them has something to do, only that is worked on. */
 typedef enum hd_halves { HD_FIRST_HALF = 1, HD_SECOND_HALF, HD_BOTH_HALVES } hd_halves;
@@ -32,6 +33,18 @@ typedef struct hd_score_rules {
     void *cap;            /* [keys][lanes]: the slope of the cap is left here; NULL: not wanted */
 } hd_score_rules;
 
+/* Rows that are far away and wanted soon: products and mix have some of them fetched after each of their tiles, `rows`
+ * of the last run first. */
+typedef struct hd_ahead_run {
+    const char *row;
+    int64_t step, bytes, left; /* to the next row, of a row, rows */
+} hd_ahead_run;
+typedef struct hd_ahead {
+    hd_ahead_run run[HD_AHEAD];
+    int count;
+    int64_t rows;
+} hd_ahead;
+
 typedef struct hd_attention_kernels {
     int64_t lanes, keys; /* of a block: whole register tiles */
     int64_t run;         /* keys that are worth a step of their own */
@@ -41,9 +54,9 @@ typedef struct hd_attention_kernels {
     void (*collect)(int64_t count, int64_t features, const void *from, const void *factor, void *to,
                     int64_t row, bool add);
     /* s[n][l] = sum_d x[n · row + d] q[d][l]; best[l] = the larger of itself and these (best NULL: not wanted; NaN is
-     * passed over) */
+     * passed over). ahead NULL: none */
     void (*products)(hd_halves halves, int64_t keys, int64_t features, const void *x, int64_t row,
-                     const void *q, void *s, void *best);
+                     const void *q, void *s, void *best, hd_ahead *ahead);
     /* s becomes scores by the rules, -inf where not seen; best as above */
     void (*judge)(hd_halves halves, int64_t keys, const hd_score_rules *rules, void *s, void *best);
     /* s becomes 2^(s - best), exactly 0 for -inf; sum = sum · factor + the sum of these with factor = 2^(largest -
@@ -52,7 +65,7 @@ typedef struct hd_attention_kernels {
                   void *factor);
     /* o[d][l] = o[d][l] · factor[l] + sum_n x[n · row + d] p[n][l]; factor NULL: 1 */
     void (*mix)(hd_halves halves, int64_t keys, int64_t features, const void *x, int64_t row, const void *p,
-                const void *factor, void *o);
+                const void *factor, void *o, hd_ahead *ahead);
     /* to[n · to_row + d] += sum over lanes l < count of p[n][l] x[l · row + d] */
     void (*spill)(int64_t keys, int64_t count, int64_t features, const void *p, const void *x, int64_t row,
                   void *to, int64_t to_row);

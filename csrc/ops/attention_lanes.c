@@ -16,7 +16,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { FEW_QUERIES = 8, TOGETHER = 4 /* blocks of a task, at most */, WANTED_TASKS = 32, CHUNK_BLOCKS = 2 };
+enum { FEW_QUERIES = 8, TOGETHER = HD_AHEAD /* blocks of a task, at most */, WANTED_TASKS = 32, CHUNK_BLOCKS = 2 };
 
 static const double log2_e = 1.44269504088896340736;
 
@@ -77,11 +77,14 @@ void hd_lanes_end(hd_ctx *cx, hd_lanes *all) {
 
 /* ---- a block of queries ------------------------------------------------------------------------------ */
 
-void hd_lanes_take(hd_lane_block *b, int64_t first) {
-    const hd_lanes *all = b->all;
+void hd_lanes_place(hd_lane_block *b, int64_t first) {
     b->i = b->span.q_first + first;
-    b->count = least(all->k->lanes, b->span.L - first);
+    b->count = least(b->all->k->lanes, b->span.L - first);
     b->shift = b->span.k_first + b->span.S - b->span.L - b->span.q_first;
+}
+
+void hd_lanes_take(hd_lane_block *b) {
+    const hd_lanes *all = b->all;
     all->k->spread(b->count, all->a->D, hd_lane_queries(b, &all->a->q), all->a->q.row, all->q_scale,
                    hd_lane_room(b, all->at.q));
 }
@@ -199,7 +202,7 @@ void hd_lanes_score(hd_lane_block *b, void *best, bool cap) {
     const bool judged = !b->all_seen || a->bias.data || a->slopes || a->softcap > 0;
     void *s = hd_lane_room(b, all->at.s);
     all->k->products(b->halves, b->keys, a->D, hd_lane_rows_of(b, &b->k), b->k.row,
-                     hd_lane_room(b, all->at.q), s, judged ? NULL : best);
+                     hd_lane_room(b, all->at.q), s, judged ? NULL : best, b->ahead);
     if (!judged) return;
     hd_score_rules rules = {.softcap = a->softcap, .bits = hd_lane_bits(b)};
     if (a->bias.data) rules.bias = hd_lane_room(b, all->at.bias);
@@ -229,7 +232,7 @@ static void mix_carefully(const hd_lane_block *b, int64_t features, const char *
     const int64_t size = b->all->size;
     for (int64_t n = 0; n < b->keys; n++, x += row * size, p += k->lanes * size) {
         if (k->finite(1, features, x, row))
-            k->mix(b->halves, 1, features, x, row, p, NULL, o);
+            k->mix(b->halves, 1, features, x, row, p, NULL, o, b->ahead);
         else
             k->mix_seen(features, x, p, b->bits[n], o);
     }
@@ -239,11 +242,11 @@ void hd_lanes_mix(const hd_lane_block *b, int64_t features, const hd_lane_rows *
                   const void *factor, void *o) {
     const hd_attention_kernels *k = b->all->k;
     const char *rows = hd_lane_rows_of(b, x);
-    if (b->all_seen || k->finite(b->keys, features, rows, x->row)) {
-        k->mix(b->halves, b->keys, features, rows, x->row, p, factor, o);
+    if (b->all_seen || !b->careful || k->finite(b->keys, features, rows, x->row)) {
+        k->mix(b->halves, b->keys, features, rows, x->row, p, factor, o, b->ahead);
         return;
     }
-    if (factor) k->mix(b->halves, 0, features, rows, x->row, p, factor, o);
+    if (factor) k->mix(b->halves, 0, features, rows, x->row, p, factor, o, b->ahead);
     mix_carefully(b, features, rows, x->row, p, o);
 }
 
@@ -303,27 +306,99 @@ static void write_weights(hd_lane_block *b, int64_t from, int64_t to) {
 /* Blocks of queries of one task: each chunk of keys is read once into the nearest cache for all of them. */
 typedef struct together {
     int count;
-    int64_t from[TOGETHER], to[TOGETHER]; /* the keys that each has to do with */
+    int64_t first, end;                   /* keys that any of them has to do with */
+    int64_t from[TOGETHER], to[TOGETHER]; /* and each of them */
     hd_lane_block block[TOGETHER];
 } together;
 
+/* The last blocks of a head come first: under a causal mask these are the long ones, and what is left at the end, when
+ * threads have nothing to share, should be short. */
 static bool begin_blocks(const hd_lanes *all, int64_t task, int worker, together *t) {
     const hd_attention_task *a = all->a;
     const int64_t tasks = (all->blocks + all->together - 1) / all->together, pair = task / tasks;
+    const int64_t group = tasks - 1 - task % tasks;
     char *room = all->scratch + (size_t)(worker * all->together) * all->at.size;
     t->count = 0;
     for (int64_t i = 0; i < all->together; i++, room += all->at.size) {
-        const int64_t first = (task % tasks * all->together + i) * all->k->lanes;
+        const int64_t first = (group * all->together + i) * all->k->lanes;
         hd_lane_block *b = &t->block[t->count];
-        b->all = all, b->room = room, b->wide = hd_lane_wide(all, worker);
+        *b = (hd_lane_block){.all = all, .room = room, .wide = hd_lane_wide(all, worker)};
         b->span = hd_span_of(a, pair / a->H), b->h = pair % a->H, b->hk = b->h / (a->H / a->Hk);
         if (first >= b->span.L) break;
-        t->from[t->count] = 0, t->to[t->count] = b->span.S;
-        hd_lanes_take(b, first);
-        hd_lanes_narrow(b, &t->from[t->count], &t->to[t->count]);
+        int64_t *from = &t->from[t->count], *to = &t->to[t->count];
+        *from = 0, *to = b->span.S;
+        hd_lanes_place(b, first);
+        hd_lanes_narrow(b, from, to);
+        t->first = t->count ? least(t->first, *from) : *from;
+        t->end = t->count && t->end > *to ? t->end : *to;
         t->count++;
     }
     return t->count > 0;
+}
+
+/* ---- what is far away, fetched while something else is computed -------------------------------------------- */
+
+static void fetch_queries(const hd_lane_block *b) {
+    const hd_attention_task *a = b->all->a;
+    const int64_t size = b->all->size;
+    const char *row = hd_lane_queries(b, &a->q);
+    for (int64_t l = 0; l < b->count; l++, row += a->q.row * size)
+        for (int64_t at = 0; at < a->D * size; at += 64) {
+            __builtin_prefetch(row + at);
+            __asm__ volatile(""); /* gcc takes a function that only fetches for one that does nothing */
+        }
+}
+
+static void want(hd_ahead *ahead, const char *row, int64_t step, int64_t bytes, int64_t rows) {
+    ahead->run[ahead->count++] = (hd_ahead_run){row, step, bytes, rows};
+}
+
+/* The keys and values [from, to) that come next, and where the blocks that end go. */
+static void look_ahead(const hd_lanes *all, const together *t, int64_t from, int64_t to, hd_ahead *ahead) {
+    const hd_attention_task *a = all->a;
+    const hd_lane_block *b = &t->block[0];
+    const int64_t size = all->size, tiles = 2 * CHUNK_BLOCKS * t->count * (all->k->keys / all->k->run);
+    int64_t rows = 2 * (to - from);
+    ahead->count = 0;
+    if (from >= to) {
+        rows = 0;
+        for (int i = 0; i < t->count; i++, rows += all->k->lanes)
+            want(ahead, hd_lane_queries(&t->block[i], &a->out), a->out.row * size, a->Dv * size,
+                 t->block[i].count);
+    } else if (!b->wide) {
+        const int64_t first = b->span.k_first + from;
+        want(ahead, hd_heads_row(all, &a->v, b->span.batch, b->hk, first), a->v.row * size, a->Dv * size,
+             to - from);
+        want(ahead, hd_heads_row(all, &a->k, b->span.batch, b->hk, first), a->k.row * size, a->D * size,
+             to - from);
+    }
+    ahead->rows = (rows + tiles - 1) / tiles;
+}
+
+/* ---- tasks ------------------------------------------------------------------------------------------- */
+
+/* [first, end) of the keys that the group has to do with, as far as this block of it does. */
+static void forward_chunk(const together *t, int i, hd_lane_block *b, int64_t first, int64_t end) {
+    if (end > t->to[i]) end = t->to[i];
+    for (int64_t j = first > t->from[i] ? first : t->from[i]; j < end; j += b->keys)
+        if (hd_lanes_look(b, j, end)) {
+            b->hides |= !b->all_seen;
+            forward_keys(b);
+        }
+}
+
+/* What comes out finite has met nothing else. If not, once more, with an eye on what is hidden. */
+static void forward_again(const together *t, int i, hd_lane_block *b) {
+    const hd_lanes *all = b->all;
+    const int64_t chunk = CHUNK_BLOCKS * all->k->keys;
+    const void *o = hd_lane_room(b, all->at.o);
+    if (!b->hides || all->k->finite(all->a->Dv, all->k->lanes, o, all->k->lanes)) return;
+    b->careful = true;
+    nothing_seen_yet(b);
+    for (int64_t first = t->first; first < t->end; first += chunk) {
+        hd_lanes_load_keys(b, first, least(first + chunk, t->end));
+        forward_chunk(t, i, b, first, first + chunk);
+    }
 }
 
 static void finish_block(hd_lane_block *b) {
@@ -339,27 +414,29 @@ static void finish_block(hd_lane_block *b) {
 static void forward_task(void *arg, int64_t task, int worker) {
     const hd_lanes *all = arg;
     const int64_t chunk = CHUNK_BLOCKS * all->k->keys;
+    hd_ahead ahead;
     together t;
     if (!begin_blocks(all, task, worker, &t)) return;
-    int64_t from = t.from[0], to = t.to[0];
-    for (int i = 0; i < t.count; i++) {
-        nothing_seen_yet(&t.block[i]);
-        if (t.from[i] < from) from = t.from[i];
-        if (t.to[i] > to) to = t.to[i];
-    }
-    for (int64_t first = from; first < to; first += chunk) {
-        hd_lanes_load_keys(&t.block[0], first, least(first + chunk, to));
+    for (int i = 0; i < t.count; i++) nothing_seen_yet(&t.block[i]);
+    hd_lanes_take(&t.block[0]);
+    for (int64_t first = t.first; first < t.end; first += chunk) {
+        hd_lanes_load_keys(&t.block[0], first, least(first + chunk, t.end));
+        look_ahead(all, &t, first + chunk, least(first + 2 * chunk, t.end), &ahead);
         for (int i = 0; i < t.count; i++) {
             hd_lane_block *b = &t.block[i];
-            b->k = t.block[0].k, b->v = t.block[0].v;
-            const int64_t end = least(first + chunk, t.to[i]);
-            for (int64_t j = first > t.from[i] ? first : t.from[i]; j < end; j += b->keys)
-                if (hd_lanes_look(b, j, end)) forward_keys(b);
+            const bool takes = first == t.first && i + 1 < t.count;
+            if (takes) fetch_queries(b + 1);
+            b->k = t.block[0].k, b->v = t.block[0].v, b->ahead = &ahead;
+            forward_chunk(&t, i, b, first, first + chunk);
+            if (takes) hd_lanes_take(b + 1);
         }
     }
     for (int i = 0; i < t.count; i++) {
-        finish_block(&t.block[i]);
-        if (all->a->weights) write_weights(&t.block[i], t.from[i], t.to[i]);
+        hd_lane_block *b = &t.block[i];
+        b->ahead = NULL;
+        forward_again(&t, i, b);
+        finish_block(b);
+        if (all->a->weights) write_weights(b, t.from[i], t.to[i]);
     }
 }
 
@@ -367,6 +444,7 @@ static void weights_task(void *arg, int64_t task, int worker) {
     together t;
     if (!begin_blocks(arg, task, worker, &t)) return;
     for (int i = 0; i < t.count; i++) {
+        hd_lanes_take(&t.block[i]);
         hd_lanes_load_lse(&t.block[i]);
         write_weights(&t.block[i], t.from[i], t.to[i]);
     }

@@ -49,7 +49,10 @@ typedef struct hd_lane_block {
     int64_t i, count; /* queries, of the whole tensor */
     int64_t shift;    /* key j is at the position of query i when j = i + shift */
     bool finite;      /* every row of queries (and of gradients) of the block */
+    bool careful;     /* what is hidden may be NaN or infinite, and is looked at */
+    bool hides;       /* something of what it met was hidden */
     hd_lane_rows k, v;
+    hd_ahead *ahead; /* what is fetched meanwhile; NULL: nothing */
     /* of the block of keys: */
     int64_t j, keys;
     hd_halves halves; /* that see any of it */
@@ -92,8 +95,10 @@ static inline int64_t hd_lane_row(const hd_lane_block *b) {
     return (b->span.batch * b->all->a->H + b->h) * b->all->a->L + b->i;
 }
 
-/* Queries [first, first + lanes) of the sequence, as many as there are, become the block: q lies across. */
-void hd_lanes_take(hd_lane_block *b, int64_t first);
+/* Queries [first, first + lanes) of the sequence, as many as there are, become the block. */
+void hd_lanes_place(hd_lane_block *b, int64_t first);
+/* Their q lies across. */
+void hd_lanes_take(hd_lane_block *b);
 /* b->k and b->v become rows of the keys [from, to) of the sequence, wide_keys at most where they are widened. */
 void hd_lanes_load_keys(hd_lane_block *b, int64_t from, int64_t to);
 /* What forward left of the block. */
@@ -109,7 +114,8 @@ void hd_lanes_score(hd_lane_block *b, void *best, bool cap);
 void hd_lanes_write(const hd_lane_block *b, const void *from, const void *factor, char *whole);
 /* Which weights of the block stay. */
 void hd_lanes_draw(hd_lane_block *b);
-/* o[features][lanes] = o · factor + sum over the keys of the block of p x: what a lane does not see does not touch it. */
+/* o[features][lanes] = o · factor + sum over the keys of the block of p x. A careful block is not touched in a lane by
+ * what this does not see; in another, 0 · NaN may come of it. */
 void hd_lanes_mix(const hd_lane_block *b, int64_t features, const hd_lane_rows *x, const void *p,
                   const void *factor, void *o);
 

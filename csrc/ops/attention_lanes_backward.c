@@ -118,7 +118,7 @@ static void backward_keys(hd_lane_block *b) {
     const uint32_t *kept = NULL;
     hd_lanes_score(b, NULL, a->softcap > 0);
     k->products(b->halves, b->keys, a->Dv, hd_lane_rows_of(b, &b->v), b->v.row, hd_lane_room(b, all->at.g),
-                ds, NULL);
+                ds, NULL, NULL);
     if (a->dropout > 0) {
         hd_lanes_draw(b);
         kept = b->kept;
@@ -133,13 +133,13 @@ static void backward_keys(hd_lane_block *b) {
 }
 
 /* q, g, lse and delta of the block, across. */
-static void take_queries(hd_lane_block *b, int64_t first) {
+static void take_queries(hd_lane_block *b) {
     const hd_lanes *all = b->all;
     const hd_attention_task *a = all->a;
     const hd_attention_kernels *k = all->k;
     void *g = hd_lane_room(b, all->at.g), *o = hd_lane_room(b, all->at.o);
     const char *g_rows = NULL;
-    hd_lanes_take(b, first);
+    hd_lanes_take(b);
     g_rows = hd_lane_queries(b, &a->g);
     k->spread(b->count, a->Dv, g_rows, a->g.row, a->scale, g);
     k->spread(b->count, a->Dv, hd_lane_queries(b, &a->out), a->out.row, 1, o);
@@ -153,13 +153,11 @@ static void take_queries(hd_lane_block *b, int64_t first) {
 static void backward_queries(hd_lane_block *b, const hd_heads *dq, int64_t first, int64_t from, int64_t to) {
     const hd_lanes *all = b->all;
     bool taken = false;
-    b->i = b->span.q_first + first;
-    b->count = least(all->k->lanes, b->span.L - first);
-    b->shift = b->span.k_first + b->span.S - b->span.L - b->span.q_first;
+    hd_lanes_place(b, first);
     hd_lanes_narrow(b, &from, &to);
     for (int64_t j = from; j < to; j += b->keys) {
         if (!hd_lanes_look(b, j, to)) continue;
-        if (!taken) take_queries(b, first);
+        if (!taken) take_queries(b);
         taken = true;
         backward_keys(b);
     }
@@ -183,7 +181,8 @@ static void backward_task(void *arg, int64_t task, int worker) {
     const int64_t part = task % all->stretches, pair = task / all->stretches, group = a->H / a->Hk;
     hd_lane_block b = {.all = lanes,
                        .room = lanes->scratch + (size_t)worker * lanes->at.size,
-                       .wide = hd_lane_wide(lanes, worker)};
+                       .wide = hd_lane_wide(lanes, worker),
+                       .careful = true};
     b.span = hd_span_of(a, pair / a->Hk), b.hk = pair % a->Hk;
     const int64_t begin = least(part * all->stretch, b.span.S), end = least(begin + all->stretch, b.span.S);
     const hd_heads *dq = &all->dq[part];

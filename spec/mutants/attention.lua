@@ -15,7 +15,7 @@ return {
     { "scale dropped", LANES, ": a->scale * log2_e;", ": log2_e;" },
     { "log-sum-exp not saved", LANES, "if (a->lse) memcpy", "if (a->lse && !a->lse) memcpy" },
     { "key head of another group", LANES, "b->hk = b->h / (a->H / a->Hk)", "b->hk = b->h % a->Hk" },
-    { "poison behind a mask leaks", LANES, "if (b->all_seen || k->finite(b->keys,", "if (b->keys || k->finite(b->keys," },
+    { "poison behind a mask leaks", LANES, "if (b->all_seen || !b->careful ||", "if (b->all_seen || b->keys ||" },
     { "half seen taken for wholly seen", LANES, "(every & wanted) == wanted", "(every & wanted) != 0" },
     { "dropout drawn again in backward", BACKWARD, "hd_lanes_draw(b);", "b->j++, hd_lanes_draw(b), b->j--;" },
     { "dq of a stretch lost", BACKWARD, "for (int64_t i = 1; i < all->stretches; i++) {",

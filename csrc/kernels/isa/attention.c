@@ -68,6 +68,15 @@ HD_INLINE uint32_t bits_of(vfm m) {
 #endif
 }
 
+static __attribute__((noinline)) void fetch_ahead(hd_ahead *ahead) {
+    for (int64_t n = ahead->rows; n > 0 && ahead->count > 0; n--) {
+        hd_ahead_run *run = &ahead->run[ahead->count - 1];
+        for (int64_t at = 0; at < run->bytes; at += 64) __builtin_prefetch(run->row + at, 0, 2);
+        run->row += run->step;
+        if (--run->left == 0) ahead->count--;
+    }
+}
+
 /* Bit l of words[n] from bit n of rows[l]. */
 static void transpose_bits(int64_t lanes, int64_t keys, const uint64_t *rows, uint32_t *words) {
     for (int64_t n = 0; n < keys; n++) words[n] = 0;

@@ -99,11 +99,13 @@ HD_INLINE void NAME(products_tile)(const int rows, const int vectors, int64_t fe
 }
 
 HD_INLINE void NAME(products_of)(const int vectors, int64_t keys, int64_t features, const real *x,
-                                 int64_t row, const vr *q, vr *s, vr *out) {
+                                 int64_t row, const vr *q, vr *s, vr *out, hd_ahead *ahead) {
     vr best[2] = {{0}};
     for (int v = 0; out && v < vectors; v++) best[v] = out[v];
-    for (; keys >= ROWS; keys -= ROWS, x += ROWS * row, s += 2 * ROWS)
+    for (; keys >= ROWS; keys -= ROWS, x += ROWS * row, s += 2 * ROWS) {
         NAME(products_tile)(ROWS, vectors, features, x, row, q, s, best);
+        if (ahead && ahead->count) fetch_ahead(ahead);
+    }
     switch (keys) {
 #define CASE(R)                                                                                              \
     case R: NAME(products_tile)(R, vectors, features, x, row, q, s, best); break;
@@ -114,13 +116,14 @@ HD_INLINE void NAME(products_of)(const int vectors, int64_t keys, int64_t featur
 }
 
 static void NAME(products)(hd_halves halves, int64_t keys, int64_t features, const void *x, int64_t row,
-                           const void *q, void *s, void *best) {
+                           const void *q, void *s, void *best, hd_ahead *ahead) {
     const int half = halves == HD_SECOND_HALF;
     vr *out = best ? NAME(across_out)(best) + half : NULL;
     if (halves == HD_BOTH_HALVES)
-        NAME(products_of)(2, keys, features, x, row, NAME(across)(q), NAME(across_out)(s), out);
+        NAME(products_of)(2, keys, features, x, row, NAME(across)(q), NAME(across_out)(s), out, ahead);
     else
-        NAME(products_of)(1, keys, features, x, row, NAME(across)(q) + half, NAME(across_out)(s) + half, out);
+        NAME(products_of)
+        (1, keys, features, x, row, NAME(across)(q) + half, NAME(across_out)(s) + half, out, ahead);
 }
 
 HD_INLINE void NAME(mix_tile)(const int rows, const int vectors, int64_t keys, const real *x, int64_t row,
@@ -144,11 +147,13 @@ HD_INLINE void NAME(mix_tile)(const int rows, const int vectors, int64_t keys, c
 }
 
 HD_INLINE void NAME(mix_of)(const int vectors, int64_t keys, int64_t features, const real *x, int64_t row,
-                            const vr *p, const vr *pfactor, vr *o) {
+                            const vr *p, const vr *pfactor, vr *o, hd_ahead *ahead) {
     vr factor[2];
     for (int v = 0; v < vectors; v++) factor[v] = pfactor ? pfactor[v] : V(set)(1);
-    for (; features >= ROWS; features -= ROWS, x += ROWS, o += 2 * ROWS)
+    for (; features >= ROWS; features -= ROWS, x += ROWS, o += 2 * ROWS) {
         NAME(mix_tile)(ROWS, vectors, keys, x, row, p, factor, o);
+        if (ahead && ahead->count) fetch_ahead(ahead);
+    }
     switch (features) {
 #define CASE(R)                                                                                              \
     case R: NAME(mix_tile)(R, vectors, keys, x, row, p, factor, o); break;
@@ -158,13 +163,14 @@ HD_INLINE void NAME(mix_of)(const int vectors, int64_t keys, int64_t features, c
 }
 
 static void NAME(mix)(hd_halves halves, int64_t keys, int64_t features, const void *x, int64_t row,
-                      const void *p, const void *factor, void *o) {
+                      const void *p, const void *factor, void *o, hd_ahead *ahead) {
     const int half = halves == HD_SECOND_HALF;
     const vr *by = factor ? NAME(across)(factor) + half : NULL;
     if (halves == HD_BOTH_HALVES)
-        NAME(mix_of)(2, keys, features, x, row, NAME(across)(p), by, NAME(across_out)(o));
+        NAME(mix_of)(2, keys, features, x, row, NAME(across)(p), by, NAME(across_out)(o), ahead);
     else
-        NAME(mix_of)(1, keys, features, x, row, NAME(across)(p) + half, by, NAME(across_out)(o) + half);
+        NAME(mix_of)
+        (1, keys, features, x, row, NAME(across)(p) + half, by, NAME(across_out)(o) + half, ahead);
 }
 
 /* `vectors` whole vectors of features, or `part` of one. */
