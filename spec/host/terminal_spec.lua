@@ -97,11 +97,13 @@ describe("heed alone, at a terminal", function()
             }
         end)
 
-        -- It insists: what comes between the shown text and the wait is seen only when the wait ends.
+        -- It insists: what comes between the shown text and the wait is seen only when the wait ends. What the other
+        -- program shows is shown during the wait.
         it("ends waits: for input, for another program", function()
             see {
                 "wait > ", "send print('go' .. 'ing') io.read()\\n", "wait going", "insist interrupted", "wait > ",
-                "send print('go' .. 'ing') return os.execute 'sleep 60'\\n", "wait going", "insist signal", "wait > ", "send \\d",
+                "send return os.execute 'echo go\"in\"g; exec sleep 60'\\n", "wait going", "send \\c", "wait signal", "wait > ",
+                "send \\d",
             }
         end)
 
