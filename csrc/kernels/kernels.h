@@ -221,8 +221,8 @@ typedef struct hd_kernels {
     void (*log_softmax_row[HD_DTYPE_COUNT])(int64_t n, const void *x, void *y);
     void (*log_softmax_row_grad[HD_DTYPE_COUNT])(int64_t n, const void *y, const void *g, void *dx);
     double (*logsumexp_row[HD_DTYPE_COUNT])(int64_t n, const void *x);
-    /* The same down n <= HD_SOFTMAX_COLUMNS columns of `rows` elements, `stride` apart in x, y, g and dx. room:
-     * rows * HD_SOFTMAX_COLUMNS elements, twice as many for gradients. y == x, dx == g or y are fine. */
+    /* The same down n columns of `rows` elements, `stride` apart in x, y, g and dx. room: for n <= HD_SOFTMAX_COLUMNS so many *
+     * rows elements, twice as many for gradients, y == x, dx == g or y are fine; for more 2 n (not for gradients). */
     void (*softmax_cols[HD_DTYPE_COUNT])(int64_t rows, int64_t n, const void *x, int64_t stride, void *y,
                                          void *room);
     void (*log_softmax_cols[HD_DTYPE_COUNT])(int64_t rows, int64_t n, const void *x, int64_t stride, void *y,

@@ -17,9 +17,69 @@ HD_INLINE vr NAME(shift_of)(vr most) {
     return V(select)(V(eq)(most, V(set)(-INFINITY)), V(set)(0), most);
 }
 
+/* More columns than are packed, whose rows stay in the cache: what they are shifted by. */
+HD_INLINE void NAME(shifts)(int64_t rows, int64_t n, const real *x, int64_t stride, real *shift) {
+    for (int64_t j = 0; j < n; j++) shift[j] = -INFINITY;
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t j = 0; j < n; j += LANES) {
+            int64_t count = n - j < LANES ? n - j : LANES;
+            vr m = V(load_n)(shift + j, count);
+            V(store_n)(shift + j, V(max)(V(load_n)(x + r * stride + j, count), m), count);
+        }
+    for (int64_t j = 0; j < n; j++) shift[j] = shift[j] == -INFINITY ? 0 : shift[j];
+}
+
+/* sum = the sum of e^(x - shift); y (NULL: not wanted) = what is summed. */
+HD_INLINE void NAME(exp_rows)(int64_t rows, int64_t n, const real *x, int64_t stride, const real *shift,
+                              real *sum, real *y) {
+    for (int64_t j = 0; j < n; j++) sum[j] = 0;
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t j = 0; j < n; j += LANES) {
+            int64_t count = n - j < LANES ? n - j : LANES;
+            vr e = V(exp)(V(load_n)(x + r * stride + j, count) - V(load_n)(shift + j, count));
+            if (y) V(store_n)(y + r * stride + j, e, count);
+            V(store_n)(sum + j, V(load_n)(sum + j, count) + e, count);
+        }
+}
+
+static void NAME(softmax_wide)(int64_t rows, int64_t n, const real *x, int64_t stride, real *y, real *room) {
+    real *shift = room, *scale = room + n;
+    NAME(shifts)(rows, n, x, stride, shift);
+    NAME(exp_rows)(rows, n, x, stride, shift, scale, y);
+    for (int64_t j = 0; j < n; j++) scale[j] = scale[j] == 0 ? 0 : 1 / scale[j];
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t j = 0; j < n; j += LANES) {
+            int64_t count = n - j < LANES ? n - j : LANES;
+            real *p = y + r * stride + j;
+            V(store_n)(p, V(load_n)(p, count) * V(load_n)(scale + j, count), count);
+        }
+}
+
+static void NAME(log_softmax_wide)(int64_t rows, int64_t n, const real *x, int64_t stride, real *y,
+                                   real *room) {
+    real *shift = room, *log_sum = room + n;
+    NAME(shifts)(rows, n, x, stride, shift);
+    NAME(exp_rows)(rows, n, x, stride, shift, log_sum, NULL);
+    for (int64_t j = 0; j < n; j += LANES) {
+        int64_t count = n - j < LANES ? n - j : LANES;
+        vr sum = V(load_n)(log_sum + j, count);
+        V(store_n)(log_sum + j, V(select)(V(eq)(sum, V(set)(0)), V(set)(0), V(log)(sum)), count);
+    }
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t j = 0; j < n; j += LANES) {
+            int64_t count = n - j < LANES ? n - j : LANES, at = r * stride + j;
+            vr v = V(load_n)(x + at, count) - V(load_n)(shift + j, count);
+            V(store_n)(y + at, v - V(load_n)(log_sum + j, count), count);
+        }
+}
+
 static void NAME(softmax_cols)(int64_t rows, int64_t n, const void *x, int64_t stride, void *py,
                                void *proom) {
     real *y = py, *room = proom;
+    if (n > HD_SOFTMAX_COLUMNS) {
+        NAME(softmax_wide)(rows, n, x, stride, y, room);
+        return;
+    }
     vr most[VECTORS], scale[VECTORS];
     NAME(pack)(rows, n, x, stride, room, most);
     for (int64_t j = 0, v = 0; j < n; j += LANES, v++) {
@@ -41,6 +101,10 @@ static void NAME(softmax_cols)(int64_t rows, int64_t n, const void *x, int64_t s
 static void NAME(log_softmax_cols)(int64_t rows, int64_t n, const void *x, int64_t stride, void *py,
                                    void *proom) {
     real *y = py, *room = proom;
+    if (n > HD_SOFTMAX_COLUMNS) {
+        NAME(log_softmax_wide)(rows, n, x, stride, y, room);
+        return;
+    }
     vr most[VECTORS], shift[VECTORS], log_sum[VECTORS];
     NAME(pack)(rows, n, x, stride, room, most);
     for (int64_t j = 0, v = 0; j < n; j += LANES, v++) {
