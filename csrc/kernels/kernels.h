@@ -120,6 +120,10 @@ typedef void (*hd_binary_fn)(int64_t n, const void *a, int64_t sa, const void *b
  * HD_SIGMOID and HD_RELU (of which only the sign counts), its input for the others. */
 typedef void (*hd_unary_grad_fn)(int64_t n, const void *g, int64_t sg, const void *s, int64_t ss, void *dx,
                                  int64_t sdx);
+/* y[i sy] = x[i sx] of elements of a size; y[r y_row + i] = x[r + i x_step]: what is dense along a row of y is dense
+ * across rows in x. */
+typedef void (*hd_copy_fn)(int64_t n, const void *x, int64_t sx, void *y, int64_t sy);
+typedef void (*hd_turn_fn)(int64_t rows, int64_t n, const void *x, int64_t x_step, void *y, int64_t y_row);
 /* One value from n elements: *out = x[0] op x[1] ... in a fixed order that depends on n alone. Sums of f32
  * are blocked or wider so that 10^7 ones give 10^7. Max and min propagate NaN. Sums and products of integers
  * and bool give i64. */
@@ -170,6 +174,13 @@ typedef struct hd_kernels {
     void (*where[HD_DTYPE_COUNT])(int64_t n, const uint8_t *c, int64_t sc, const void *a, int64_t sa,
                                   const void *b, int64_t sb, void *y, int64_t sy);
     hd_unary_fn cast[HD_DTYPE_COUNT][HD_DTYPE_COUNT]; /* [from][to]; the same dtype copies */
+    hd_copy_fn copy[4]; /* by hd_size_class */
+    hd_turn_fn turn[4];
+    /* memcpy past the caches, for what no cache holds: the lines of `to` are not read first and do not throw others out.
+     * streamed() before anybody else may read them. NULL where a processor has no such stores. */
+    void (*stream)(size_t bytes, const void *from, void *to);
+    void (*stream_back[4])(int64_t n, const void *x, void *y); /* y[i] = x[-i] */
+    void (*streamed)(void);
     /* y += alpha * x; y = x * scale + shift in one pass (i64: the numbers are truncated to integers) */
     void (*axpy[HD_DTYPE_COUNT])(int64_t n, double alpha, const void *x, int64_t sx, void *y, int64_t sy);
     void (*affine[HD_DTYPE_COUNT])(int64_t n, double scale, double shift, const void *x, int64_t sx, void *y,
@@ -291,6 +302,11 @@ typedef struct hd_kernels {
     const hd_attention_kernels *attention[HD_DTYPE_COUNT]; /* see kernels/attention.h */
     const hd_row_kernels *attention_rows[HD_DTYPE_COUNT];  /* by what rows are stored as: kernels/attention_rows.h */
 } hd_kernels;
+
+/* Of elements of 1, 2, 4 and 8 bytes: 0 to 3. */
+static inline int hd_size_class(size_t size) {
+    return size == 8 ? 3 : (int)(size / 2);
+}
 
 /* Sets cx->kernels to the table of the best (or HEED_ISA's) instruction set. */
 hd_status hd_kernels_init(hd_ctx *cx);

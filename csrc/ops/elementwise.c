@@ -4,11 +4,18 @@
 #include <string.h>
 
 #include "base/parallel.h"
-#include "ops/copy.h"
 
-/* A tile of a transposed walk: whole cache lines of what lies across, runs long enough for vectors. */
-#define TILE_ROWS 16
-#define TILE_COLS 64
+/* A tile of a transposed walk, of AREA bytes an operand: whole cache lines of what lies across, runs long enough for
+ * vectors and for memory. */
+#define TILE_AREA 8192
+#define TILE_COLS 128
+
+/* A result from this size on is written past the caches, which would not hold it until somebody reads it: in pieces
+ * that are computed in a buffer. Shorter runs are not worth that. */
+#define STREAM_FROM (16 << 20)
+#define STREAM_PIECE 2048
+#define STREAM_RUN 256
+#define LINE 64
 
 /* Below this many elements everything is in the first cache, whichever way it is read. */
 #define SMALL_TILES 1024
@@ -25,6 +32,8 @@ void hd_walk_begin(hd_walk *w, int ndim, const int64_t *shape) {
     w->max_run = 0;
     w->copies = false;
     w->arg = NULL;
+    w->kernels = NULL;
+    w->streams = false;
 }
 
 void hd_walk_add(hd_walk *w, const hd_tensor *t) {
@@ -70,11 +79,11 @@ static void drop_unit_dims(hd_walk *w) {
     w->ndim = kept;
 }
 
-/* Stable insertion sort: the output's largest stride outermost. */
-static void follow_output(hd_walk *w) {
-    for (int d = 1; d < w->ndim; d++)
-        for (int e = d; e > 0 && magnitude(w->stride[0][e - 1]) < magnitude(w->stride[0][e]); e--)
-            swap_dims(w, e - 1, e);
+/* Stable insertion sort of the first ndim dimensions: the operand's largest stride outermost. */
+static void follow(hd_walk *w, int operand, int ndim) {
+    const int64_t *stride = w->stride[operand];
+    for (int d = 1; d < ndim; d++)
+        for (int e = d; e > 0 && magnitude(stride[e - 1]) < magnitude(stride[e]); e--) swap_dims(w, e - 1, e);
 }
 
 static bool joins(const hd_walk *w, int outer, int inner) {
@@ -152,22 +161,74 @@ static void carry(const hd_walk *w, cursor *c, int d) {
     }
 }
 
+/* As many elements as fill a piece, and end where a cache line of the result does. */
+static int64_t piece_of(const hd_walk *w, const char *y) {
+    return (int64_t)((STREAM_PIECE - (uintptr_t)y % LINE) / w->size[0]);
+}
+
+/* What the next piece reads is on its way while this one is written. Beyond the end nothing happens. */
+static void ask_for(const hd_walk *w, int64_t n, char *const *p, const int64_t *step) {
+    for (int i = 1; i < w->operands; i++) {
+        if (step[i] != 1) continue;
+        for (int64_t at = 0; at < n * (int64_t)w->size[i]; at += LINE) __builtin_prefetch(p[i] + at);
+    }
+}
+
+/* A run into a buffer, piece by piece, and from there past the caches. */
+static void run_streamed(const hd_walk *w, int64_t n, char *const *p, const int64_t *step) {
+    char piece[STREAM_PIECE] __attribute__((aligned(LINE)));
+    char *q[HD_MAX_OPERANDS];
+    memcpy(q, p, (size_t)w->operands * sizeof *q);
+    char *y = q[0];
+    while (n > 0) {
+        int64_t count = piece_of(w, y);
+        if (count > n) count = n;
+        q[0] = piece;
+        w->run(w->arg, count, q, step);
+        for (int i = 1; i < w->operands; i++) q[i] += count * step[i] * (int64_t)w->size[i];
+        ask_for(w, count, q, step);
+        w->kernels->stream((size_t)count * w->size[0], piece, y);
+        n -= count;
+        y += count * (int64_t)w->size[0];
+    }
+}
+
+static bool is_worth_streaming(const hd_walk *w, int64_t n, int64_t y_step) {
+    return w->streams && y_step == 1 && n * (int64_t)w->size[0] >= STREAM_RUN;
+}
+
+static void run(const hd_walk *w, int64_t n, char *const *p, const int64_t *step) {
+    if (!is_worth_streaming(w, n, step[0]))
+        w->run(w->arg, n, p, step);
+    else if (w->copies && step[1] == 1)
+        w->kernels->stream((size_t)n * w->size[0], p[1], p[0]);
+    else if (w->copies && step[1] == -1)
+        w->kernels->stream_back[hd_size_class(w->size[0])](n, p[1], p[0]);
+    else
+        run_streamed(w, n, p, step);
+}
+
+static void finish(const hd_walk *w) {
+    if (w->streams) w->kernels->streamed();
+}
+
 static void walk_range(void *arg, int64_t first, int64_t last, int worker) {
     (void)worker;
     const hd_walk *w = arg;
     int inner = w->ndim - 1;
     cursor c;
     seek(w, &c, w->ndim, first);
-    for (;;) {
+    while (first < last) {
         int64_t n = w->shape[inner] - c.index[inner];
         if (n > last - first) n = last - first;
         if (w->max_run && n > w->max_run) n = w->max_run;
-        w->run(w->arg, n, c.p, c.step);
+        run(w, n, c.p, c.step);
         first += n;
-        if (first >= last) return;
+        if (first == last) break;
         advance(w, &c, inner, n);
         carry(w, &c, inner);
     }
+    finish(w);
 }
 
 /* ---- walking in tiles: the last two dimensions are rows and columns -------------------------- */
@@ -182,31 +243,60 @@ static bool lies_across(const tile *t, int i) {
     return t->row_step[i] == 1 && magnitude(t->step[i]) > 1;
 }
 
-static void run_rows(const hd_walk *w, tile *t) {
+/* Its rows lie behind each other: one long row. */
+static bool is_one_run(const hd_walk *w, const tile *t) {
+    for (int i = 0; i < w->operands; i++)
+        if (t->row_step[i] != t->n * t->step[i]) return false;
+    return w->max_run == 0 || t->rows * t->n <= w->max_run;
+}
+
+static void run_rows(const hd_walk *w, const tile *t) {
+    if (is_one_run(w, t)) {
+        w->run(w->arg, t->rows * t->n, t->p, t->step);
+        return;
+    }
+    char *p[HD_MAX_OPERANDS];
+    memcpy(p, t->p, sizeof p);
     for (int64_t r = 0; r < t->rows; r++) {
-        w->run(w->arg, t->n, t->p, t->step);
-        for (int i = 0; i < w->operands; i++) t->p[i] += t->row_step[i] * (int64_t)w->size[i];
+        w->run(w->arg, t->n, p, t->step);
+        for (int i = 0; i < w->operands; i++) p[i] += t->row_step[i] * (int64_t)w->size[i];
     }
 }
 
-/* Operands that lie across are turned in a buffer first: kernels then run on dense rows. */
-static void run_tile(const hd_walk *w, tile *t) {
-    char turned[HD_MAX_OPERANDS - 1][TILE_ROWS * TILE_COLS * sizeof(uint64_t)];
+/* Room for a tile of each operand. They lie so that what is read is not taken for what was just written, of which the
+ * processor compares the last 12 bits of the address first. */
+typedef struct tile_room {
+    char operand[HD_MAX_OPERANDS][TILE_AREA + 2 * LINE];
+} __attribute__((aligned(LINE))) tile_room;
+
+static void turn(const hd_walk *w, const tile *t, int i, char *y, int64_t y_row) {
+    w->kernels->turn[hd_size_class(w->size[i])](t->rows, t->n, t->p[i], t->step[i], y, y_row);
+}
+
+/* Operands that lie across are turned first: kernels then run on dense rows. */
+static void compute_tile(const hd_walk *w, tile *t, tile_room *room) {
+    if (w->copies && lies_across(t, 1) && t->step[0] == 1) {
+        turn(w, t, 1, t->p[0], t->row_step[0]);
+        return;
+    }
     for (int i = 1; i < w->operands; i++) {
         if (!lies_across(t, i)) continue;
-        hd_copy_across_of(w->size[i])(t->rows, t->n, t->p[i], t->step[i], turned[i - 1], t->n);
-        t->p[i] = turned[i - 1];
+        turn(w, t, i, room->operand[i], t->n);
+        t->p[i] = room->operand[i];
         t->step[i] = 1;
         t->row_step[i] = t->n;
     }
     run_rows(w, t);
 }
 
-static void copy_tile(const hd_walk *w, tile *t) {
-    if (lies_across(t, 1) && t->step[0] == 1)
-        hd_copy_across_of(w->size[0])(t->rows, t->n, t->p[1], t->step[1], t->p[0], t->row_step[0]);
-    else
-        run_rows(w, t);
+static void compute_tile_streamed(const hd_walk *w, tile *t, tile_room *room) {
+    char *y = t->p[0], *rows = room->operand[0];
+    int64_t y_row = t->row_step[0] * (int64_t)w->size[0];
+    size_t bytes = (size_t)t->n * w->size[0];
+    t->p[0] = rows;
+    t->row_step[0] = t->n;
+    compute_tile(w, t, room);
+    for (int64_t r = 0; r < t->rows; r++) w->kernels->stream(bytes, rows + (size_t)r * bytes, y + r * y_row);
 }
 
 static int64_t at_most(int64_t v, int64_t limit) {
@@ -215,26 +305,28 @@ static int64_t at_most(int64_t v, int64_t limit) {
 
 static void walk_tile(const hd_walk *w, const cursor *c, int64_t row, int64_t col) {
     int outer = w->ndim - 2, inner = w->ndim - 1;
-    tile t = {.rows = at_most(w->shape[outer] - row, TILE_ROWS),
-              .n = at_most(w->shape[inner] - col, TILE_COLS)};
+    tile_room room;
+    tile t = {.rows = at_most(w->shape[outer] - row, w->tile_rows),
+              .n = at_most(w->shape[inner] - col, w->tile_cols)};
     for (int i = 0; i < w->operands; i++) {
         t.row_step[i] = w->stride[i][outer];
         t.step[i] = w->stride[i][inner];
         t.p[i] = c->p[i] + (row * t.row_step[i] + col * t.step[i]) * (int64_t)w->size[i];
     }
-    if (w->copies)
-        copy_tile(w, &t);
+    if (is_worth_streaming(w, t.n, t.step[0]))
+        compute_tile_streamed(w, &t, &room);
     else
-        run_tile(w, &t);
+        compute_tile(w, &t, &room);
 }
 
 static int64_t tiles_down(const hd_walk *w) {
-    return (w->shape[w->ndim - 2] + TILE_ROWS - 1) / TILE_ROWS;
+    return (w->shape[w->ndim - 2] + w->tile_rows - 1) / w->tile_rows;
 }
 static int64_t tiles_across(const hd_walk *w) {
-    return (w->shape[w->ndim - 1] + TILE_COLS - 1) / TILE_COLS;
+    return (w->shape[w->ndim - 1] + w->tile_cols - 1) / w->tile_cols;
 }
 
+/* Down first: what lies across is read as memory has it. */
 static void walk_tiles(void *arg, int64_t first, int64_t last, int worker) {
     (void)worker;
     const hd_walk *w = arg;
@@ -242,14 +334,45 @@ static void walk_tiles(void *arg, int64_t first, int64_t last, int worker) {
     cursor c;
     for (int64_t t = first; t < last; t++) {
         if (t == first || t % (down * across) == 0) seek(w, &c, w->ndim - 2, t / (down * across));
-        walk_tile(w, &c, t / across % down * TILE_ROWS, t % across * TILE_COLS);
+        walk_tile(w, &c, t % down * w->tile_rows, t / down % across * w->tile_cols);
     }
+    finish(w);
+}
+
+/* Whole lines of the narrowest operand that lies across, in tiles that hold no more than an area of the widest. */
+static void choose_tiles(hd_walk *w) {
+    int outer = w->ndim - 2, inner = w->ndim - 1;
+    size_t narrow = sizeof(uint64_t), wide = 1;
+    for (int i = 0; i < w->operands; i++) {
+        if (i > 0 && w->stride[i][outer] == 1 && magnitude(w->stride[i][inner]) > 1 && w->size[i] < narrow)
+            narrow = w->size[i];
+        if (w->size[i] > wide) wide = w->size[i];
+    }
+    w->tile_rows = narrow < 4 ? LINE / (int64_t)narrow : 16;
+    w->tile_cols = at_most(TILE_COLS, TILE_AREA / (int64_t)wide / w->tile_rows);
 }
 
 static int64_t walk_size(const hd_walk *w) {
     int64_t n = 1;
     for (int d = 0; d < w->ndim; d++) n *= w->shape[d];
     return n;
+}
+
+static bool is_in_place(const hd_walk *w) {
+    for (int i = 1; i < w->operands; i++)
+        if (w->data[i] == w->data[0]) return true;
+    return false;
+}
+
+static hd_status walk_in_tiles(hd_ctx *cx, hd_walk *w, int crossing, int64_t total, int64_t grain) {
+    for (int d = crossing; d < w->ndim - 2; d++) swap_dims(w, d, d + 1);
+    choose_tiles(w);
+    int64_t rows = w->shape[w->ndim - 2], cols = w->shape[w->ndim - 1];
+    int64_t tiles = total / (rows * cols) * tiles_down(w) * tiles_across(w);
+    int64_t per_task = (grain + w->tile_rows * w->tile_cols - 1) / (w->tile_rows * w->tile_cols);
+    if (tiles > per_task) return hd_parallel_ranges(cx, tiles, per_task, walk_tiles, w);
+    walk_tiles(w, 0, tiles, 0);
+    return HD_OK;
 }
 
 hd_status hd_walk_run(hd_ctx *cx, hd_walk *w) {
@@ -262,21 +385,18 @@ hd_status hd_walk_run(hd_ctx *cx, hd_walk *w) {
         for (int i = 0; i < w->operands; i++) w->stride[i][0] = 0;
     }
     if (w->ndim > 1) {
-        follow_output(w);
+        follow(w, 0, w->ndim);
         coalesce(w);
     }
     int64_t grain = w->grain ? w->grain : HD_GRAIN_LIGHT;
+    w->kernels = cx->kernels;
+    w->streams = cx->kernels->stream && total * (int64_t)w->size[0] >= STREAM_FROM && !is_in_place(w);
     int crossing = w->ndim > 1 && total >= SMALL_TILES ? crossing_dim(w) : -1;
-    if (crossing >= 0) {
-        for (int d = crossing; d < w->ndim - 2; d++) swap_dims(w, d, d + 1);
-        int64_t tiles =
-            total / (w->shape[w->ndim - 1] * w->shape[w->ndim - 2]) * tiles_down(w) * tiles_across(w);
-        int64_t per_task = grain / (TILE_ROWS * TILE_COLS);
-        if (tiles > per_task) return hd_parallel_ranges(cx, tiles, per_task, walk_tiles, w);
-        walk_tiles(w, 0, tiles, 0);
-        return HD_OK;
-    }
+    if (crossing >= 0) return walk_in_tiles(cx, w, crossing, total, grain);
     if (w->ndim > 1) lengthen_runs(w);
+    /* Lines that are not read may be written in any order; what is read wants its own. */
+    if (w->ndim > 2 && is_worth_streaming(w, w->shape[w->ndim - 1], w->stride[0][w->ndim - 1]))
+        follow(w, 1, w->ndim - 1);
     if (total > grain) return hd_parallel_ranges(cx, total, grain, walk_range, w);
     walk_range(w, 0, total, 0);
     return HD_OK;
@@ -360,13 +480,13 @@ hd_status hd_apply_scalar(hd_ctx *cx, hd_binary_fn f, int64_t grain, hd_tensor *
 /* ---- copies ---------------------------------------------------------------------------------- */
 
 static void run_copy(const void *arg, int64_t n, char *const *p, const int64_t *s) {
-    (*(const hd_copy_run *)arg)(n, p[1], s[1], p[0], s[0]);
+    (*(const hd_copy_fn *)arg)(n, p[1], s[1], p[0], s[0]);
 }
 
 hd_status hd_apply_copy(hd_ctx *cx, hd_tensor *y, const hd_tensor *source) {
     hd_dtype from = (hd_dtype)source->dtype, to = (hd_dtype)y->dtype;
     if (from != to) return hd_apply_unary(cx, cx->kernels->cast[from][to], HD_GRAIN_LIGHT, y, source);
-    hd_copy_run copy = hd_copy_run_of(hd_dtype_size(to));
+    hd_copy_fn copy = cx->kernels->copy[hd_size_class(hd_dtype_size(to))];
     hd_walk w;
     hd_walk_begin(&w, y->ndim, y->shape);
     hd_walk_add(&w, y);

@@ -31,6 +31,10 @@ typedef struct hd_walk {
     hd_run run;
     bool copies; /* run moves elements of one size from operand 1 to operand 0, and does nothing else */
     const void *arg;
+    /* set by hd_walk_run */
+    const hd_kernels *kernels;
+    bool streams; /* the result is written past the caches */
+    int64_t tile_rows, tile_cols;
 } hd_walk;
 
 void hd_walk_begin(hd_walk *w, int ndim, const int64_t *shape);

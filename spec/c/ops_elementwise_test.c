@@ -1,6 +1,7 @@
 /* ops_elementwise_test.c: unary, binary, where and cast: gradients over dense, transposed, broadcast, empty
  * and 0-d operands, corners, dtypes.
  */
+#include "base/parallel.h"
 #include "operations_check.h"
 
 /* ---- unary ----------------------------------------------------------------------------------- */
@@ -329,6 +330,34 @@ static void test_large(void) {
     }
 }
 
+/* Results too large for the caches, written past them: copies and sums, turned, backwards, in odd rows, on more threads. */
+static void check_streamed(const int64_t *shape, const int *order, int threads) {
+    hd_tensor *a = laid_out(HD_F32, shape, order), *row = random_tensor(HD_F32, SHAPE(shape[2]));
+    hd_set_num_threads(cx, threads);
+    hd_tensor *dense = hd_contiguous(cx, a), *sum = hd_binary_op(cx, HD_ADD, a, row);
+    hd_tensor *back = hd_flip(cx, a, 4), *less = hd_binary_op(cx, HD_LT, a, row),
+              *wide = hd_cast(cx, a, HD_F64);
+    const int64_t n = hd_numel(a), last = shape[2];
+    CHECK(hd_is_contiguous(dense) && n * 4 >= 16 << 20);
+    for (int64_t i = 0; i < n; i += i % last < last - 40 ? 37 : 1) {
+        double x = get(a, i), y = get(row, i % last);
+        CHECK(get(dense, i) == x && get(wide, i) == x && get(less, i) == (x < y));
+        CHECK(get(sum, i) == (float)(x + y) && get(back, i + last - 1 - 2 * (i % last)) == x);
+    }
+    CHECK(!hd_binary_(cx, HD_SUB, sum, row));
+    for (int64_t i = 0; i < n; i += 997) CHECK(is_near(get(sum, i), get(a, i), 1e-6));
+    hd_tensor *all[] = {a, row, dense, sum, back, less, wide};
+    release_inputs(7, all);
+}
+
+static void test_streamed(void) {
+    const int orders[4][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {2, 0, 1}};
+    const int64_t shapes[2][3] = {{4, 1031, 1021}, {33, 1200, 107}};
+    int threads = hd_max_workers(cx);
+    for (int n = 0; n < 8; n++) check_streamed(shapes[n / 4], orders[n % 4], 1 + n % 2);
+    hd_set_num_threads(cx, threads);
+}
+
 static void test_large_clamp(void) {
     hd_tensor *x = parameter(HD_F64, SHAPE(40000));
     hd_scalar low = hd_scalar_f(-0.25), high = hd_scalar_f(0.5);
@@ -354,6 +383,7 @@ int main(void) {
     test_binary_corners();
     test_choosing();
     test_large();
+    test_streamed();
     test_large_clamp();
     CHECK(cx->account->live == 0);
     free_context(cx);

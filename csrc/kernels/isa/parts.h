@@ -11,6 +11,7 @@ void HD_ISA(hd_fill_shaped)(hd_kernels *k);
 void HD_ISA(hd_fill_binary)(hd_kernels *k);
 void HD_ISA(hd_fill_linear)(hd_kernels *k);
 void HD_ISA(hd_fill_cast)(hd_kernels *k);
+void HD_ISA(hd_fill_copy)(hd_kernels *k);
 void HD_ISA(hd_fill_reduce)(hd_kernels *k);
 void HD_ISA(hd_fill_partial)(hd_kernels *k);
 void HD_ISA(hd_fill_order)(hd_kernels *k);

@@ -10,6 +10,7 @@ void HD_ISA(hd_fill_kernels)(hd_kernels *k) {
     HD_ISA(hd_fill_binary)(k);
     HD_ISA(hd_fill_linear)(k);
     HD_ISA(hd_fill_cast)(k);
+    HD_ISA(hd_fill_copy)(k);
     HD_ISA(hd_fill_reduce)(k);
     HD_ISA(hd_fill_partial)(k);
     HD_ISA(hd_fill_order)(k);
