@@ -94,10 +94,11 @@ static hd_tensor *read_query(hd_ctx *cx, const cached_call *c) {
     return heads;
 }
 
-/* What is attended to: [B, Hk, length, D], in the queries' dtype. */
+/* What is attended to: [B, Hk, length, D], in a dtype that goes with the queries'. */
 static hd_tensor *held(hd_ctx *cx, const cached_call *c, hd_tensor *buffer) {
     hd_tensor *t = turned(cx, hd_narrow(cx, buffer, 1, 0, c->p->kept->length, 1));
     if (!t || t->dtype == c->query->dtype) return t;
+    if (c->query->dtype == HD_F32 && (t->dtype == HD_F16 || t->dtype == HD_BF16)) return t;
     hd_tensor *cast = hd_cast(cx, t, (hd_dtype)c->query->dtype);
     hd_release(t);
     return cast;

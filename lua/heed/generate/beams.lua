@@ -105,20 +105,42 @@ local function likeliest(source, o, most)
     return values:totable(), tokens:totable()
 end
 
+-- Gives each beam a row. It stays in that of the beginning that it goes on from when it can: the less is moved. What each row
+-- goes on from, and its token.
+local function place(beams)
+    local rows, moving = {}, {}
+    for _, beam in ipairs(beams) do
+        if beam.slot <= #beams and not rows[beam.slot] then
+            rows[beam.slot] = beam
+        else
+            moving[#moving + 1] = beam
+        end
+    end
+    local from, tokens, moved = {}, {}, 0
+    for row = 1, #beams do
+        local beam = rows[row]
+        if not beam then
+            moved = moved + 1
+            beam = moving[moved]
+        end
+        from[row], tokens[row] = beam.slot, beam.token
+        beam.slot = row
+    end
+    return from, tokens
+end
+
 local function step(source, sentences, o)
     local _ <close> = core.scope()
     local stops = 0
     for _ in pairs(o.stop_tokens) do stops = stops + 1 end
     local most = o.beams * math.max(2, 1 + stops)
     local values, tokens = likeliest(source, o, most)
-    local from, next_tokens = {}, {}
+    local alive = {}
     for _, sentence in ipairs(sentences) do
         advance(sentence, candidates_of(sentence, values, tokens, most), o)
-        for _, beam in ipairs(sentence.beams) do
-            from[#from + 1], next_tokens[#next_tokens + 1] = beam.slot, beam.token
-            beam.slot = #from
-        end
+        table.move(sentence.beams, 1, #sentence.beams, #alive + 1, alive)
     end
+    local from, next_tokens = place(alive)
     if #from == 0 then return false end
     source:reorder(from)
     source:append(next_tokens)

@@ -8,6 +8,7 @@ local walk = require "heed.nn.walk"
 
 local WHERE = "heed.nn.Module:new_cache"
 local KNOWN = check.set("batch", "max_len", "dtype")
+local HALVES = check.set("bf16", "f16")
 
 ---What a model has read so far: the keys and values of its attentions, so that each new token costs one token. Made by
 ---`model:new_cache`, given as `cache=` to attentions, layers, stacks, positions and nn.Transformer's decode, under heed.no_grad.
@@ -207,7 +208,8 @@ end
 function cache.held(turn, dtype)
     local function part(buffer)
         local t = buffer:narrow(2, 1, turn.length):transpose(2, 3)
-        return t.dtype ~= dtype and t:to(dtype) or t
+        local goes = t.dtype == dtype or dtype == "f32" and HALVES[t.dtype] -- attention reads these as they lie
+        return goes and t or t:to(dtype)
     end
     return part(turn.k), part(turn.v)
 end
@@ -331,17 +333,28 @@ end
 
 -- ---- other rows ------------------------------------------------------------------------------------------------------------
 
--- The chosen rows of a buffer, of which the first `length` tokens count. In its own memory when they are not more than it has.
-local function reordered_buffer(self, buffer, rows, length)
+-- Which rows become others, and which: `to` and `from`, nil when all stay.
+local function moves_of(list)
+    local to, from = {}, {}
+    for i, b in ipairs(list) do
+        if i ~= b then to[#to + 1], from[#from + 1] = i, b end
+    end
+    if #to == 0 then return nil end
+    return { to = core.tensor(to, { dtype = "i64" }), from = core.tensor(from, { dtype = "i64" }) }
+end
+
+-- The chosen rows of a buffer, of which the first `length` tokens count. In its own memory when they are not more than it has;
+-- then only what moves is written.
+local function reordered_buffer(self, buffer, rows, moves, length)
     if not buffer then return nil end
-    local count, chosen = rows:size(1), buffer:narrow(2, 1, length):index_select(1, rows)
+    local count, old = rows:size(1), buffer:narrow(2, 1, length)
     if count > self.batch then
         buffer = core.keep(core.zeros({ count, self.max_len, buffer:size(3), buffer:size(4) }, { dtype = buffer.dtype }))
-    elseif count < self.batch then
-        buffer = core.keep(buffer:narrow(1, 1, count))
+        buffer:narrow(2, 1, length):copy_(old:index_select(1, rows))
+        return buffer
     end
-    buffer:narrow(2, 1, length):copy_(chosen)
-    return buffer
+    if moves then old[moves.to] = old:index_select(1, moves.from) end
+    return count < self.batch and core.keep(buffer:narrow(1, 1, count)) or buffer
 end
 
 -- Beams of one sentence share its memory: rows that come from the same one stay.
@@ -385,12 +398,12 @@ function Cache:reorder(rows)
         end
     end
     if is_identity(list, self.batch) then return self end
-    local index, made = core.tensor(list, { dtype = "i64" }), {}
+    local index, moves, made = core.tensor(list, { dtype = "i64" }), moves_of(list), {}
     for _, entry in pairs(self.entries) do reorder_memory(entry, index, list, self.batch) end
     each_slot(self, function(slot)
         local state = slot.state
-        slot.k = reordered_buffer(self, slot.k, index, state.longest)
-        slot.v = reordered_buffer(self, slot.v, index, state.longest)
+        slot.k = reordered_buffer(self, slot.k, index, moves, state.longest)
+        slot.v = reordered_buffer(self, slot.v, index, moves, state.longest)
         if not made[state] then
             local lengths = {}
             for i, b in ipairs(list) do lengths[i] = state.lengths[b] end
