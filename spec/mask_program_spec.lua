@@ -42,10 +42,11 @@ function makers.padding(random, z)
     return mask.padding(lengths), function(b, _, _, j) return j <= lengths[b] end
 end
 
+-- Runs of 5 or of 60 with the same number: blocks with many segments, and blocks that are wholly of one.
 local function segments(random, count)
-    local id = 1
+    local id, length = 1, random(1, 2) == 1 and 5 or 60
     return list_of(count, function()
-        if random(1, 5) == 1 then id = random(1, 4) end
+        if random(1, length) == 1 then id = random(1, 4) end
         return id
     end)
 end

@@ -208,6 +208,41 @@ static stretch hull_of(const hd_sight *sight, const hd_sight_step *s, const hd_s
     return (stretch){least(first.from, last.from), most(first.to, last.to)};
 }
 
+/* The smallest and the largest of some segment numbers. */
+typedef struct numbers {
+    int64_t low, high;
+} numbers;
+
+static numbers numbers_of(const int64_t *x, int64_t step, int64_t count) {
+    numbers n = {x[0], x[0]};
+    for (int64_t i = 1; i < count; i++) {
+        n.low = least(n.low, x[i * step]);
+        n.high = most(n.high, x[i * step]);
+    }
+    return n;
+}
+
+static bool is_within(numbers n, int64_t x) {
+    return n.low <= x && x <= n.high;
+}
+
+static const int64_t *query_numbers(const hd_sight_step *s, const hd_sight_block *b) {
+    return s->a + b->b * s->a_batch + b->i * s->a_step;
+}
+static const int64_t *key_numbers(const hd_sight_step *s, const hd_sight_block *b) {
+    return s->b + b->b * s->b_batch + b->j * s->b_step;
+}
+
+/* From the first to the last key whose segment may be that of a query. */
+static stretch segments_hull(const hd_sight_step *s, const hd_sight_block *b) {
+    const numbers wanted = numbers_of(query_numbers(s, b), s->a_step, b->lanes);
+    const int64_t *key = key_numbers(s, b);
+    int64_t from = 0, to = b->keys;
+    while (from < to && !is_within(wanted, key[from * s->b_step])) from++;
+    while (to > from && !is_within(wanted, key[(to - 1) * s->b_step])) to--;
+    return (stretch){b->j + from, b->j + to};
+}
+
 void hd_sight_narrow(const hd_sight *sight, hd_sight_block *b) {
     stretch stack[HD_MASK_STEPS + 8];
     int depth = 0;
@@ -225,6 +260,8 @@ void hd_sight_narrow(const hd_sight *sight, hd_sight_block *b) {
                 *y = (stretch){least(x.from, y->from), most(x.to, y->to)};
         } else if (s->code == HD_MASK_NOT)
             stack[depth - 1] = (stretch){0, INT64_MAX};
+        else if (s->code == HD_MASK_SEGMENTS)
+            stack[depth++] = segments_hull(s, b);
         else
             stack[depth++] = hull_of(sight, s, b);
     }
@@ -281,13 +318,26 @@ static void stretches_bits(const hd_sight *sight, const hd_sight_step *s, const 
     }
 }
 
+/* Neighbouring keys are mostly of one segment. */
 static void segments_bits(const hd_sight_step *s, const hd_sight_block *b, uint32_t *bits) {
-    const int64_t *query = s->a + b->b * s->a_batch + b->i * s->a_step;
-    const int64_t *key = s->b + b->b * s->b_batch + b->j * s->b_step;
+    const int64_t *query = query_numbers(s, b), *key = key_numbers(s, b);
     for (int64_t n = 0; n < b->keys; n++) {
+        const int64_t number = key[n * s->b_step];
+        if (n > 0 && number == key[(n - 1) * s->b_step]) {
+            bits[n] = bits[n - 1];
+            continue;
+        }
         bits[n] = 0;
-        for (int64_t l = 0; l < b->lanes; l++) bits[n] |= (uint32_t)(query[l] == key[n]) << l;
+        for (int64_t l = 0; l < b->lanes; l++) bits[n] |= (uint32_t)(query[l * s->a_step] == number) << l;
     }
+}
+
+static hd_seen segments_seen(const hd_sight_step *s, const hd_sight_block *b) {
+    const numbers queries = numbers_of(query_numbers(s, b), s->a_step, b->lanes);
+    const numbers keys = numbers_of(key_numbers(s, b), s->b_step, b->keys);
+    if (keys.high < queries.low || keys.low > queries.high) return HD_SEEN_NONE;
+    const bool one = queries.low == queries.high && keys.low == keys.high;
+    return one ? HD_SEEN_ALL : HD_SEEN_SOME;
 }
 
 static bool entry_is_set(const char *entry, size_t size) {
@@ -329,9 +379,11 @@ static void push(const hd_sight *sight, const hd_sight_step *s, const hd_sight_b
         if (v->seen == HD_SEEN_SOME) stretches_bits(sight, s, b, v->bits);
         return;
     }
-    if (s->code == HD_MASK_SEGMENTS)
+    if (s->code == HD_MASK_SEGMENTS) {
+        v->seen = segments_seen(s, b);
+        if (v->seen != HD_SEEN_SOME) return;
         segments_bits(s, b, v->bits);
-    else
+    } else
         dense_bits(s, b, v->bits);
     settle(b, v);
 }

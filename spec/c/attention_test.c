@@ -384,6 +384,44 @@ static void test_misuse(void) {
     release_inputs(5, all);
 }
 
+/* ---- weights ----------------------------------------------------------------------------------------- */
+
+/* How far a weight 2^x is from the true one, in units of its last place. */
+static double units_off(hd_dtype dtype, const char *x, const char *weight, int64_t at) {
+    const bool wide = dtype == HD_F64;
+    const double from = wide ? ((const double *)x)[at] : (double)((const float *)x)[at];
+    const double got = wide ? ((const double *)weight)[at] : (double)((const float *)weight)[at];
+    const long double wanted = exp2l(from);
+    const double unit = ldexp(1, (int)floor(from) - (wide ? 52 : 23));
+    return (double)fabsl(got - wanted) / unit;
+}
+
+/* 2^x in vectors, where x is counted from the largest score, beside libm's; units of the last place. */
+static void test_weights_beside_libm(void) {
+    static _Alignas(64) char before[HD_BLOCK_KEYS * HD_LANES * 8], s[sizeof before], lanes[4][HD_LANES * 8];
+    for (int isa = 0; isa < HD_ISA_COUNT; isa++)
+        for (int wide = 0; wide < 2 && hd_kernels_of((hd_isa)isa); wide++) {
+            const hd_dtype dtype = wide ? HD_F64 : HD_F32;
+            const hd_attention_kernels *k = hd_kernels_of((hd_isa)isa)->attention[dtype];
+            const int64_t count = k->keys * k->lanes;
+            double worst = 0;
+            for (int trial = 0; trial < 50; trial++) {
+                memset(lanes, 0, sizeof lanes);
+                const double range = trial % 2 ? 4 : wide ? -960 : -100;
+                for (int64_t i = 0; i < count; i++) {
+                    if (wide)
+                        ((double *)before)[i] = range * fabs(some());
+                    else
+                        ((float *)before)[i] = (float)(range * fabs(some()));
+                }
+                memcpy(s, before, sizeof s);
+                k->weigh(HD_BOTH_HALVES, k->keys, s, lanes[0], lanes[1], lanes[2], lanes[3]);
+                for (int64_t i = 0; i < count; i++) worst = fmax(worst, units_off(dtype, before, s, i));
+            }
+            CHECK(worst > 0.4 && worst < (wide ? 1.5 : 2.5));
+        }
+}
+
 int main(void) {
     cx = new_context(2);
     test_against_the_formula();
@@ -403,6 +441,7 @@ int main(void) {
     test_threads_change_no_bit();
     test_failing_allocations();
     test_misuse();
+    test_weights_beside_libm();
     CHECK(cx->account->live == 0);
     free_context(cx);
     return checks_done();

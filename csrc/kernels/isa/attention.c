@@ -26,10 +26,23 @@ HD_INLINE vf vf_weight(vf x) {
     p = 1.0f + f * p;
     return p * (vf)((vu)n << 23) - 0x1p-126f;
 }
+/* The same for x <= 512, to one unit; 0 below -1022. */
 HD_INLINE vd vd_weight(vd x) {
-    vd y = {0};
-    for (int i = 0; i < VD_LANES; i++) y[i] = exp2(x[i]);
-    return y;
+    const vd magic = vd_set(0x1.8p52 + 1023);
+    x = vd_max(vd_set(-1022.0), x);
+    vd n = x + magic, f = x - (n - magic);
+    vd p = 7.07258594926922339e-09 + f * 4.45496059818651856e-10;
+    p = 1.01780624458457737e-07 + f * p;
+    p = 1.32154425879216893e-06 + f * p;
+    p = 1.52527338298361192e-05 + f * p;
+    p = 1.54035304417360499e-04 + f * p;
+    p = 1.33335581464169356e-03 + f * p;
+    p = 9.61812910760688825e-03 + f * p;
+    p = 5.55041086648215970e-02 + f * p;
+    p = 2.40226506959100972e-01 + f * p;
+    p = 6.93147180559945286e-01 + f * p;
+    p = 1.0 + f * p;
+    return p * (vd)((vul)n << 52) - 0x1p-1022;
 }
 
 /* Lanes from the lowest bits of a word, and back. */

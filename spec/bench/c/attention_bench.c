@@ -3,9 +3,9 @@
  *
  *   attention_bench B H Hk D L S what [threads]
  *
- * `what` is fwd or bwd (forward and backward), with any of -causal, -window (256 keys), -padded, -dropout behind it. q, k and
- * v are parts of one packed projection. Useful work: 4 D operations for every query and key that may meet, 14 D with
- * backward. Prints  what<TAB>shape<TAB>ms<TAB>GFLOPS<TAB>percent of FMA peak.
+ * `what` is fwd or bwd (forward and backward), with any of -causal, -window (256 keys), -padded, -segments (4 equal ones),
+ * -dropout, -f64 behind it. q, k and v are parts of one packed projection. Useful work: 4 D operations for every query and
+ * key that may meet, 14 D with backward; f64 is held against half of the peak. Prints  what<TAB>shape<TAB>ms<TAB>GFLOPS<TAB>percent of FMA peak.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@
 #include "ops/graph.h"
 #include "ops/ops.h"
 
-enum { WINDOW = 256, LEAST_TRIALS = 5, MOST_TRIALS = 400 };
+enum { WINDOW = 256, SEGMENTS = 4, LEAST_TRIALS = 5, MOST_TRIALS = 400 };
 #define SECONDS 1.0
 
 static hd_ctx *cx;
@@ -74,16 +74,32 @@ typedef struct shape {
     const char *what;
 } shape;
 
+static bool has(const shape *s, const char *word) {
+    return strstr(s->what, word) != NULL;
+}
+static hd_dtype dtype_of(const shape *s) {
+    return has(s, "f64") ? HD_F64 : HD_F32;
+}
+
 static double uniform(void) {
     return 2.0 * rand() / RAND_MAX - 1;
+}
+
+static hd_tensor *random_of(const shape *s, int ndim, const int64_t *sizes) {
+    hd_tensor *t = hd_tensor_new(cx, dtype_of(s), ndim, sizes);
+    for (int64_t i = 0; i < hd_numel(t); i++) {
+        if (dtype_of(s) == HD_F32)
+            ((float *)hd_data(t))[i] = (float)uniform();
+        else
+            ((double *)hd_data(t))[i] = uniform();
+    }
+    return t;
 }
 
 /* Part `part` of a packed [B, rows, 3 heads D] as [B, heads, rows, D]. */
 static hd_tensor *part_of(const shape *s, int64_t rows, int64_t heads, int64_t part) {
     const int64_t width = 3 * heads * s->D, whole_shape[3] = {s->B, rows, width};
-    hd_tensor *whole = hd_tensor_new(cx, HD_F32, 3, whole_shape);
-    float *x = hd_data(whole);
-    for (int64_t i = 0; i < s->B * rows * width; i++) x[i] = (float)uniform();
+    hd_tensor *whole = random_of(s, 3, whole_shape);
     const int64_t shape[4] = {s->B, heads, rows, s->D}, stride[4] = {rows * width, s->D, width, 1};
     hd_tensor *view = hd_tensor_view(cx, whole, 4, shape, stride, part * heads * s->D);
     hd_release(whole);
@@ -95,17 +111,31 @@ static int64_t length_of(const shape *s, int64_t b) {
     return s->S / 8 + b * 7919 % (s->S - s->S / 8);
 }
 
+/* Where the segment of query i begins, of as many queries as keys. */
+static int64_t segment_begin(const shape *s, int64_t i) {
+    const int64_t length = (s->S + SEGMENTS - 1) / SEGMENTS;
+    return i / length * length;
+}
+
+static hd_mask *segments_of(const shape *s) {
+    hd_tensor *ids = hd_tensor_new(cx, HD_I64, 1, &s->S);
+    for (int64_t j = 0; j < s->S; j++) ((int64_t *)hd_data(ids))[j] = segment_begin(s, j);
+    const hd_mask_step segments = {.code = HD_MASK_SEGMENTS, .tensor = ids, .keys = ids};
+    return hd_mask_new(cx, 1, &segments);
+}
+
 static hd_attention_options options_of(const shape *s) {
-    hd_attention_options o = {.causal = strstr(s->what, "causal") != NULL};
-    if (strstr(s->what, "window")) {
+    hd_attention_options o = {.causal = has(s, "causal")};
+    if (has(s, "window")) {
         const hd_mask_step window = {.code = HD_MASK_WINDOW, .left = WINDOW - 1};
         o.sight = hd_mask_new(cx, 1, &window);
     }
-    if (strstr(s->what, "padded")) {
+    if (has(s, "segments")) o.sight = segments_of(s);
+    if (has(s, "padded")) {
         o.key_lengths = hd_tensor_new(cx, HD_I64, 1, &s->B);
         for (int64_t b = 0; b < s->B; b++) ((int64_t *)hd_data(o.key_lengths))[b] = length_of(s, b);
     }
-    if (strstr(s->what, "dropout")) o.dropout = 0.1;
+    if (has(s, "dropout")) o.dropout = 0.1;
     return o;
 }
 
@@ -115,10 +145,14 @@ static double pairs_of(const shape *s) {
     for (int64_t b = 0; b < s->B; b++)
         for (int64_t i = 0; i < s->L; i++) {
             int64_t last = s->S, seen;
-            if (strstr(s->what, "padded")) last = length_of(s, b);
+            if (has(s, "padded")) last = length_of(s, b);
             const int64_t p = s->S - s->L + i + 1;
-            if (p < last && (strstr(s->what, "causal") || strstr(s->what, "window"))) last = p;
-            seen = strstr(s->what, "window") && last > WINDOW ? WINDOW : last;
+            if (p < last && (has(s, "causal") || has(s, "window"))) last = p;
+            seen = has(s, "window") && last > WINDOW ? WINDOW : last;
+            if (has(s, "segments")) {
+                const int64_t begin = segment_begin(s, i), end = begin + (s->S + SEGMENTS - 1) / SEGMENTS;
+                seen = (last < end ? last : end) - begin;
+            }
             if (seen > 0) pairs += (double)seen;
         }
     return pairs * (double)s->H;
@@ -151,8 +185,7 @@ static double best_of(const shape *s) {
     const int64_t out_shape[4] = {s->B, s->H, s->L, s->D};
     hd_tensor *const in[3] = {part_of(s, s->L, s->H, 0), part_of(s, s->S, s->Hk, 1),
                               part_of(s, s->S, s->Hk, 2)};
-    hd_tensor *g = backward ? hd_tensor_new(cx, HD_F32, 4, out_shape) : NULL;
-    for (int64_t i = 0; g && i < hd_numel(g); i++) ((float *)hd_data(g))[i] = (float)uniform();
+    hd_tensor *g = backward ? random_of(s, 4, out_shape) : NULL;
     const hd_attention_options o = options_of(s);
     const double start = now();
     double best = 1e30;
@@ -166,9 +199,8 @@ static double best_of(const shape *s) {
 
 int main(int argc, char **argv) {
     if (argc < 8) {
-        fprintf(
-            stderr,
-            "usage: attention_bench B H Hk D L S fwd|bwd[-causal][-window][-padded][-dropout] [threads]\n");
+        fprintf(stderr, "usage: attention_bench B H Hk D L S "
+                        "fwd|bwd[-causal][-window][-padded][-segments][-dropout][-f64] [threads]\n");
         return 1;
     }
     const shape s = {atoi(argv[1]), atoi(argv[2]), atoi(argv[3]), atoi(argv[4]),
@@ -177,7 +209,7 @@ int main(int argc, char **argv) {
     cx = hd_ctx_new(threads);
     if (!cx || hd_kernels_init(cx) || hd_gemm_init(cx)) return 1;
     const double before = fma_peak(), seconds = best_of(&s), after = fma_peak();
-    const double peak = threads * (before > after ? before : after);
+    const double peak = threads * (before > after ? before : after) / (has(&s, "f64") ? 2 : 1);
     const double rate = (s.what[0] == 'b' ? 14.0 : 4.0) * (double)s.D * pairs_of(&s) / seconds;
     printf("%s\tB%lld H%lld/%lld D%lld L%lld S%lld\t%.3f\t%.1f\t%.1f\n", s.what, (long long)s.B,
            (long long)s.H, (long long)s.Hk, (long long)s.D, (long long)s.L, (long long)s.S, seconds * 1e3,
