@@ -48,6 +48,7 @@ registry.not_operations = {
     requires_grad_ = "sets a property",
     methods = "the table of methods",
     backward = "runs the graph",
+    cached_attention = "writes into a cache; spec/nn/cache_spec.lua",
     mask = "compiles masks; spec/mask_spec.lua",
     mask_dense = "masks as tensors; spec/mask_spec.lua",
     shapes_only = "the mode of nn.Module:check; spec/nn/check_spec.lua",

@@ -183,6 +183,32 @@ function inside.sinusoidal_positions(max_len, d_model, first_position, layout, r
 ---@return heed.Tensor? weights
 function inside.multi_head_attention(in_w, in_b, out_w, out_b, num_heads, dropout, training, query, key, value, mask, bias, want_weights) end
 
+---Attention over keys and values that are kept; the call's own are made with its queries and written behind them. No gradients.
+---@param in_w heed.Tensor [(H + 2 Hk) D, E]
+---@param in_b heed.Tensor|nil
+---@param out_w heed.Tensor [E, H D]
+---@param out_b heed.Tensor|nil [E]
+---@param num_heads integer
+---@param num_kv_heads integer
+---@param scale? number
+---@param softcap? number
+---@param query heed.Tensor [B, L, E]
+---@param mask? userdata
+---@param bias? heed.Tensor
+---@param want_weights? boolean
+---@param cos? heed.Tensor of rotary, for the call's positions
+---@param sin? heed.Tensor
+---@param interleaved? boolean
+---@param of_memory? boolean the kept are a memory's: nothing is written
+---@param k heed.Tensor [B, room, Hk, D]
+---@param v heed.Tensor [B, room, Hk, D]
+---@param places? heed.Tensor i64 [B L], rows of [B room] that the call's own go to; left out, they go to `before` + 1 on
+---@param before integer
+---@param length integer how many are attended to
+---@return heed.Tensor out
+---@return heed.Tensor? weights
+function inside.cached_attention(in_w, in_b, out_w, out_b, num_heads, num_kv_heads, scale, softcap, query, mask, bias, want_weights, cos, sin, interleaved, of_memory, k, v, places, before, length) end
+
 ---@param w1 heed.Tensor [F, E]
 ---@param b1 heed.Tensor|nil [F]
 ---@param w2 heed.Tensor [E, F]
