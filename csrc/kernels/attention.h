@@ -18,7 +18,7 @@
 /* At most, of any type and instruction set: bits of a word, and keys of a block. */
 #define HD_LANES 32
 #define HD_BLOCK_KEYS 64
-#define HD_AHEAD 4 /* runs, at most */
+#define HD_AHEAD 8 /* runs, at most */
 
 /* Lanes are two vectors; where only one of them has something to do, only that is worked on. */
 typedef enum hd_halves { HD_FIRST_HALF = 1, HD_SECOND_HALF, HD_BOTH_HALVES } hd_halves;

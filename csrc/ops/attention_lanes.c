@@ -16,7 +16,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { FEW_QUERIES = 8, TOGETHER = HD_AHEAD /* blocks of a task, at most */, WANTED_TASKS = 32, CHUNK_BLOCKS = 2 };
+enum { FEW_QUERIES = 8, TOGETHER = 4 /* blocks of a task, at most */, WANTED_TASKS = 32, CHUNK_BLOCKS = 2 };
 
 static const double log2_e = 1.44269504088896340736;
 
@@ -338,41 +338,45 @@ static bool begin_blocks(const hd_lanes *all, int64_t task, int worker, together
 
 /* ---- what is far away, fetched while something else is computed -------------------------------------------- */
 
-static void fetch_queries(const hd_lane_block *b) {
-    const hd_attention_task *a = b->all->a;
+static void want(hd_ahead *ahead, const hd_lane_block *b, const char *row, int64_t stride, int64_t features,
+                 int64_t rows) {
+    if (rows <= 0) return;
     const int64_t size = b->all->size;
-    const char *row = hd_lane_queries(b, &a->q);
-    for (int64_t l = 0; l < b->count; l++, row += a->q.row * size)
-        for (int64_t at = 0; at < a->D * size; at += 64) {
-            __builtin_prefetch(row + at);
-            __asm__ volatile(""); /* gcc takes a function that only fetches for one that does nothing */
-        }
+    ahead->run[ahead->count++] = (hd_ahead_run){row, stride * size, features * size, rows};
+    ahead->rows += rows;
 }
 
-static void want(hd_ahead *ahead, const char *row, int64_t step, int64_t bytes, int64_t rows) {
-    ahead->run[ahead->count++] = (hd_ahead_run){row, step, bytes, rows};
+static void want_keys(hd_ahead *ahead, const hd_lane_block *b, int64_t from, int64_t to) {
+    const hd_attention_task *a = b->all->a;
+    const int64_t first = b->span.k_first + from;
+    if (b->wide) return;
+    want(ahead, b, hd_heads_row(b->all, &a->v, b->span.batch, b->hk, first), a->v.row, a->Dv, to - from);
+    want(ahead, b, hd_heads_row(b->all, &a->k, b->span.batch, b->hk, first), a->k.row, a->D, to - from);
 }
 
-/* The keys and values [from, to) that come next, and where the blocks that end go. */
-static void look_ahead(const hd_lanes *all, const together *t, int64_t from, int64_t to, hd_ahead *ahead) {
-    const hd_attention_task *a = all->a;
+/* When the last keys are being worked on: where the group's output goes, the queries before it, which are the next task, and
+ * the keys that these see first when they see a window. */
+static void want_next_task(hd_ahead *ahead, const together *t) {
     const hd_lane_block *b = &t->block[0];
-    const int64_t size = all->size, tiles = 2 * CHUNK_BLOCKS * t->count * (all->k->keys / all->k->run);
-    int64_t rows = 2 * (to - from);
-    ahead->count = 0;
-    if (from >= to) {
-        rows = 0;
-        for (int i = 0; i < t->count; i++, rows += all->k->lanes)
-            want(ahead, hd_lane_queries(&t->block[i], &a->out), a->out.row * size, a->Dv * size,
-                 t->block[i].count);
-    } else if (!b->wide) {
-        const int64_t first = b->span.k_first + from;
-        want(ahead, hd_heads_row(all, &a->v, b->span.batch, b->hk, first), a->v.row * size, a->Dv * size,
-             to - from);
-        want(ahead, hd_heads_row(all, &a->k, b->span.batch, b->hk, first), a->k.row * size, a->D * size,
-             to - from);
-    }
-    ahead->rows = (rows + tiles - 1) / tiles;
+    const hd_lanes *all = b->all;
+    const hd_attention_task *a = all->a;
+    const int64_t before = least(all->together * all->k->lanes, b->i - b->span.q_first);
+    for (int i = 0; i < t->count; i++)
+        want(ahead, b, hd_lane_queries(&t->block[i], &a->out), a->out.row, a->Dv, t->block[i].count);
+    want_keys(ahead, b, t->first - least(t->first, before), t->first);
+    want(ahead, b, hd_heads_row(all, &a->q, b->span.batch, b->h, b->i - before), a->q.row, a->D, before);
+}
+
+/* While the keys before `from` are being worked on. */
+static void look_ahead(hd_ahead *ahead, const together *t, int64_t from, int64_t to) {
+    const hd_attention_kernels *k = t->block[0].all->k;
+    const int64_t tiles = 2 * CHUNK_BLOCKS * t->count * (k->keys / k->run);
+    ahead->count = 0, ahead->rows = 0;
+    if (from < to)
+        want_keys(ahead, &t->block[0], from, to);
+    else
+        want_next_task(ahead, t);
+    ahead->rows = (ahead->rows + tiles - 1) / tiles;
 }
 
 /* ---- tasks ------------------------------------------------------------------------------------------- */
@@ -417,18 +421,17 @@ static void forward_task(void *arg, int64_t task, int worker) {
     hd_ahead ahead;
     together t;
     if (!begin_blocks(all, task, worker, &t)) return;
-    for (int i = 0; i < t.count; i++) nothing_seen_yet(&t.block[i]);
-    hd_lanes_take(&t.block[0]);
+    for (int i = 0; i < t.count; i++) {
+        nothing_seen_yet(&t.block[i]);
+        hd_lanes_take(&t.block[i]);
+    }
     for (int64_t first = t.first; first < t.end; first += chunk) {
         hd_lanes_load_keys(&t.block[0], first, least(first + chunk, t.end));
-        look_ahead(all, &t, first + chunk, least(first + 2 * chunk, t.end), &ahead);
+        look_ahead(&ahead, &t, first + chunk, least(first + 2 * chunk, t.end));
         for (int i = 0; i < t.count; i++) {
             hd_lane_block *b = &t.block[i];
-            const bool takes = first == t.first && i + 1 < t.count;
-            if (takes) fetch_queries(b + 1);
             b->k = t.block[0].k, b->v = t.block[0].v, b->ahead = &ahead;
             forward_chunk(&t, i, b, first, first + chunk);
-            if (takes) hd_lanes_take(b + 1);
         }
     }
     for (int i = 0; i < t.count; i++) {

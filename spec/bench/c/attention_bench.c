@@ -87,8 +87,9 @@ static double uniform(void) {
 
 static hd_tensor *random_of(const shape *s, int ndim, const int64_t *sizes) {
     hd_tensor *t = hd_tensor_new(cx, dtype_of(s), ndim, sizes);
+    const bool narrow = dtype_of(s) == HD_F32;
     for (int64_t i = 0; i < hd_numel(t); i++) {
-        if (dtype_of(s) == HD_F32)
+        if (narrow)
             ((float *)hd_data(t))[i] = (float)uniform();
         else
             ((double *)hd_data(t))[i] = uniform();
