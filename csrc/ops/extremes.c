@@ -19,7 +19,7 @@ typedef struct argmax_loop {
     hd_fold fold;
     int64_t block, blocks, column_blocks; /* of length, and of inner */
     int64_t *y;                           /* [outer][blocks][inner], from 0 */
-    char *best;                           /* the elements there; NULL when there is one block */
+    char *best;                           /* the elements there; NULL: nobody asks */
 } argmax_loop;
 
 static const char *element(const argmax_loop *l, int64_t outer, int64_t row, int64_t column) {
@@ -39,8 +39,11 @@ static void argmax_rows(void *arg, int64_t first, int64_t last, int worker) {
     for (int64_t i = first; i < last; i++) {
         int64_t block = i % l->blocks, row = block * l->block;
         const char *x = element(l, i / l->blocks, row, 0);
-        l->y[i] = row + (l->smallest ? l->kernels->argmin_row[t]
-                                     : l->kernels->argmax_row[t])(block_length(l, block), x, 1);
+        int64_t at = (l->smallest ? l->kernels->argmin_row[t]
+                                  : l->kernels->argmax_row[t])(block_length(l, block), x, 1);
+        l->y[i] = row + at;
+        size_t size = hd_dtype_size(t);
+        if (l->best) memcpy(l->best + (size_t)i * size, x + (size_t)at * size, size);
     }
 }
 
@@ -81,7 +84,8 @@ static bool later_wins(hd_dtype t, bool smallest, const void *x, const void *y) 
 
 typedef struct merge_loop {
     const argmax_loop *parts;
-    int64_t *y; /* [outer][inner], from 1 */
+    int64_t *y;   /* [outer][inner], from 1 */
+    char *values; /* [outer][inner], or NULL */
 } merge_loop;
 
 /* Of an outer position and a block of columns, the first part of each takes up the others. */
@@ -99,7 +103,10 @@ static void merge_columns(const merge_loop *m, int64_t task) {
             memcpy(l->best + (size_t)j * size, later, size);
             l->y[j] = l->y[j + k * inner];
         }
-    for (int64_t j = 0; j < n; j++) m->y[outer * inner + column + j] = l->y[first + j] + 1;
+    int64_t to = outer * inner + column;
+    for (int64_t j = 0; j < n; j++) m->y[to + j] = l->y[first + j] + 1;
+    if (m->values && m->values != l->best)
+        memcpy(m->values + (size_t)to * size, l->best + (size_t)first * size, (size_t)n * size);
 }
 
 static void merge_all(void *arg, int64_t first, int64_t last, int worker) {
@@ -107,7 +114,8 @@ static void merge_all(void *arg, int64_t first, int64_t last, int worker) {
     for (int64_t i = first; i < last; i++) merge_columns((const merge_loop *)arg, i);
 }
 
-static hd_status argmax_folded(hd_ctx *cx, argmax_loop *l, int64_t *y) {
+/* values: NULL when they are not wanted. */
+static hd_status argmax_folded(hd_ctx *cx, argmax_loop *l, int64_t *y, char *values) {
     const hd_fold *f = &l->fold;
     int64_t results = f->outer * f->inner;
     int64_t columns = f->inner < HD_PARTIAL_COLUMNS ? f->inner : HD_PARTIAL_COLUMNS;
@@ -115,6 +123,7 @@ static hd_status argmax_folded(hd_ctx *cx, argmax_loop *l, int64_t *y) {
     l->blocks = (f->length + l->block - 1) / l->block;
     l->column_blocks = (f->inner + HD_PARTIAL_COLUMNS - 1) / HD_PARTIAL_COLUMNS;
     l->y = y;
+    l->best = values;
     if (l->blocks > 1) {
         size_t parts = (size_t)(results * l->blocks);
         l->y = hd_alloc(cx, parts * (sizeof *l->y + hd_dtype_size(f->dtype)));
@@ -127,7 +136,7 @@ static hd_status argmax_folded(hd_ctx *cx, argmax_loop *l, int64_t *y) {
         status = hd_parallel_ranges(cx, results * l->blocks, HD_GRAIN_LIGHT / length + 1, argmax_rows, l);
     else
         status = hd_parallel(cx, f->outer * l->blocks * l->column_blocks, argmax_columns, l);
-    merge_loop m = {l, y};
+    merge_loop m = {l, y, values};
     if (!status)
         status = hd_parallel_ranges(cx, f->outer * l->column_blocks, 4096 / (l->blocks * columns) + 1,
                                     merge_all, &m);
@@ -142,18 +151,27 @@ static hd_status check_size(hd_ctx *cx, bool smallest, const hd_tensor *x, int d
                    smallest ? "min" : "max", dim + 1, hd_tensor_shape_text(x, text));
 }
 
-/* i64, dimension dim kept with size 1. */
-static hd_tensor *argmax_along(hd_ctx *cx, hd_tensor *x, int dim, bool smallest) {
+/* i64, dimension dim kept with size 1; the elements there likewise, when values is not NULL. */
+static hd_tensor *argmax_along(hd_ctx *cx, hd_tensor *x, int dim, bool smallest, hd_tensor **values) {
     if (hd_check_computes(cx, x) || check_size(cx, smallest, x, dim)) return NULL;
     argmax_loop l = {.kernels = cx->kernels, .smallest = smallest};
     if (hd_fold_begin(cx, x, x->ndim ? 1u << dim : 0, &l.fold)) return NULL;
     hd_tensor *y = hd_fold_result(cx, &l.fold, HD_I64);
-    if (y && hd_numel(y) > 0 && argmax_folded(cx, &l, hd_data(y))) {
-        hd_release(y);
-        y = NULL;
+    hd_tensor *best = y && values ? hd_fold_result(cx, &l.fold, l.fold.dtype) : NULL;
+    hd_status status = !y || (values && !best) ? cx->error.status : HD_OK;
+    if (!status && hd_numel(y) > 0) status = argmax_folded(cx, &l, hd_data(y), best ? hd_data(best) : NULL);
+    if (!status) {
+        y = hd_fold_back(cx, &l.fold, y);
+        best = hd_fold_back(cx, &l.fold, best);
+        status = !y || (values && !best) ? cx->error.status : HD_OK;
     }
-    y = hd_fold_back(cx, &l.fold, y);
     hd_fold_end(&l.fold);
+    if (status) {
+        hd_release(y);
+        hd_release(best);
+        return NULL;
+    }
+    if (values) *values = best;
     return y;
 }
 
@@ -161,7 +179,7 @@ hd_tensor *hd_argmax(hd_ctx *cx, hd_tensor *x, int dim, bool keepdim, bool small
     int d = 0;
     if (dim != INT_MIN) {
         if (x->ndim && hd_check_dim(cx, "dim", dim, x->ndim, &d)) return NULL;
-        return hd_drop_dims(argmax_along(cx, x, d, smallest), 1u << d, keepdim || x->ndim == 0);
+        return hd_drop_dims(argmax_along(cx, x, d, smallest, NULL), 1u << d, keepdim || x->ndim == 0);
     }
     int64_t all = -1;
     if (hd_numel(x) == 0)
@@ -169,7 +187,7 @@ hd_tensor *hd_argmax(hd_ctx *cx, hd_tensor *x, int dim, bool keepdim, bool small
     hd_tensor plain = *x; /* without the graph: the reshape is not to be recorded */
     plain.requires_grad = plain.is_view = false;
     hd_tensor *flat = hd_reshape(cx, &plain, 1, &all);
-    hd_tensor *y = flat ? argmax_along(cx, flat, 0, smallest) : NULL;
+    hd_tensor *y = flat ? argmax_along(cx, flat, 0, smallest, NULL) : NULL;
     hd_release(flat);
     if (y && keepdim) {
         y->ndim = x->ndim;
@@ -207,20 +225,15 @@ static hd_status max_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grads
 static const hd_node_class max_class = {"max", max_backward, NULL};
 static const hd_node_class min_class = {"min", max_backward, NULL};
 
-static hd_tensor *values_at(hd_ctx *cx, hd_tensor *x, int dim, hd_tensor *index) {
-    hd_tensor plain = *x; /* without the graph: this gather is not to be recorded */
-    plain.requires_grad = plain.is_view = false;
-    return x->ndim ? hd_gather(cx, &plain, dim, index) : hd_clone(cx, &plain);
-}
-
 hd_status hd_max_dim(hd_ctx *cx, hd_tensor *x, int dim, bool keepdim, bool smallest, hd_tensor **values,
                      hd_tensor **indices) {
     int d = 0;
     if (x->ndim && hd_check_dim(cx, "dim", dim, x->ndim, &d)) return cx->error.status;
     max_params params = {d, keepdim};
     uint32_t dropped = x->ndim ? 1u << d : 0;
-    hd_tensor *index = argmax_along(cx, x, d, smallest);
-    hd_tensor *y = index ? hd_drop_dims(values_at(cx, x, d, index), dropped, keepdim) : NULL;
+    hd_tensor *y = NULL, *index = argmax_along(cx, x, d, smallest, &y);
+    if (!index) return cx->error.status;
+    y = hd_drop_dims(y, dropped, keepdim);
     y = hd_dtype_is_float((hd_dtype)x->dtype)
             ? hd_record(cx, smallest ? &min_class : &max_class, y, 1, &x, 1, &index, &params, sizeof params)
             : y;

@@ -16,8 +16,10 @@
 /* ---- lines ------------------------------------------------------------------------------------ */
 
 #define MEETING(dtype, type)                                                                                 \
-    HD_LINE_RUN(amax_##dtype, type, if (list[at] > table[to] || list[at] != list[at]) table[to] = list[at])  \
-    HD_LINE_RUN(amin_##dtype, type, if (list[at] < table[to] || list[at] != list[at]) table[to] = list[at])
+    HD_LINE_RUN(amax_##dtype, type,                                                                          \
+                table[to] = list[at] > table[to] || list[at] != list[at] ? list[at] : table[to])             \
+    HD_LINE_RUN(amin_##dtype, type,                                                                          \
+                table[to] = list[at] < table[to] || list[at] != list[at] ? list[at] : table[to])
 MEETING(f32, float)
 MEETING(f64, double)
 MEETING(i64, int64_t)
