@@ -33,7 +33,7 @@ describe("what is said of a name that there is not", function()
         local t = heed.ones(2, 2)
         for name, said in pairs {
             numpy = "t:totable()", cuda = "no devices", T = "t:t()", mm = "t:matmul(u)", sumn = "did you mean sum?",
-            view_as = "t:view(u.shape)", scater_ = "did you mean scatter_?",
+            view_as = "t:view(u.shape)", scater_ = "did you mean scatter or scatter_?",
             shap = "did you mean shape?", item_ = "did you mean item?", float = 't:to "f32"',
         } do
             assert.matches(said, message(function() return t[name] end), 1, true)
