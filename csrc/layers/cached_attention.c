@@ -121,6 +121,7 @@ static hd_status check(hd_ctx *cx, cached_call *c) {
     const hd_mha_params *p = c->p;
     const hd_tensor *w = p->in_proj_weight;
     char got[HD_SHAPE_TEXT];
+    if (p->num_heads < 1) return hd_fail(cx, HD_EARG, "num_heads: expected at least 1, got %d", p->num_heads);
     c->H = p->num_heads, c->Hk = p->num_kv_heads > 0 ? p->num_kv_heads : c->H;
     if (w->ndim != 2 || w->shape[0] % (c->H + 2 * c->Hk) != 0)
         return hd_fail(cx, HD_EARG, "in_proj_weight: expected [(H + 2 Hk) D, E], got %s",
@@ -130,8 +131,9 @@ static hd_status check(hd_ctx *cx, cached_call *c) {
         return hd_fail(cx, HD_EARG, "query: expected [B, L, %lld], got %s", (long long)c->E,
                        hd_tensor_shape_text(c->query, got));
     c->B = c->query->shape[0], c->L = c->query->shape[1];
-    if (hd_wants_grad(cx, 4,
-                      (hd_tensor *[]){c->query, p->in_proj_weight, p->in_proj_bias, p->out_proj_weight}))
+    if (hd_wants_grad(cx, 5,
+                      (hd_tensor *[]){c->query, p->in_proj_weight, p->in_proj_bias, p->out_proj_weight,
+                                      p->out_proj_bias}))
         return hd_fail(cx, HD_EARG,
                        "cache: expected a call under heed.no_grad: nothing goes back through a cache");
     return check_buffer(cx, c, "keys", p->kept->k) ? cx->error.status

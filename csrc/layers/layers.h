@@ -16,11 +16,10 @@ typedef struct hd_norm_params {
 /* Keys and values that are kept: of the tokens before, behind which the call writes those of its own, or a memory's. No
  * gradient goes through them: a call that would record one fails. */
 typedef struct hd_kept {
-    hd_tensor *k,
-        *v;         /* [B, room, Hk, D], of any float dtype; the first `length` of each row are attended to */
-    int64_t before; /* the new ones stand behind so many in every row; */
+    hd_tensor *k, *v;  /* [B, room, Hk, D], of any float dtype */
+    int64_t length;    /* so many of each row are attended to: all that the longest has, with the new ones */
+    int64_t before;    /* the new ones stand behind so many in every row; */
     hd_tensor *places; /* or, when it is not NULL, at these places of [B room]: i64 [B L], from 1 */
-    int64_t length;    /* the longest row's, with the new ones; a memory: all of k and v */
     bool of_memory;
 } hd_kept;
 
@@ -41,9 +40,9 @@ typedef struct hd_mha_params {
     double scale, softcap;
     hd_rotary_tables rotary; /* queries over a memory have none */
 } hd_mha_params;
-/* query [B,L,E] or [L,E]; key, value [B,S,E] (NULL: key = query, value = key; both unused with `kept`). Self-attention makes q, k, v
- * in one product. options: masks and want_weights as in hd_attention (scale 0, dropout is overwritten from
- * params). */
+/* query [B,L,E] or [L,E]; key, value [B,S,E] (NULL: key = query, value = key). With `kept` query is [B,L,E], key and value
+ * are not looked at. Self-attention makes q, k, v in one product. options: masks and want_weights as in hd_attention
+ * (scale 0, dropout is overwritten from params). */
 hd_status hd_multi_head_attention(hd_ctx *cx, const hd_mha_params *p, hd_tensor *query, hd_tensor *key,
                                   hd_tensor *value, const hd_attention_options *options, bool training,
                                   hd_tensor **out, hd_tensor **weights);
