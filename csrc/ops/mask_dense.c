@@ -68,7 +68,8 @@ static hd_status check_rows(hd_ctx *cx, const hd_tensor *rows, int64_t L) {
 }
 
 static hd_status check_ends(hd_ctx *cx, const hd_tensor *ends, const dense *d) {
-    if (!ends || !hd_is_contiguous(ends) || hd_require_shape(cx, "ends", ends, 1, &d->B))
+    if (!ends || ends->dtype != HD_I64 || !hd_is_contiguous(ends) ||
+        hd_require_shape(cx, "ends", ends, 1, &d->B))
         return hd_fail(cx, HD_EARG, "mask: expected %lld ends, one a row of the batch", (long long)d->B);
     for (int64_t b = 0; b < d->B; b++) {
         const int64_t end = ((const int64_t *)hd_data(ends))[b];

@@ -122,8 +122,10 @@ hd_tensor *hd_pack_sequences(hd_ctx *cx, hd_tensor *x, hd_tensor *lengths) {
 hd_tensor *hd_unpack_sequences(hd_ctx *cx, hd_tensor *x, hd_tensor *lengths, int64_t L) {
     char got[HD_SHAPE_TEXT];
     int64_t total;
-    if (x->ndim < 1 || x->ndim >= HD_MAX_DIMS || lengths->ndim != 1)
+    if (x->ndim < 1 || x->ndim >= HD_MAX_DIMS)
         return hd_fail_null(cx, HD_EARG, "x: expected [N, ...], got %s", hd_tensor_shape_text(x, got));
+    if (lengths->ndim != 1)
+        return hd_fail_null(cx, HD_EARG, "lengths: expected [B], got %s", hd_tensor_shape_text(lengths, got));
     if (L < 0) return hd_fail_null(cx, HD_EARG, "L: expected at least 0, got %lld", (long long)L);
     if (check_lengths(cx, lengths, lengths->shape[0], L, &total)) return NULL;
     if (total != x->shape[0])
