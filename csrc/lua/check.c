@@ -334,10 +334,6 @@ hd_tensor *hd_arg_ids(hd_call *c, int index, const char *argument) {
     return cast->t;
 }
 
-hd_tensor *hd_opt_ids(hd_call *c, int index, const char *argument) {
-    return hd_given(c, index) ? hd_arg_ids(c, index, argument) : NULL;
-}
-
 int hd_arg_list(hd_call *c, int index, const char *argument) {
     if (!hd_given(c, index) || lua_type(c->L, index) != LUA_TTABLE) {
         char text[HD_VALUE_TEXT];

@@ -95,7 +95,6 @@ static int scatter_in_place(lua_State *L) {
     return hd_return_self(&c, hd_scatter_(c.cx, t, dim, index, arg_source(&c, t, index)));
 }
 
-/* scatter_reduce(dim, index, src, reduce, {include_self = true}) */
 static hd_scatter_kind arg_kind(hd_call *c) {
     static const char *const names[] = {"sum", "prod", "mean", "amax", "amin"};
     const char *name = lua_type(c->L, 5) == LUA_TSTRING ? lua_tostring(c->L, 5) : "";
@@ -105,28 +104,36 @@ static hd_scatter_kind arg_kind(hd_call *c) {
     return HD_SCATTER_SUM;
 }
 
+typedef struct reducing {
+    hd_tensor *t, *index, *src;
+    int dim;
+    hd_scatter_kind kind;
+    bool include_self;
+} reducing;
+
+/* scatter_reduce(dim, index, src, reduce, {include_self = true}) */
+static reducing read_reducing(hd_call *c) {
+    hd_take_any_options(c, "include_self");
+    hd_no_more(c, 5);
+    reducing r = {.index = hd_arg_ids(c, 3, "index")};
+    r.t = hd_arg_tensor(c, 1, "t");
+    r.dim = hd_arg_dim(c, 2, "dim", r.t->ndim);
+    r.src = hd_arg_tensor(c, 4, "src");
+    r.kind = arg_kind(c);
+    r.include_self = hd_option_boolean(c, "include_self", true);
+    return r;
+}
+
 static int scatter_reduce(lua_State *L) {
     hd_call c = hd_enter(L, "scatter_reduce");
-    hd_take_any_options(&c, "include_self");
-    hd_no_more(&c, 5);
-    hd_tensor *index = hd_arg_ids(&c, 3, "index"), *t = hd_arg_tensor(&c, 1, "t");
-    int dim = hd_arg_dim(&c, 2, "dim", t->ndim);
-    hd_tensor *src = hd_arg_tensor(&c, 4, "src");
-    hd_scatter_kind kind = arg_kind(&c);
-    bool include_self = hd_option_boolean(&c, "include_self", true);
-    return hd_return(&c, hd_scatter_reduce(c.cx, t, dim, index, src, kind, include_self));
+    reducing r = read_reducing(&c);
+    return hd_return(&c, hd_scatter_reduce(c.cx, r.t, r.dim, r.index, r.src, r.kind, r.include_self));
 }
 
 static int scatter_reduce_in_place(lua_State *L) {
     hd_call c = hd_begin(L, "scatter_reduce_");
-    hd_take_any_options(&c, "include_self");
-    hd_no_more(&c, 5);
-    hd_tensor *index = hd_arg_ids(&c, 3, "index"), *t = hd_arg_tensor(&c, 1, "t");
-    int dim = hd_arg_dim(&c, 2, "dim", t->ndim);
-    hd_tensor *src = hd_arg_tensor(&c, 4, "src");
-    hd_scatter_kind kind = arg_kind(&c);
-    bool include_self = hd_option_boolean(&c, "include_self", true);
-    return hd_return_self(&c, hd_scatter_reduce_(c.cx, t, dim, index, src, kind, include_self));
+    reducing r = read_reducing(&c);
+    return hd_return_self(&c, hd_scatter_reduce_(c.cx, r.t, r.dim, r.index, r.src, r.kind, r.include_self));
 }
 
 static const hd_function functions[] = {

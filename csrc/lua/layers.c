@@ -66,6 +66,16 @@ static const hd_kept *kept_of(reader *r, bool of_memory, hd_kept *kept) {
     return kept->k && kept->v ? kept : NULL;
 }
 
+/* Of an attention that is not a part of a layer. */
+static hd_mha_params own_params(reader *r) {
+    hd_mha_params p = {0};
+    p.in_proj_weight = tensor(r, "in_proj_weight");
+    p.in_proj_bias = maybe(r, "in_proj_bias");
+    p.out_proj_weight = tensor(r, "out_proj.weight");
+    p.out_proj_bias = maybe(r, "out_proj.bias");
+    return p;
+}
+
 /* Of a sequence without a batch: [1, H, L, S] to [H, L, S]. Consumes t. */
 static hd_tensor *without_batch(hd_ctx *cx, hd_tensor *t) {
     hd_tensor *one = hd_select(cx, t, 0, 0);
@@ -82,11 +92,7 @@ static int multi_head_attention(lua_State *L) {
     int second_slot = lua_gettop(L);
     hd_read_mask(&c, 11, false, &o);
     reader r = {&c, 1};
-    hd_mha_params p = {0};
-    p.in_proj_weight = tensor(&r, "in_proj_weight");
-    p.in_proj_bias = maybe(&r, "in_proj_bias");
-    p.out_proj_weight = tensor(&r, "out_proj.weight");
-    p.out_proj_bias = maybe(&r, "out_proj.bias");
+    hd_mha_params p = own_params(&r);
     p.num_heads = heads(&r);
     p.dropout = probability(&r, "dropout");
     bool training = flag(&r, "training");
@@ -107,11 +113,7 @@ static int cached_attention(lua_State *L) {
     int second_slot = lua_gettop(L);
     hd_read_mask(&c, 10, false, &o);
     reader r = {&c, 1};
-    hd_mha_params p = {0};
-    p.in_proj_weight = tensor(&r, "in_proj_weight");
-    p.in_proj_bias = maybe(&r, "in_proj_bias");
-    p.out_proj_weight = tensor(&r, "out_proj.weight");
-    p.out_proj_bias = maybe(&r, "out_proj.bias");
+    hd_mha_params p = own_params(&r);
     p.num_heads = heads(&r), p.num_kv_heads = heads(&r);
     p.scale = hd_opt_number(&c, r.next++, "scale", 0), p.softcap = hd_opt_number(&c, r.next++, "softcap", 0);
     hd_tensor *query = tensor(&r, "query"), *out = NULL, *weights = NULL;
