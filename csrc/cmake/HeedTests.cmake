@@ -23,7 +23,7 @@ foreach(source ${c_tests})
   add_test(NAME c/${name} COMMAND ${name})
   set_tests_properties(c/${name} PROPERTIES TIMEOUT 1200)
 endforeach()
-# Its kernel has pages of its own choice.
+# It answers for the kernel, whose pages may be larger than those of this machine.
 target_link_options(pages_test PRIVATE -Wl,--wrap=sysconf,--wrap=madvise)
 
 # A host's view of libheed.

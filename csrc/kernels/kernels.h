@@ -232,8 +232,9 @@ typedef struct hd_kernels {
     void (*log_softmax_row[HD_DTYPE_COUNT])(int64_t n, const void *x, void *y);
     void (*log_softmax_row_grad[HD_DTYPE_COUNT])(int64_t n, const void *y, const void *g, void *dx);
     double (*logsumexp_row[HD_DTYPE_COUNT])(int64_t n, const void *x);
-    /* The same down n columns of `rows` elements, `stride` apart in x, y, g and dx. room: for n <= HD_SOFTMAX_COLUMNS so many *
-     * rows elements, twice as many for gradients, y == x, dx == g or y are fine; for more 2 n (not for gradients). */
+    /* The same down n columns of `rows` elements, `stride` apart in x, y, g and dx. Up to HD_SOFTMAX_COLUMNS of them room
+     * is HD_SOFTMAX_COLUMNS x rows elements, for gradients twice as many, and y may be x, dx may be g or y. More are not for
+     * gradients, and room is 2 n elements. */
     void (*softmax_cols[HD_DTYPE_COUNT])(int64_t rows, int64_t n, const void *x, int64_t stride, void *y,
                                          void *room);
     void (*log_softmax_cols[HD_DTYPE_COUNT])(int64_t rows, int64_t n, const void *x, int64_t stride, void *y,

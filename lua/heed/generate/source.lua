@@ -153,10 +153,9 @@ local FLOATS = check.set("f32", "f64")
 
 -- Names the first token whose logit is none: -inf is one, that of a token that cannot come.
 local function check_numbers(self, logits)
-    local bad = logits:isnan()
-    local name = "NaN"
+    local bad, name = logits:isnan(), "NaN"
     if not bad:any() then bad, name = logits:eq(math.huge), "inf" end
-    if name == "inf" and not bad:any() then return logits end
+    if not bad:any() then return logits end
     local where = bad:nonzero():totable()[1]
     return errors.raise("%s: the model's logits: expected numbers, got %s for token %d in row %d at step %d", WHERE, name, where[2],
         where[1], self.step)

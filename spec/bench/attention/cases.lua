@@ -25,7 +25,7 @@ function cases.parse(name)
     case.Hk, case.S = case.Hk or case.H, case.S or case.L
     if not (case.B and case.H and case.D and case.L) then return nil, name .. ": B, H, D and L are needed" end
     if case.H % case.Hk ~= 0 then return nil, name .. ": H is no multiple of the heads of keys" end
-    if not words.forward == not words.backward then return nil, name .. ": forward or backward" end
+    if (words.forward == nil) == (words.backward == nil) then return nil, name .. ": forward or backward" end
     case.backward, case.padded = words.backward or false, words.padded or false
     case.window = words.window or false
     case.causal = words.causal or case.window
