@@ -174,7 +174,7 @@ typedef struct hd_kernels {
     void (*where[HD_DTYPE_COUNT])(int64_t n, const uint8_t *c, int64_t sc, const void *a, int64_t sa,
                                   const void *b, int64_t sb, void *y, int64_t sy);
     hd_unary_fn cast[HD_DTYPE_COUNT][HD_DTYPE_COUNT]; /* [from][to]; the same dtype copies */
-    hd_copy_fn copy[4]; /* by hd_size_class */
+    hd_copy_fn copy[4];                               /* by hd_size_class */
     hd_turn_fn turn[4];
     /* memcpy past the caches, for what no cache holds: the lines of `to` are not read first and do not throw others out.
      * streamed() before anybody else may read them. NULL where a processor has no such stores. */
@@ -301,7 +301,7 @@ typedef struct hd_kernels {
     void (*sgd[HD_DTYPE_COUNT])(int64_t n, void *w, const void *g, void *b, const hd_sgd_rates *o);
 
     const hd_attention_kernels *attention[HD_DTYPE_COUNT]; /* see kernels/attention.h */
-    const hd_row_kernels *attention_rows[HD_DTYPE_COUNT];  /* by what rows are stored as: kernels/attention_rows.h */
+    const hd_row_kernels *attention_rows[HD_DTYPE_COUNT];  /* by what is stored: kernels/attention_rows.h */
 } hd_kernels;
 
 /* Of elements of 1, 2, 4 and 8 bytes: 0 to 3. */

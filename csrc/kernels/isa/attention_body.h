@@ -118,12 +118,12 @@ HD_INLINE void NAME(products_of)(const int vectors, int64_t keys, int64_t featur
 static void NAME(products)(hd_halves halves, int64_t keys, int64_t features, const void *x, int64_t row,
                            const void *q, void *s, void *best, hd_ahead *ahead) {
     const int half = halves == HD_SECOND_HALF;
-    vr *out = best ? NAME(across_out)(best) + half : NULL;
+    const vr *from = NAME(across)(q) + half;
+    vr *to = NAME(across_out)(s) + half, *out = best ? NAME(across_out)(best) + half : NULL;
     if (halves == HD_BOTH_HALVES)
-        NAME(products_of)(2, keys, features, x, row, NAME(across)(q), NAME(across_out)(s), out, ahead);
+        NAME(products_of)(2, keys, features, x, row, from, to, out, ahead);
     else
-        NAME(products_of)
-        (1, keys, features, x, row, NAME(across)(q) + half, NAME(across_out)(s) + half, out, ahead);
+        NAME(products_of)(1, keys, features, x, row, from, to, out, ahead);
 }
 
 HD_INLINE void NAME(mix_tile)(const int rows, const int vectors, int64_t keys, const real *x, int64_t row,
@@ -165,12 +165,12 @@ HD_INLINE void NAME(mix_of)(const int vectors, int64_t keys, int64_t features, c
 static void NAME(mix)(hd_halves halves, int64_t keys, int64_t features, const void *x, int64_t row,
                       const void *p, const void *factor, void *o, hd_ahead *ahead) {
     const int half = halves == HD_SECOND_HALF;
-    const vr *by = factor ? NAME(across)(factor) + half : NULL;
+    const vr *from = NAME(across)(p) + half, *by = factor ? NAME(across)(factor) + half : NULL;
+    vr *to = NAME(across_out)(o) + half;
     if (halves == HD_BOTH_HALVES)
-        NAME(mix_of)(2, keys, features, x, row, NAME(across)(p), by, NAME(across_out)(o), ahead);
+        NAME(mix_of)(2, keys, features, x, row, from, by, to, ahead);
     else
-        NAME(mix_of)
-        (1, keys, features, x, row, NAME(across)(p) + half, by, NAME(across_out)(o) + half, ahead);
+        NAME(mix_of)(1, keys, features, x, row, from, by, to, ahead);
 }
 
 /* `vectors` whole vectors of features, or `part` of one. */
