@@ -26,11 +26,18 @@ HD_INLINE vr N(sums)(vr *v) {
 
 /* ---- dots -------------------------------------------------------------------------------------------------- */
 
-/* Lanes whose sums are q_i · x, for `queries` (a constant) rows of q. */
-HD_INLINE void N(product)(const int queries, int64_t features, const real *q, int64_t width, const KEY *x,
-                          vr *sum) {
+/* Lanes whose sums are q_i · x, for `queries` (a constant) rows of q. vectors: a constant, whole ones of a row; 0: any number of
+ * features. */
+HD_INLINE void N(product)(const int queries, const int vectors, int64_t features, const real *q,
+                          int64_t width, const KEY *x, vr *sum) {
     int64_t d = 0;
     for (int i = 0; i < queries; i++) sum[i] = (vr){0};
+#pragma GCC unroll 8
+    for (int v = 0; v < vectors; v++, d += LANES) {
+        const vr y = WIDE(x + d);
+        for (int i = 0; i < queries; i++) sum[i] += V(load)(q + i * width + d) * y;
+    }
+    if (vectors > 0) return;
     for (; d + LANES <= features; d += LANES) {
         const vr y = WIDE(x + d);
         for (int i = 0; i < queries; i++) sum[i] += V(load)(q + i * width + d) * y;
@@ -54,8 +61,8 @@ HD_INLINE void N(advance)(const hd_row_block *b, N(place) * at) {
 
 /* All keys of all heads against some queries of each, `of` lanes a place: as many places as fill a vector with sums are gone
  * through in registers, one behind the other as memory has them, because that is what it is fast at. */
-HD_INLINE void N(dots_of)(const int queries, const int of, const hd_row_block *b, const real *q,
-                          int64_t width, real *s, int64_t s_row) {
+HD_INLINE void N(dots_of)(const int queries, const int of, const int vectors, const hd_row_block *b,
+                          const real *q, int64_t width, real *s, int64_t s_row) {
     const int places = LANES / of;
     N(place) at = {0, 0, b->x};
     for (int64_t left = b->keys * b->heads; left > 0; left -= places) {
@@ -68,7 +75,7 @@ HD_INLINE void N(dots_of)(const int queries, const int of, const hd_row_block *b
             for (int i = 0; i < of; i++) sum[j * of + i] = (vr){0};
             if (j >= left) continue;
             N(product)
-            (queries, b->features, q + at.h * b->queries * width, width, at.row + at.h * b->head,
+            (queries, vectors, b->features, q + at.h * b->queries * width, width, at.row + at.h * b->head,
              sum + j * of);
             N(advance)(b, &at);
         }
@@ -76,6 +83,15 @@ HD_INLINE void N(dots_of)(const int queries, const int of, const hd_row_block *b
         at = first;
         for (int j = 0; j < places && j < left; j++, N(advance)(b, &at))
             for (int i = 0; i < queries; i++) s[(at.h * b->queries + i) * s_row + at.n] = line[j * of + i];
+    }
+}
+
+/* One query has loops of its own for rows of the usual sizes. */
+HD_INLINE void N(dots_of_one)(const hd_row_block *b, const real *q, int64_t width, real *s, int64_t s_row) {
+    switch (b->features % LANES ? 0 : b->features / LANES) {
+    case 4: N(dots_of)(1, 1, 4, b, q, width, s, s_row); break;
+    case 8: N(dots_of)(1, 1, 8, b, q, width, s, s_row); break;
+    default: N(dots_of)(1, 1, 0, b, q, width, s, s_row);
     }
 }
 
@@ -88,11 +104,11 @@ static void N(dots)(const hd_row_block *whole, const void *pq, int64_t width, vo
             const real *q = (const real *)pq + i * width;
             real *s = (real *)ps + i * s_row + n;
             switch (N(least)(MOST, b.queries - i)) {
-            case 1: N(dots_of)(1, 1, &b, q, width, s, s_row); break;
-            case 2: N(dots_of)(2, 2, &b, q, width, s, s_row); break;
+            case 1: N(dots_of_one)(&b, q, width, s, s_row); break;
+            case 2: N(dots_of)(2, 2, 0, &b, q, width, s, s_row); break;
 #if HD_VEC_BYTES * 8 / HD_REAL >= 4
-            case 3: N(dots_of)(3, 4, &b, q, width, s, s_row); break;
-            case 4: N(dots_of)(4, 4, &b, q, width, s, s_row); break;
+            case 3: N(dots_of)(3, 4, 0, &b, q, width, s, s_row); break;
+            case 4: N(dots_of)(4, 4, 0, &b, q, width, s, s_row); break;
 #endif
             }
         }
@@ -169,9 +185,13 @@ static void N(mix_of_head)(const hd_row_block *b, int64_t first, int64_t keys, c
         }
 }
 
-/* The first queries bring a block of rows into the caches; the others find it there, head by head. */
+/* Rows of one head that fit a register tile go through it. (One query of whole floats does not: as fast as registers can take
+ * rows, more are asked for than memory has ways to fetch.) Of others the first queries bring a block of rows into the caches,
+ * in the order of memory, and the rest find it there. */
 static void N(mix)(const hd_row_block *b, const void *pp, int64_t p_row, void *po, int64_t width) {
-    const int64_t along = N(least)(b->queries, N(FEW));
+    const int64_t few = N(least)(b->queries, N(FEW));
+    const bool light = few > 1 || sizeof(KEY) < sizeof(real);
+    const int64_t along = b->heads == 1 && light && b->features <= VECTORS_OF(few) * LANES ? 0 : few;
     for (int64_t n = 0; n < b->keys; n += N(KEYS)) {
         const KEY *x = (const KEY *)b->x + n * b->row;
         const int64_t keys = N(least)(N(KEYS), b->keys - n);
