@@ -63,7 +63,8 @@ hd_tensor *hd_unfold(hd_ctx *cx, hd_tensor *x, int dim, int64_t size, int64_t st
                             (long long)x->shape[w.dim], w.dim + 1, (long long)size);
     if (step < 1) return hd_fail_null(cx, HD_EARG, "step: expected 1 or more, got %lld", (long long)step);
     if (x->ndim == HD_MAX_DIMS)
-        return hd_fail_null(cx, HD_EARG, "t: expected fewer than %d dimensions", HD_MAX_DIMS);
+        return hd_fail_null(cx, HD_EARG, "t: expected fewer than %d dimensions, got %d", HD_MAX_DIMS,
+                            x->ndim);
     hd_tensor *y = view_of(cx, x, &w, 0, size);
     if (!y) return NULL;
     y->is_view = x->requires_grad || x->is_view;

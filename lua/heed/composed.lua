@@ -174,10 +174,16 @@ local function repeated(n, times)
     return core.range(1, n, { dtype = "i64" }):unsqueeze(2):expand(n, times):reshape(-1)
 end
 
+local function counts_of(times)
+    if check.is_tensor(times) then return times end
+    if type(times) ~= "table" then return nil end
+    for _, count in ipairs(times) do check.integer("heed.repeat_interleave", "times", count, 0) end
+    return core.ids(times)
+end
+
 -- 1 as often as the first of times says, and so on: how many have begun, where each begins behind those before it.
 local function repeated_each(t, d, times)
-    local counts = check.is_tensor(times) and times or type(times) == "table" and core.ids(times)
-    local n = t:size(d)
+    local counts, n = counts_of(times), t:size(d)
     if not counts or counts:dim() ~= 1 or counts:numel() ~= n or counts.dtype:find "^i" == nil then
         errors.raise("heed.repeat_interleave: times: expected an integer, or %d of them (dimension %d of %s), got %s", n, d,
             tostring(t.shape), check.describe(times))

@@ -145,7 +145,13 @@ describe("what is composed", function()
         assert.same({ 2, 2, 4 }, t:repeat_interleave({ 0, 2, 0, 1 }, 1):totable())
         assert.same({ 1, 1, 2 }, t:repeat_interleave(heed.ids { 2, 1, 0, 0 }, 1):totable())
         assert.same({}, t:repeat_interleave({ 0, 0, 0, 0 }, 1):totable())
-        assert.matches("times: expected 0 or more, got %-1", message(function() t:repeat_interleave({ 0, 2, 0, -1 }, 1) end))
+        local function refuses(got, times)
+            assert.matches("heed.repeat_interleave: times: expected .*0.*, got " .. got,
+                message(function() t:repeat_interleave(times, 1) end))
+        end
+        refuses("%-1", { 0, 2, 0, -1 })
+        refuses("%-1", heed.tensor({ 0, 2, 0, -1 }, { dtype = "i64" }))
+        refuses("1.5", { 0, 2, 0, 1.5 })
     end)
 
     it("says what it does not take", function()
