@@ -26,6 +26,36 @@ describe("capture", function()
         assert.are.equal(0, c["decoder.layers.1.self_attn"][{ {}, {}, 1, { 2, 3 } }]:sum():item())
     end)
 
+    it("that fails leaves nothing behind: the model can be captured", function()
+        local c = heed.capture(model, { layers = { "decoder" } })
+        assert.has_error(function() heed.capture(model) end)
+        c:close()
+        assert.is_true(next((run())) ~= nil)
+    end)
+
+    it("closes when it is lost", function()
+        heed.capture(model)
+        collectgarbage()
+        collectgarbage()
+        assert.is_true(next((run())) ~= nil)
+    end)
+
+    it("keeps nothing of a run of shapes alone", function()
+        local c <close> = heed.capture(model)
+        model:check(src, tgt)
+        assert.are.equal("heed.capture(\n\n)", tostring(c))
+    end)
+
+    it("says which head or row is none", function()
+        for _, name in ipairs { "heads", "rows" } do
+            for _, at in ipairs { "a", 0, 1.5 } do
+                local ok, message = pcall(heed.capture, model, { [name] = { 1, at } })
+                assert.is_false(ok)
+                assert.matches("heed.capture: " .. name .. ": expected integers other than 0", message, 1, true)
+            end
+        end
+    end)
+
     it("only some layers, heads and rows", function()
         local c = run { layers = { "multihead_attn" }, heads = { 2 }, rows = { 3 } }
         assert.is_nil(c["encoder.layers.1.self_attn"])

@@ -18,9 +18,18 @@ local descriptions = setmetatable({}, { __mode = "k" })
 ---@class heed.Capture
 local Capture = {}
 
+-- A capture that its user has lost is collected, which closes it, however long its model lives.
+local WEAK = { __mode = "v" }
+local function weakly(value) return setmetatable({ value }, WEAK) end
+
 local function positions_of(where, name, value)
     if value == nil then return nil end
-    return core.tensor(check.type(where, name, value, "table"), { dtype = "i64" })
+    for i, at in ipairs(check.type(where, name, value, "table")) do
+        if not math.tointeger(at) or at == 0 then
+            errors.raise("%s: %s: expected integers other than 0, got %s at %d", where, name, check.describe(at), i)
+        end
+    end
+    return core.tensor(value, { dtype = "i64" })
 end
 
 -- layers: a list of path patterns or of layer numbers; nil is every one.
@@ -46,10 +55,11 @@ function capture.wants(attention) return listeners[attention] and listeners[atte
 ---@param chosen boolean? they are those that are wanted, and not all
 function capture.give(attention, weights, chosen)
     local listener = listeners[attention]
-    local options = listener.options
+    local into, options = listener.into[1], listener.options
+    if not into or core.shapes_only() then return end -- nobody will read it, or it has no numbers
     if options.heads and not chosen then weights = weights:index_select(-3, options.heads) end
     if options.rows and not chosen then weights = weights:index_select(-2, options.rows) end
-    listener.into[listener.path] = core.keep(weights:detach())
+    into[listener.path] = core.keep(weights:detach())
 end
 
 ---What a capture is of: module paths in the model's order, and the heads and rows that were chosen. nil: no capture.
@@ -88,11 +98,11 @@ local function new(model, options)
     for path, part in model:named_modules() do
         if part.gives_attention and wanted(path, options.layers) then
             if listeners[part] then errors.raise("heed.capture: model: somebody already collects from %s", path) end
-            listeners[part] = { into = self, path = path, options = picked }
             own[#own + 1], paths[#paths + 1] = part, path
         end
     end
     if #own == 0 then errors.raise "heed.capture: model: no attention module in it is meant" end
+    for i, part in ipairs(own) do listeners[part] = { into = weakly(self), path = paths[i], options = picked } end
     open = open + 1
     descriptions[self] = { paths = paths, heads = options.heads, rows = options.rows }
     Capture.closers[self] = function()

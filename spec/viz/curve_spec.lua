@@ -67,6 +67,19 @@ describe("viz.curve in the terminal", function()
         assert.is_true(empty >= 15, empty)
     end)
 
+    it("loses nothing of a long list beside what is not finite", function()
+        local values = {}
+        for i = 1, 20000 do values[i] = i % 3 > 0 and 0 / 0 or i end
+        local text = tostring(heed.viz.curve(values, { width = 30, height = 5 }))
+        local dots, empty = dots_of(text), 0
+        for x = 0, 30 do
+            local any = false
+            for y = 0, 19 do any = any or dots[x .. "," .. y] end
+            if not any then empty = empty + 1 end
+        end
+        assert.are.equal(0, empty)
+    end)
+
     it("names several curves at their ends, sorted and apart", function()
         local text = tostring(heed.viz.curve({ valid = { 1, 3 }, train = { 1, 3 }, other = { 1, 1 } }, { width = 40, height = 4 }))
         local lines = {}
@@ -77,7 +90,7 @@ describe("viz.curve in the terminal", function()
     end)
 
     it("draws what is constant, alone or nothing", function()
-        for _, values in ipairs { { 5, 5, 5 }, { 0 }, {}, { 0 / 0 } } do
+        for _, values in ipairs { { 5, 5, 5 }, { 0 }, {}, { 0 / 0 }, { 1e308, -1e308 } } do
             assert.is_string(tostring(heed.viz.curve(values)))
             assert.is_string(heed.viz.curve(values):svg())
         end
@@ -89,6 +102,7 @@ describe("viz.curve in the terminal", function()
         assert.error_matches(function() heed.viz.curve(heed.ones(2, 2)) end, "values: expected a vector, got %[2, 2%]")
         assert.error_matches(function() heed.viz.curve({ 1 }, { tittle = "x" }) end, 'there is no option "tittle"')
         assert.error_matches(function() heed.viz.curve({ 1 }, { width = 3 }) end, "width: expected an integer of at least 20")
+        assert.error_matches(function() heed.viz.curve({ 1 }, { height = math.maxinteger }) end, "height: expected at most 10000")
     end)
 end)
 

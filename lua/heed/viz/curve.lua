@@ -9,7 +9,7 @@ local width = require "heed.viz.width"
 
 local WHERE = "heed.viz.curve"
 local KNOWN = check.set("title", "width", "height")
-local LONGEST_NAME = 18
+local LONGEST_NAME, MOST_CELLS = 18, 10000
 
 ---What heed.viz.curve gives: it prints, and goes out as SVG and HTML.
 ---@class heed.viz.Curve: heed.viz.Picture
@@ -53,7 +53,8 @@ local function series_of(values)
     return series
 end
 
-local function is_finite(x) return x == x and x ~= math.huge and x ~= -math.huge end
+-- Distances between such numbers are finite too.
+local function is_finite(x) return math.abs(x) < 0x1p1022 end
 
 -- Lowest and highest of all finite numbers, apart, and the longest list's length.
 local function extent(series)
@@ -70,6 +71,12 @@ local function extent(series)
         low, high = low - half, high + half
     end
     return low, high, count
+end
+
+-- Columns or lines: no terminal has more than MOST_CELLS.
+local function size_of(name, value, default, least)
+    value = check.integer(WHERE, name, value or default, least)
+    return value <= MOST_CELLS and value or errors.raise("%s: %s: expected at most %d, got %d", WHERE, name, MOST_CELLS, value)
 end
 
 ---A picture of curves over 1, 2, 3 ...: print it, or write it with `:svg(path)` and `:html(path)` (true, or nil and a message;
@@ -89,8 +96,8 @@ local function curve(values, options)
     local self = {
         series = series_of(values),
         title = options.title and check.type(WHERE, "title", options.title, "string"),
-        width = check.integer(WHERE, "width", options.width or terminal.COLUMNS, 20),
-        height = check.integer(WHERE, "height", options.height or 12, 2),
+        width = size_of("width", options.width, terminal.COLUMNS, 20),
+        height = size_of("height", options.height, 12, 2),
     }
     self.low, self.high, self.count = extent(self.series)
     return setmetatable(self, Curve)
@@ -112,8 +119,10 @@ local function each_line(values, stretches, line)
     for from = 1, #values, step do
         local low, high = from, from
         for i = from, math.min(from + step - 1, #values) do
-            if values[i] < values[low] then low = i end
-            if values[i] > values[high] then high = i end
+            if is_finite(values[i]) then
+                if not is_finite(values[low]) or values[i] < values[low] then low = i end
+                if not is_finite(values[high]) or values[i] > values[high] then high = i end
+            end
         end
         to(math.min(low, high), values[math.min(low, high)])
         if low ~= high then to(math.max(low, high), values[math.max(low, high)]) end

@@ -26,8 +26,8 @@ local Attention = Picture.class(WHERE)
 
 -- A list of { rows = [L][S] numbers, title }; one panel alone has no title of its own.
 local function panels_of(weights)
-    if not check.is_tensor(weights) then
-        errors.raise("heed.viz.attention: weights: expected a tensor, got %s", check.describe(weights))
+    if not check.is_live(weights) or weights.dtype == "bool" then
+        errors.raise("heed.viz.attention: weights: expected a tensor of numbers, got %s", check.describe(weights))
     end
     local dims = weights:dim()
     if dims == 2 then return { { rows = weights:totable() } } end
