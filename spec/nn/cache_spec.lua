@@ -215,6 +215,26 @@ describe("a cache in C and in Lua", function()
     end)
 end)
 
+describe("attentions of different numbers of heads", function()
+    it("have masks of their own", function()
+        local model = nn.Module:extend "Mixed"()
+        model.one, model.four, model.two = nn.MultiHeadAttention(8, 1), nn.MultiHeadAttention(8, 4), nn.MultiHeadAttention(8, 2)
+        function model:forward(x, options)
+            for _, attention in ipairs { self.one, self.four, self.two } do x = attention(x, x, x, options) end
+            return x
+        end
+        model:eval():requires_grad_(false)
+        local mask = causal & heed.mask.fn(function(_, h, p, j) return p == j or (h + j) % 2 == 0 end, { over = "bhij" })
+        local x = heed.randn(2, 5, 8)
+        local whole, cache = model(x, { mask = mask }), model:new_cache { batch = 2, max_len = 5 }
+        local function call(first, L) return model(x:narrow(2, first, L), { mask = mask, cache = cache }) end
+        assert.is_close(call(1, 3), whole:narrow(2, 1, 3), 1e-5)
+        assert.is_close(call(4, 1), whole:narrow(2, 4, 1), 1e-5)
+        cache:crop { 4, 2 }
+        assert.is_close(call(5, 1)[{ { 1 } }], whole[{ { 1 }, { 5 } }], 1e-5)
+    end)
+end)
+
 describe("a module that is called several times in a forward", function()
     local function albert(forward)
         local model = nn.Module:extend "Albert"()

@@ -80,16 +80,20 @@ end
 
 -- ---- masks -----------------------------------------------------------------------------------------------------------------
 
--- What a step's queries may see of the keys of the longest row, as C takes it: rows may end at different keys.
+-- What a step's queries may see of the keys of the longest row, as C takes it: rows may end at different keys. Made once for
+-- all attentions of as many heads.
 local function mask_of(step, given, attention, where, dtype)
     local key, heads = given or "none", attention.num_heads
-    local made = step.masks[key]
+    local kind = heads .. dtype
+    local known = step.masks[kind] or {}
+    step.masks[kind] = known
+    local made = known[key]
     if not made then
         local before, L, own = step.before, step.length, given
         if not before.uniform then own = row_masks.of(given, before.lengths, L, heads) end
         made = {}
         made.mask, made.bias = masks.for_sizes(where .. "mask", own, #before.lengths, heads, L, before.longest + L, dtype)
-        step.masks[key] = made
+        known[key] = made
     end
     return made.mask, made.bias
 end
