@@ -100,6 +100,17 @@ describe("heed.generate", function()
         local scores = choose.penalised(heed.tensor { { -2, 3, 1, -1 }, { -2, 3, 1, -1 } }, { { 1, 2, 2 }, { 4 } }, 2)
         assert.is_close(scores, heed.tensor { { -4, 1.5, 1, -1 }, { -2, 3, 1, -2 } }, 0)
         assert.same({ 2, 3, 2 }, generate(always { -9, 3, 2.5 }, { 1 }, { max_new_tokens = 3, repetition_penalty = 1.5 }))
+        -- what is read and never written
+        assert.same({ 2 }, generate(always { 0, 1 }, { 7 }, { max_new_tokens = 1, repetition_penalty = 2 }))
+    end)
+
+    it("is as hot and as cold as floats go", function()
+        local inf = math.huge
+        for _, options in ipairs { { temperature = inf }, { temperature = 1e300 }, { temperature = 1e-300 },
+            { temperature = 1, repetition_penalty = 1e-300 }, { temperature = 1, repetition_penalty = 1e300 } } do
+            options.max_new_tokens = 8
+            for _, token in ipairs(generate(always { 1, -inf, 2 }, { 1 }, options)) do assert.are_not.equal(2, token) end
+        end
     end)
 end)
 
@@ -363,6 +374,16 @@ describe("what cannot be generated", function()
         fails("lengths: expected at most 1, the tokens of row 1, got 2", { lengths = { 2 } })
         fails("model: expected a model, or a function", {}, nil, 3)
         fails("expected logits [1, 1, V] or [1, V], got f32 tensor [3]", {}, nil, function() return heed.zeros(3) end)
+        fails("expected logits [1, 1, V] or [1, V], got f32 tensor [1, 0]", {}, nil, function() return heed.zeros(1, 0) end)
+        fails("expected logits [1, 1, V] or [1, V], got a dropped tensor", {}, nil, function()
+            local t = heed.zeros(1, 3)
+            t:free()
+            return t
+        end)
+        fails("decode: expected it to give a string, got nil", { stop = "x", decode = function() end })
+        fails("decode: expected it to give a string, got 5", { decode = { decode = function() return 5 end } })
+        fails("beams: expected at most 1048576, got 9223372036854775807", { beams = math.maxinteger })
+        fails("samples: expected at most 1048576, got 9223372036854775807", { samples = math.maxinteger })
         fails("cache: expected a model (heed.nn.Module)", { cache = true })
         fails("prefix: expected the tokens that targets begin with", {}, nil,
             nn.Transformer { src_vocab = 3, tgt_vocab = 3, d_model = 4, num_heads = 1, num_layers = 1, d_ff = 4 })

@@ -4,7 +4,9 @@ local core = require "heed.core"
 
 local choose = {}
 
-local COLDEST = 1e-30 -- what a float can be divided by
+local COLDEST, HOTTEST = 1e-30, 1e30 -- what a float can be divided by
+
+local function divisor(value) return math.min(math.max(value, COLDEST), HOTTEST) end
 
 -- Which tokens stand in a row: bool [R, V].
 local function seen_in(rows, V)
@@ -14,7 +16,8 @@ local function seen_in(rows, V)
     for b, row in ipairs(rows) do
         ids[b], ones[b] = {}, {}
         for i = 1, longest do
-            ids[b][i], ones[b][i] = row[i] or 1, row[i] and 1 or 0
+            local may_come = row[i] and row[i] <= V
+            ids[b][i], ones[b][i] = may_come and row[i] or 1, may_come and 1 or 0
         end
     end
     return core.zeros(#rows, V):scatter_add(2, core.tensor(ids, { dtype = "i64" }), core.tensor(ones, { dtype = "f32" })):gt(0)
@@ -27,6 +30,7 @@ end
 ---@return heed.Tensor
 function choose.penalised(scores, rows, penalty)
     if not penalty or penalty == 1 then return scores end
+    penalty = divisor(penalty)
     local less = core.where(scores:lt(0), scores * penalty, scores / penalty)
     return core.where(seen_in(rows, scores:size(2)), less, scores)
 end
@@ -59,7 +63,7 @@ local function min_p(logits, p) return hide_below(logits, logits:max(2, true) + 
 function choose.tokens(logits, rows, o)
     logits = choose.penalised(logits, rows, o.repetition_penalty)
     if o.temperature == 0 then return logits:argmax(2):totable() end
-    if o.temperature ~= 1 then logits = (logits - logits:max(2, true)) / math.max(o.temperature, COLDEST) end
+    if o.temperature ~= 1 then logits = (logits - logits:max(2, true)) / divisor(o.temperature) end
     if o.top_k then logits = top_k(logits, o.top_k) end
     if o.top_p and o.top_p < 1 then logits = top_p(logits, o.top_p) end
     if o.min_p and o.min_p > 0 then logits = min_p(logits, o.min_p) end

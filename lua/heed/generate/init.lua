@@ -10,6 +10,7 @@ local Source = require "heed.generate.source"
 local WHERE = "heed.generate"
 local KNOWN = check.set("max_new_tokens", "temperature", "top_k", "top_p", "min_p", "repetition_penalty", "beams", "length_penalty",
     "samples", "stop", "decode", "on_token", "scores", "generator", "cache", "context", "lengths", "prefix")
+local MOST_ROWS = 1 << 20
 local DRAWING = { "temperature", "top_k", "top_p", "min_p", "generator" }
 
 -- ---- options -------------------------------------------------------------------------------------------------------------------
@@ -18,6 +19,12 @@ local function above_zero(name, value)
     if value == nil then return nil end
     if check.number(WHERE, name, value, 0) == 0 then errors.raise("%s: %s: expected a number above 0, got 0", WHERE, name) end
     return value
+end
+
+-- Of one prompt: nobody asks for as many as MOST_ROWS, something else came by mistake.
+local function rows_for_each(name, count)
+    if check.integer(WHERE, name, count) <= MOST_ROWS then return count end
+    return errors.raise("%s: %s: expected at most %d, got %d", WHERE, name, MOST_ROWS, count)
 end
 
 -- Without any option that says how to draw, the likeliest is taken.
@@ -57,12 +64,17 @@ end
 
 -- From tokens to text, and back.
 local function coders_of(decode)
-    if decode == nil or type(decode) == "function" then return decode end
+    if decode == nil then return nil end
+    local function text_of(text)
+        if type(text) == "string" then return text end
+        return errors.raise("%s: decode: expected it to give a string, got %s", WHERE, check.describe(text))
+    end
+    if type(decode) == "function" then return function(ids) return text_of(decode(ids)) end end
     if type(decode) ~= "table" or type(decode.decode) ~= "function" then
         errors.raise("%s: decode: expected a function of tokens, or a vocabulary, got %s", WHERE, check.describe(decode))
     end
     local encode = decode.encode and function(text) return decode:encode(text) end
-    return function(ids) return decode:decode(ids) end, encode
+    return function(ids) return text_of(decode:decode(ids)) end, encode
 end
 
 local function read_options(options)
@@ -71,8 +83,8 @@ local function read_options(options)
     o.decode, o.encode = coders_of(options.decode)
     if o.on_token then check.type(WHERE, "on_token", o.on_token, "function") end
     o.max_new_tokens = check.integer(WHERE, "max_new_tokens", options.max_new_tokens or 100, 0)
-    o.samples = options.samples and check.integer(WHERE, "samples", options.samples)
-    o.beams = options.beams and check.integer(WHERE, "beams", options.beams)
+    o.samples = options.samples and rows_for_each("samples", options.samples)
+    o.beams = options.beams and rows_for_each("beams", options.beams)
     if o.beams and o.samples and o.samples > o.beams then
         errors.raise("%s: samples: expected at most %d, the beams, got %d", WHERE, o.beams, o.samples)
     end

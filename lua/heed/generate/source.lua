@@ -114,8 +114,8 @@ end
 
 local function check_output(t, count, longest)
     if type(t) == "table" then t = core.tensor(t) end
-    local fits = check.is_tensor(t) and (t:dim() == 2 or t:dim() == 3 and t:size(2) == longest) and t:size(1) == count
-    if fits then return t end
+    local fits = check.is_live(t) and (t:dim() == 2 or t:dim() == 3 and t:size(2) == longest) and t:size(1) == count
+    if fits and t:size(-1) > 0 then return t end
     return errors.raise("%s: model: expected logits [%d, %d, V] or [%d, V], got %s", WHERE, count, longest, count, check.describe(t))
 end
 
