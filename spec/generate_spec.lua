@@ -289,6 +289,41 @@ describe("a model", function()
         end
     end)
 
+    it("has a cache of another dtype when it is asked for", function()
+        heed.manual_seed(8)
+        local model, dtypes = Tiny(), {}
+        local new_cache = model.new_cache
+        function model:new_cache(o)
+            dtypes[#dtypes + 1] = o.dtype or "own"
+            return new_cache(self, o)
+        end
+        assert.same(generate(model, prompts, { cache = true, max_new_tokens = 3 }),
+            generate(model, prompts, { cache = "f64", max_new_tokens = 3 }))
+        generate(model, prompts, { cache = "bf16", max_new_tokens = 3 })
+        assert.same({ "own", "f64", "bf16" }, dtypes)
+        says('cache: expected', heed.generate, model, prompts, { cache = "i64" })
+    end)
+
+    it("may call a layer several times in a step", function()
+        heed.manual_seed(10)
+        local Shared = nn.Module:extend "Shared"
+        function Shared:init()
+            self.words, self.output = nn.Embedding(12, 16), nn.Linear(16, 12)
+            self.layer = nn.TransformerDecoderLayer(16, 2, 32)
+        end
+        function Shared:encode(src) return self.words(src) end
+        function Shared:decode(tgt, memory, o)
+            local x = self.words(tgt)
+            for _ = 1, 3 do x = self.layer(x, memory, { mask = heed.mask.causal(), cache = o.cache }) end
+            return x
+        end
+        local model = Shared()
+        local function run(cached)
+            return generate(model, { { 3, 4 }, { 5, 6 } }, { prefix = { 1, 7 }, max_new_tokens = 6, cache = cached, beams = 2 })
+        end
+        assert.same(run(false), run(true))
+    end)
+
     it("sees the last of a context, with a cache as without", function()
         heed.manual_seed(9)
         local model = Tiny()

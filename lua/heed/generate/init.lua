@@ -91,7 +91,11 @@ local function read_options(options)
     o.length_penalty = check.number(WHERE, "length_penalty", options.length_penalty or 1)
     o.repetition_penalty = above_zero("repetition_penalty", options.repetition_penalty)
     o.cache = options.cache
-    if o.cache ~= nil then check.type(WHERE, "cache", o.cache, "boolean") end
+    if type(o.cache) == "string" then
+        o.cache, o.cache_dtype = true, check.one_of(WHERE, "cache", o.cache, { "f32", "f64", "bf16", "f16" })
+    elseif o.cache ~= nil then
+        check.type(WHERE, "cache", o.cache, "boolean")
+    end
     o.context = options.context and check.integer(WHERE, "context", options.context)
     add_drawing(o, options)
     add_stops(o, options.stop)
@@ -161,7 +165,7 @@ end
 local function source_of(model, prompt, options, o)
     local crossed = Source.check_model(model)
     local rows, single = rows_of("prompt", prompt, options.lengths, o.encode)
-    local settings = { new = o.max_new_tokens, cache = o.cache, context = o.context }
+    local settings = { new = o.max_new_tokens, cache = o.cache, cache_dtype = o.cache_dtype, context = o.context }
     if crossed then
         if options.prefix == nil then errors.raise("%s: prefix: expected the tokens that targets begin with, got nil", WHERE) end
         if o.context then errors.raise("%s: context: an encoder-decoder has none", WHERE) end
@@ -240,7 +244,7 @@ end
 ---@param model heed.nn.Module|function
 ---@param prompt integer[]|integer[][]|heed.Tensor|string|string[] tokens of one prompt, or of several, [B, L] with lengths=; or text,
 ---when decode= is a vocabulary
----@param options? { max_new_tokens?: integer, temperature?: number, top_k?: integer, top_p?: number, min_p?: number, repetition_penalty?: number, beams?: integer, length_penalty?: number, samples?: integer, prefix?: integer|table, stop?: integer|string|table, decode?: table|function, on_token?: function, scores?: boolean, generator?: heed.Generator, lengths?: heed.Ids, cache?: boolean, context?: integer }
+---@param options? { max_new_tokens?: integer, temperature?: number, top_k?: integer, top_p?: number, min_p?: number, repetition_penalty?: number, beams?: integer, length_penalty?: number, samples?: integer, prefix?: integer|table, stop?: integer|string|table, decode?: table|function, on_token?: function, scores?: boolean, generator?: heed.Generator, lengths?: heed.Ids, cache?: boolean|heed.dtype, context?: integer }
 ---max_new_tokens: default 100; temperature: logits are divided by it, 0 is greedy; top_k: of the k likeliest; top_p: of the likeliest
 ---that together have this probability; min_p: of those at least so probable, relative to the likeliest; repetition_penalty: logits of
 ---tokens that came before are divided by it, negative ones multiplied; beams: how many beginnings are gone on with; length_penalty: a
@@ -248,8 +252,8 @@ end
 ---ones; prefix: tokens that each answer begins with, which are not repeated in it (of an encoder-decoder at least its first); stop: tokens
 ---and strings that end an answer; decode: a vocabulary, or a function from tokens to text; on_token: called with row, token, piece of text
 ---for each token, false ends that answer, it may yield (at the end there may come a last piece, without token); scores: log
----probabilities too; generator: what draws; lengths: of a padded prompt [B]; cache: whether the model is called with one; context:
----the most that the model may see, the last so many tokens
+---probabilities too; generator: what draws; lengths: of a padded prompt [B]; cache: whether the model is called with one, or what
+---it is kept as ("bf16"); context: the most that the model may see, the last so many tokens
 ---@return integer[]|table tokens the new ones, without the stop token: a list; lists for several prompts; lists of lists with samples=
 ---@return heed.Answer|table info what is known of each, in the same shape
 local function generate(_, model, prompt, options)

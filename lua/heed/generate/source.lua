@@ -2,6 +2,7 @@
 ---
 --- With a cache it is given only what is new, without one the whole rows, padded behind.
 
+local activations = require "heed.nn.activations"
 local check = require "heed.check"
 local core = require "heed.core"
 local errors = require "heed.errors"
@@ -34,7 +35,9 @@ local function bind_encoder_decoder(self, model, src, lengths)
     self.memory_lengths = lengths
     self.head = head_of(model)
     function self.run(tokens, _, cache)
-        return model:decode(tokens, self.memory, { src_lengths = self.memory_lengths, cache = cache })
+        local options = { src_lengths = self.memory_lengths, cache = cache }
+        if not cache then return model:decode(tokens, self.memory, options) end
+        return (activations.call(model, model.decode, tokens, self.memory, options)) -- one forward, for the cache
     end
 end
 
@@ -67,14 +70,14 @@ end
 
 ---@param model any
 ---@param rows integer[][] what each row begins with
----@param options { new: integer, context?: integer, cache?: boolean, src?: heed.Tensor, src_lengths?: heed.Tensor }
+---@param options { new: integer, context?: integer, cache?: boolean, cache_dtype?: string, src?: heed.Tensor, src_lengths?: heed.Tensor }
 function Source.new(model, rows, options)
     local self = setmetatable({ rows = rows, context = options.context, guarded = modes.of(model), step = 0 }, Source)
     if wants_cache(model, options.cache) then
         local longest = 0
         for _, row in ipairs(rows) do longest = math.max(longest, #row) end
         longest = math.min(longest + options.new, options.context or math.huge)
-        self.cache = model:new_cache { batch = #rows, max_len = longest }
+        self.cache = model:new_cache { batch = #rows, max_len = longest, dtype = options.cache_dtype }
     end
     self.fed = {}
     for b = 1, #rows do self.fed[b] = 0 end

@@ -22,10 +22,11 @@ function Left.__close(held)
     for i = #stack, held.size + 1, -1 do stack[i] = nil end
 end
 
----module:forward(...), noted until it returns or raises.
+---method(module, ...), noted as a call of the module until it returns or raises.
 ---@param module heed.nn.Module
+---@param method function
 ---@return any ...
-function activations.call(module, ...)
+function activations.call(module, method, ...)
     local running = coroutine.running()
     local stack = stacks[running]
     if not stack then
@@ -36,7 +37,7 @@ function activations.call(module, ...)
     count = count + 1
     stack[#stack + 1] = module
     stack[#stack + 1] = count
-    return module:forward(...)
+    return method(module, ...)
 end
 
 ---The number of the outermost call under way of one of some modules, of those that began behind call `after`.

@@ -61,7 +61,7 @@ end
 -- The call keeps its own level on the stack while forward runs (it is no tail call), so that an error knows its path.
 local function pass(...) return ... end
 local function call(self, ...)
-    if watched[self] then return pass(activations.call(self, ...)) end
+    if watched[self] then return pass(activations.call(self, self.forward, ...)) end
     return pass(self:forward(...))
 end
 
