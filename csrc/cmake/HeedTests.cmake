@@ -14,6 +14,11 @@ if(HEED_SANITIZE)
                             "UBSAN_OPTIONS=print_stacktrace=1")
 endif()
 
+set(test_timeout 1200)
+if(CMAKE_CROSSCOMPILING)
+  set(test_timeout 10800) # emulated
+endif()
+
 file(GLOB c_tests CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/spec/c/*_test.c)
 foreach(source ${c_tests})
   get_filename_component(name ${source} NAME_WE)
@@ -21,7 +26,7 @@ foreach(source ${c_tests})
   target_link_libraries(${name} PRIVATE heed_flags ${heed_compute_libraries})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   add_test(NAME c/${name} COMMAND ${name})
-  set_tests_properties(c/${name} PROPERTIES TIMEOUT 1200)
+  set_tests_properties(c/${name} PROPERTIES TIMEOUT ${test_timeout})
 endforeach()
 # It answers for the kernel, whose pages may be larger than those of this machine.
 target_link_options(pages_test PRIVATE -Wl,--wrap=sysconf,--wrap=madvise)
@@ -45,7 +50,7 @@ if(BUSTED)
     if(specs OR room MATCHES "_spec.lua$")
       add_test(NAME spec/${room} COMMAND ${BUSTED} spec/${room} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
       set_tests_properties(spec/${room} PROPERTIES ENVIRONMENT "${test_environment};${sanitizer_environment}"
-                                                   TIMEOUT 1200)
+                                                   TIMEOUT ${test_timeout})
     endif()
   endforeach()
   # The same numbers from the kernels of every instruction set (one that the processor lacks falls back to its best).
@@ -54,7 +59,7 @@ if(BUSTED)
              COMMAND ${BUSTED} spec/ops/torch_spec.lua spec/ops/torch_compute_spec.lua spec/nn/transformer_torch_spec.lua spec/nn/cache_spec.lua spec/attention_spec.lua spec/fuzz spec/models
              WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
     set_tests_properties(isa/${isa} PROPERTIES ENVIRONMENT "${test_environment};${sanitizer_environment};HEED_ISA=${isa}"
-                                               TIMEOUT 1200)
+                                               TIMEOUT ${test_timeout})
   endforeach()
 else()
   message(WARNING "busted was not found: only the C tests will run")
