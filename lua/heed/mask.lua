@@ -25,8 +25,15 @@ local mask = {}
 
 -- ---- making ------------------------------------------------------------------------------------------------------
 
+-- What core.tensor makes of a table; its complaints are about `where`.
+local function tensor_of(where, value, dtype)
+    local made, tensor = pcall(core.tensor, value, { dtype = dtype })
+    if made then return tensor end
+    return errors.raise("%s: %s", where, type(tensor) == "string" and tensor:match "heed%.tensor: values: (.*)" or tensor)
+end
+
 local function ids_of(where, value)
-    if type(value) == "table" then value = core.tensor(value, { dtype = "i64" }) end
+    if type(value) == "table" then value = tensor_of(where, value, "i64") end
     if not check.is_live(value) or FLOATS[value.dtype] or value.dtype == "bool" then
         errors.raise("%s: expected a table or tensor of integers (heed.ids makes one), got %s", where, check.describe(value))
     end
@@ -70,9 +77,12 @@ function mask.padding(lengths)
     return masks.leaf("padding", { lengths = tensor, values = values, padded = true })
 end
 
-local function sum_of(values)
+local function sum_of(name, values)
     local sum = 0
-    for _, value in ipairs(values) do sum = sum + value end
+    for _, value in ipairs(values) do
+        if value > math.maxinteger - sum then errors.raise("heed.mask.packed: %s: their sum is more than there can be", name) end
+        sum = sum + value
+    end
     return sum
 end
 
@@ -96,7 +106,8 @@ function mask.packed(query_lengths, key_lengths)
     if #query_values ~= #key_values then
         errors.raise("heed.mask.packed: key_lengths: expected one number a sequence, %d, got %d", #query_values, #key_values)
     end
-    local leaf = masks.leaf("packed", { key_lengths = key_values, queries = sum_of(query_values), keys = sum_of(key_values) })
+    local leaf = masks.leaf("packed", { key_lengths = key_values, queries = sum_of("query_lengths", query_values),
+        keys = sum_of("key_lengths", key_values) })
     leaf.query_starts = core.sequence_starts(queries)
     leaf.key_starts = keys == queries and leaf.query_starts or core.sequence_starts(keys)
     leaf.packed = leaf
@@ -164,7 +175,7 @@ end
 ---@param t heed.Tensor|table [L, S], [B, L, S] (for all heads) or [B, H, L, S]; sizes of 1 repeat
 ---@return heed.Mask
 function mask.bool(t)
-    if type(t) == "table" then t = core.tensor(t) end
+    if type(t) == "table" then t = tensor_of("heed.mask.bool: t", t) end
     if not check.is_live(t) then errors.raise("heed.mask.bool: t: expected a tensor, got %s", check.describe(t)) end
     if FLOATS[t.dtype] then t = t:ne(0) end
     return masks.of_tensor("heed.mask.bool: t", t)
@@ -180,7 +191,7 @@ end
 ---@param t heed.Tensor|table float [L, S], [B, L, S] (for all heads) or [B, H, L, S]; sizes of 1 repeat
 ---@return heed.Mask
 function mask.bias(t)
-    if type(t) == "table" then t = core.tensor(t, { dtype = "f32" }) end
+    if type(t) == "table" then t = tensor_of("heed.mask.bias: t", t, "f32") end
     if not check.is_live(t) or not FLOATS[t.dtype] then
         errors.raise("heed.mask.bias: t: expected a tensor of floats, got %s", check.describe(t))
     end

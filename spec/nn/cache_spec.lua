@@ -465,6 +465,16 @@ describe("a cache of one attention", function()
         says("rows: expected rows 1..1, got 2 at 1", cache.reorder, cache, { 2 })
         says("n: expected 1 numbers, got 2", cache.crop, cache, { 2, 2 })
         says("no option \"length\"", mha.new_cache, mha, { length = 3 })
+        says("batch: expected at most 16777216, got 1099511627776", mha.new_cache, mha, { max_len = 1, batch = 1 << 40 })
+        local dropped = heed.ids { 1 }
+        dropped:free()
+        says("heed.Cache:reorder: rows: expected a list or a tensor of integers, got a dropped tensor", cache.reorder, cache, dropped)
+        local two = mha:new_cache { batch = 2, max_len = 6 }
+        mha:requires_grad_(false)
+        mha:requires_grad_(false)
+        mha(heed.randn(2, 3, 8), { mask = causal, cache = two })
+        says("mask: heed.mask.segments: ids: expected 4 keys (axis 1), got [2]", mha, heed.randn(2, 1, 8),
+            { cache = two:crop { 1, 3 }, mask = heed.mask.segments { 1, 1 } })
         says("packed(...) goes with no cache", mha, x, { cache = cache, mask = heed.mask.packed { 6 } })
     end)
 

@@ -9,6 +9,7 @@ local walk = require "heed.nn.walk"
 local WHERE = "heed.nn.Module:new_cache"
 local KNOWN = check.set("batch", "max_len", "dtype")
 local HALVES = check.set("bf16", "f16")
+local MOST_ROWS = 1 << 24 -- no batch has as many: something else came by mistake
 
 ---What a model has read so far: the keys and values of its attentions, so that each new token costs one token. Made by
 ---`model:new_cache`, given as `cache=` to attentions, layers, stacks, positions and nn.Transformer's decode, under heed.no_grad.
@@ -294,7 +295,7 @@ function Cache:offset()
 end
 
 local function list_of(where, name, value)
-    if check.is_tensor(value) then value = value:totable() end
+    if check.is_live(value) then value = value:totable() end
     if type(value) ~= "table" then
         errors.raise("%s: %s: expected a list or a tensor of integers, got %s", where, name, check.describe(value))
     end
@@ -458,6 +459,7 @@ function cache.new(model, options)
     options = check.options(WHERE, options, KNOWN)
     local self = { entries = {} }
     self.batch = check.integer(WHERE, "batch", options.batch or 1, 0)
+    if self.batch > MOST_ROWS then errors.raise("%s: batch: expected at most %d, got %d", WHERE, MOST_ROWS, self.batch) end
     self.max_len = check.integer(WHERE, "max_len", options.max_len, 0)
     self.dtype = options.dtype and check.one_of(WHERE, "dtype", options.dtype, { "f32", "f64", "bf16", "f16" })
     self.empty = empty_state(self.batch)

@@ -3,6 +3,7 @@
 --- of keys at most, but for functions, which are asked for every cell.
 
 local core = require "heed.core"
+local errors = require "heed.errors"
 local mask = require "heed.mask"
 local masks = require "heed.masks"
 
@@ -37,6 +38,9 @@ end
 function leaves.segments(leaf, rows)
     if leaf.key_ids then return mask.segments(leaf.ids, first_keys(leaf.key_ids, rows.S)) end
     local keys = first_keys(leaf.ids, rows.S)
+    if keys:size(-1) < rows.S then
+        errors.raise("mask: heed.mask.segments: ids: expected %d keys (axis %d), got %s", rows.S, keys:dim(), tostring(keys.shape))
+    end
     return mask.segments(of_queries(keys, rows), keys)
 end
 
