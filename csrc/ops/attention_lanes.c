@@ -16,7 +16,14 @@
 #include <math.h>
 #include <string.h>
 
-enum { FEW_QUERIES = 8, TOGETHER = 4 /* blocks of a task, at most */, WANTED_TASKS = 32, CHUNK_BLOCKS = 2 };
+enum {
+    FEW_QUERIES = 8,
+    FEWER_QUERIES = 6,
+    SHORT_KEYS = 64,
+    TOGETHER = 4 /* blocks of a task, at most */,
+    WANTED_TASKS = 32,
+    CHUNK_BLOCKS = 2
+};
 
 static const double log2_e = 1.44269504088896340736;
 
@@ -479,6 +486,7 @@ hd_status hd_attention_forward(hd_ctx *cx, const hd_attention_task *a) {
     int64_t longest, most_keys;
     hd_attention_longest(a, &longest, &most_keys);
     if (longest == 0 || a->H == 0) return HD_OK;
-    if (longest > FEW_QUERIES) return by_lanes(cx, a, forward_task);
+    if (longest > (most_keys > SHORT_KEYS ? FEW_QUERIES : FEWER_QUERIES))
+        return by_lanes(cx, a, forward_task);
     return a->weights ? few_with_weights(cx, a) : hd_attention_few_forward(cx, a);
 }
