@@ -138,6 +138,27 @@ describe("masks", function()
         assert.are.same({ 2 }, mask.bias({ { 0, 0 }, { -math.huge, -math.huge } }):empty_rows(2))
     end)
 
+    it("keep what they made of tables, whatever scope that was in", function()
+        local masks = {}
+        do
+            local _ <close> = heed.scope()
+            masks[1] = mask.padding { 2 } & mask.alibi(1) & mask.alibi(1) & mask.segments { 1, 1, 2 } & mask.prefix { 3 }
+            masks[2] = mask.packed { 2, 1 } & mask.bool { { 1.0, 0, 1 } } & mask.bias { { 0.5, 1, 2 } }
+        end
+        for _, m in ipairs(masks) do assert.has_shape(m:dense(3), { 3, 3 }) end
+        local seen = heed.ones(3, 3):gt(0)
+        local given = mask.bool(seen) & mask.causal()
+        seen:free()
+        assert.error_matches(function() given:dense(3) end, "heed.mask.bool: expected a tensor that is alive")
+    end)
+
+    it("of more steps than C takes are dense for as many heads as they tell apart", function()
+        local many, seen = mask.fn(function(p, j) return (p + j) % 3 > 0 end, { over = "ij" }), heed.ones(3, 3):gt(0)
+        for _ = 1, 40 do many = (many | mask.bool(~seen)) & mask.bool(seen) end
+        local right = ~(~many | ~many)
+        assert.is_true(right:dense(3, 3, { batch = 2, heads = 2 }):equal(many:dense(3)))
+    end)
+
     it("teach on misuse", function()
         assert.error_matches(function() mask.window(-1) end, "left: expected an integer of at least 0, got %-1")
         assert.error_matches(function() mask.padding { 1.5 } end, "mask.padding: lengths: expected a number that i64 can hold, got 1.5")

@@ -25,10 +25,13 @@ local mask = {}
 
 -- ---- making ------------------------------------------------------------------------------------------------------
 
+-- What a mask makes for itself lives as long as the mask, whatever scope it was made in.
+local function own(made, given) return made == given and given or core.keep(made) end
+
 -- What core.tensor makes of a table; its complaints are about `where`.
 local function tensor_of(where, value, dtype)
     local made, tensor = pcall(core.tensor, value, { dtype = dtype })
-    if made then return tensor end
+    if made then return core.keep(tensor) end
     return errors.raise("%s: %s", where, type(tensor) == "string" and tensor:match "heed%.tensor: values: (.*)" or tensor)
 end
 
@@ -37,7 +40,7 @@ local function ids_of(where, value)
     if not check.is_live(value) or FLOATS[value.dtype] or value.dtype == "bool" then
         errors.raise("%s: expected a table or tensor of integers (heed.ids makes one), got %s", where, check.describe(value))
     end
-    return value.dtype == "i64" and value or value:to("i64")
+    return value.dtype == "i64" and value or core.keep(value:to "i64")
 end
 
 -- Lengths as a tensor and as numbers.
@@ -50,7 +53,7 @@ local function lengths_of(where, value, one)
     for b, length in ipairs(values) do
         if length < 0 then errors.raise("%s: expected 0 or more, got %d at %s %d", where, length, one, b) end
     end
-    return lengths:contiguous(), values
+    return own(lengths:contiguous(), lengths), values
 end
 
 ---A query sees the keys up to its own position: j <= p.
@@ -108,8 +111,8 @@ function mask.packed(query_lengths, key_lengths)
     end
     local leaf = masks.leaf("packed", { key_lengths = key_values, queries = sum_of("query_lengths", query_values),
         keys = sum_of("key_lengths", key_values) })
-    leaf.query_starts = core.sequence_starts(queries)
-    leaf.key_starts = keys == queries and leaf.query_starts or core.sequence_starts(keys)
+    leaf.query_starts = core.keep(core.sequence_starts(queries))
+    leaf.key_starts = keys == queries and leaf.query_starts or core.keep(core.sequence_starts(keys))
     leaf.packed = leaf
     return leaf
 end
@@ -177,7 +180,7 @@ end
 function mask.bool(t)
     if type(t) == "table" then t = tensor_of("heed.mask.bool: t", t) end
     if not check.is_live(t) then errors.raise("heed.mask.bool: t: expected a tensor, got %s", check.describe(t)) end
-    if FLOATS[t.dtype] then t = t:ne(0) end
+    if FLOATS[t.dtype] then t = core.keep(t:ne(0)) end
     return masks.of_tensor("heed.mask.bool: t", t)
 end
 
@@ -222,7 +225,7 @@ end
 function mask.alibi(heads)
     heads = check.integer("heed.mask.alibi", "heads", heads)
     if heads > MOST_HEADS then errors.raise("heed.mask.alibi: heads: expected at most %d, got %d", MOST_HEADS, heads) end
-    return masks.leaf("alibi", { heads = heads, slopes = core.tensor(alibi_slopes(heads), { dtype = "f64" }), adds = true })
+    return masks.leaf("alibi", { heads = heads, slopes = core.keep(core.tensor(alibi_slopes(heads), { dtype = "f64" })), adds = true })
 end
 
 ---Whatever a function says: f(p, j), or f(b, h, p, j) with over = "bhij", is asked once for every cell. What it said is kept for

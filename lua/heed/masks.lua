@@ -67,7 +67,7 @@ function masks.conjunction(a, b)
     end
     local node = joined("and", a, b)
     node.packed, node.adds, node.slopes, node.ends = packed, a.adds or b.adds, a.slopes or b.slopes, a.ends or b.ends
-    if a.slopes and b.slopes then node.slopes = core.add(a.slopes, b.slopes) end
+    if a.slopes and b.slopes then node.slopes = core.keep(core.add(a.slopes, b.slopes)) end
     return node
 end
 
@@ -99,6 +99,13 @@ end
 
 function Mask:__tostring() return written(self) end
 
+local function check_alive(leaf, raise)
+    local given = leaf.t or leaf.ids or leaf.lengths
+    if given and not (check.is_live(given) and (not leaf.key_ids or check.is_live(leaf.key_ids))) then
+        raise("heed.mask.%s: expected a tensor that is alive, got one that was dropped since", leaf.op)
+    end
+end
+
 ---How many rows of the batch, and heads, a mask tells apart: 1 when they are alike.
 ---@param sizes table { B, H } given, for functions
 ---@return integer B
@@ -107,6 +114,7 @@ function masks.extents(mask, sizes)
     local B, H = 1, 1
     sizes.packed = mask.packed
     each_leaf(mask, function(leaf, kind)
+        check_alive(leaf, errors.raise)
         if not kind.extent then return end
         local b, h = kind.extent(leaf, sizes)
         B, H = b ~= 1 and b or B, h and h ~= 1 and h or H
@@ -320,11 +328,11 @@ kinds.alibi = {
 
 -- ---- programs ----------------------------------------------------------------------------------------------------
 
--- The program of `steps` alone, as a tensor.
+-- The program of `steps` alone, as a tensor: of as many rows and heads as the whole mask tells apart.
 local function condensed(steps, sizes)
     local packed = sizes.packed
     local program = core.mask(steps, false, nil, packed and packed.query_starts, packed and packed.key_starts)
-    return { { "dense", core.keep(core.mask_dense(program, sizes.B, sizes.H, sizes.L, sizes.S)) } }
+    return { { "dense", core.keep(core.mask_dense(program, sizes.rows, sizes.heads, sizes.L, sizes.S)) } }
 end
 
 -- The steps of a, of b, and one that joins them. What is more than C takes is looked up in tensors instead.
@@ -391,8 +399,10 @@ function masks.program(where, mask, B, H, L, S)
     local sizes = { B = B, H = H, L = L, S = S, packed = mask.packed }
     local function raise(format, ...) errors.raise("%s: " .. format, where, ...) end
     each_leaf(mask, function(leaf, kind)
+        check_alive(leaf, raise)
         if kind.fit then kind.fit(leaf, sizes, raise) end
     end)
+    sizes.rows, sizes.heads = masks.extents(mask, sizes)
     return keep(mask.programs, { B, H, L, S, compiled(mask, sizes) })[5]
 end
 
