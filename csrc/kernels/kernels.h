@@ -187,9 +187,9 @@ typedef struct hd_kernels {
                                    int64_t sy);
     /* y += x, contiguous */
     void (*accumulate[HD_DTYPE_COUNT])(int64_t n, const void *x, void *y);
-    /* y[j] += sum over rows r of a[r sa] x[r sx + j], modulo 2^64 */
-    void (*add_rows_i64)(int64_t rows, int64_t n, const int64_t *a, int64_t sa, const int64_t *x, int64_t sx,
-                         int64_t *y);
+    /* y[i y_row + j] += sum over k < depth of a[i a_row + k a_col] b[k b_row + j], i < m, j < n, modulo 2^64 */
+    void (*product_i64)(int64_t m, int64_t n, int64_t depth, const int64_t *a, int64_t a_row, int64_t a_col,
+                        const int64_t *b, int64_t b_row, int64_t *y, int64_t y_row);
 
     /* reductions */
     hd_reduce_row_fn reduce_row[HD_REDUCTION_COUNT][HD_DTYPE_COUNT];

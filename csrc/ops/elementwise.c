@@ -10,11 +10,8 @@
 #define TILE_AREA 8192
 #define TILE_COLS 128
 
-/* A result from this size on is written past the caches, which would not hold it until somebody reads it: in pieces
- * that are computed in a buffer. Shorter runs are not worth that. */
-#define STREAM_FROM (16 << 20)
+/* A result that is streamed is computed in pieces of so many bytes, in a buffer. */
 #define STREAM_PIECE 2048
-#define STREAM_RUN 256
 #define LINE 64
 
 /* Below this many elements everything is in the first cache, whichever way it is read. */
@@ -194,7 +191,7 @@ static void run_streamed(const hd_walk *w, int64_t n, char *const *p, const int6
 }
 
 static bool is_worth_streaming(const hd_walk *w, int64_t n, int64_t y_step) {
-    return w->streams && y_step == 1 && n * (int64_t)w->size[0] >= STREAM_RUN;
+    return w->streams && y_step == 1 && n * (int64_t)w->size[0] >= HD_STREAM_RUN;
 }
 
 static void run(const hd_walk *w, int64_t n, char *const *p, const int64_t *step) {
@@ -390,7 +387,7 @@ hd_status hd_walk_run(hd_ctx *cx, hd_walk *w) {
     }
     int64_t grain = w->grain ? w->grain : HD_GRAIN_LIGHT;
     w->kernels = cx->kernels;
-    w->streams = cx->kernels->stream && total * (int64_t)w->size[0] >= STREAM_FROM && !is_in_place(w);
+    w->streams = hd_is_streamed(cx, total * (int64_t)w->size[0]) && !is_in_place(w);
     int crossing = w->ndim > 1 && total >= SMALL_TILES ? crossing_dim(w) : -1;
     if (crossing >= 0) return walk_in_tiles(cx, w, crossing, total, grain);
     if (w->ndim > 1) lengthen_runs(w);

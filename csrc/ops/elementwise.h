@@ -18,6 +18,13 @@
 #define HD_GRAIN_LIGHT 32768
 #define HD_GRAIN_HEAVY 8192
 
+/* A result of so many bytes is written past the caches (kernels->stream), which would not hold it until somebody reads
+ * it. Shorter runs of bytes than this are not worth that. */
+#define HD_STREAM_RUN 256
+static inline bool hd_is_streamed(const hd_ctx *cx, int64_t bytes) {
+    return cx->kernels->stream && bytes >= 16 << 20;
+}
+
 /* n elements from p[i] on, stride[i] elements apart. */
 typedef void (*hd_run)(const void *arg, int64_t n, char *const *p, const int64_t *stride);
 typedef struct hd_walk {

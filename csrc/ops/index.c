@@ -67,114 +67,80 @@ typedef struct select_loop {
     int64_t count;
     hd_lines lines;
     size_t size;
-    void (*add)(int64_t n, const void *x, void *y); /* backward: lines, and lines that are single elements */
-    void (*add_elements)(const struct select_loop *l, int64_t outer);
-    int64_t block, blocks; /* of columns, backward */
+    const hd_kernels *kernels;
+    bool streams; /* y is written past the caches */
 } select_loop;
 
-/* Lines first .. last - 1 of y, of elements that are as wide as a line; two of 4 bytes need not be aligned as one of 8. */
-#define COPY_ELEMENTS(bytes, type)                                                                           \
+/* y[p] = x[index[p] - 1] of elements that are as wide as a line; two of 4 bytes need not be aligned as one of 8. */
+#define PICK(bytes, type)                                                                                    \
     typedef type bits_##bytes __attribute__((may_alias, aligned(1)));                                        \
-    static void copy_##bytes(const select_loop *l, int64_t first, int64_t last) {                            \
-        bits_##bytes *y = (bits_##bytes *)l->y + first;                                                      \
-        for (int64_t i = first; i < last;) {                                                                 \
-            const bits_##bytes *x = (const bits_##bytes *)l->x + i / l->count * l->lines.size - 1;           \
-            int64_t p = i % l->count, end = l->count - p < last - i ? l->count : p + last - i;               \
-            for (i += end - p; p < end; p++) *y++ = x[l->index[p]];                                          \
-        }                                                                                                    \
+    static void pick_##bytes(int64_t n, const void *px, const int64_t *index, void *py) {                    \
+        const bits_##bytes *x = (const bits_##bytes *)px - 1;                                                \
+        bits_##bytes *y = py;                                                                                \
+        for (int64_t p = 0; p < n; p++) y[p] = x[index[p]];                                                  \
     }
-COPY_ELEMENTS(4, uint32_t)
-COPY_ELEMENTS(8, uint64_t)
+PICK(4, uint32_t)
+PICK(8, uint64_t)
+
+#define PIECE 2048 /* bytes */
+#define CACHE_LINE 64
+
+/* The beginning of what is read next: the hardware finds the rest. */
+static void ask_for(const char *x, int64_t bytes) {
+    for (int64_t at = 0; at < bytes && at < PIECE; at += CACHE_LINE) __builtin_prefetch(x + at);
+}
+
+/* What the index will hit in any order is on its way before: a part of the lines behind x, as large as n of count. */
+static void ask_for_part(const select_loop *l, const char *x, int64_t bytes, int64_t p, int64_t n) {
+    int64_t lines = bytes / CACHE_LINE;
+    if (lines > 4 * l->count) return; /* most of them will not be hit */
+    for (int64_t i = p * lines / l->count; i < (p + n) * lines / l->count; i++)
+        __builtin_prefetch(x + i * CACHE_LINE);
+}
+
+/* Lines first .. last - 1 of y, of 4 or 8 bytes. */
+static void pick_elements(const select_loop *l, int64_t bytes, int64_t first, int64_t last) {
+    void (*pick)(int64_t, const void *, const int64_t *, void *) = bytes == 4 ? pick_4 : pick_8;
+    char piece[PIECE] __attribute__((aligned(CACHE_LINE))), *y = l->y + first * bytes;
+    int64_t row = l->lines.size * bytes;
+    for (int64_t i = first; i < last;) {
+        const char *x = l->x + i / l->count * row;
+        int64_t p = i % l->count, n = (PIECE - (int64_t)((uintptr_t)y % CACHE_LINE)) / bytes;
+        if (n > l->count - p) n = l->count - p;
+        if (n > last - i) n = last - i;
+        pick(n, x, l->index + p, l->streams ? piece : y);
+        ask_for_part(l, x + row, row, p, n);
+        if (l->streams) l->kernels->stream((size_t)(n * bytes), piece, y);
+        i += n;
+        y += n * bytes;
+    }
+}
+
+static const char *line_of(const select_loop *l, int64_t i, int64_t bytes) {
+    return l->x + (i / l->count * l->lines.size + l->index[i % l->count] - 1) * bytes;
+}
+
+static void copy_whole_lines(const select_loop *l, int64_t bytes, int64_t first, int64_t last) {
+    for (int64_t i = first; i < last; i++) {
+        char *y = l->y + i * bytes;
+        if (!l->streams) {
+            memcpy(y, line_of(l, i, bytes), (size_t)bytes);
+            continue;
+        }
+        if (i + 1 < last) ask_for(line_of(l, i + 1, bytes), bytes);
+        l->kernels->stream((size_t)bytes, line_of(l, i, bytes), y);
+    }
+}
 
 static void copy_lines(void *arg, int64_t first, int64_t last, int worker) {
     (void)worker;
     const select_loop *l = arg;
-    size_t bytes = (size_t)l->lines.inner * l->size;
-    if (bytes == 4) {
-        copy_4(l, first, last);
-        return;
-    }
-    if (bytes == 8) {
-        copy_8(l, first, last);
-        return;
-    }
-    for (int64_t i = first; i < last; i++) {
-        int64_t from = i / l->count * l->lines.size + l->index[i % l->count] - 1;
-        memcpy(l->y + (size_t)i * bytes, l->x + (size_t)from * bytes, bytes);
-    }
-}
-
-/* Task: one outer position, one block of columns; all of the index in order. */
-static void add_lines(void *arg, int64_t task, int worker) {
-    (void)worker;
-    const select_loop *l = arg;
-    int64_t outer = task / l->blocks, col = task % l->blocks * l->block;
-    int64_t n = l->lines.inner - col < l->block ? l->lines.inner - col : l->block;
-    for (int64_t p = 0; p < l->count; p++) {
-        int64_t to = outer * l->lines.size + l->index[p] - 1, from = outer * l->count + p;
-        l->add(n, l->x + (size_t)(from * l->lines.inner + col) * l->size,
-               l->y + (size_t)(to * l->lines.inner + col) * l->size);
-    }
-}
-
-/* y += x of contiguous elements, for dtypes that have no kernel for it. */
-#define ADDING(dtype, type, add)                                                                             \
-    static void add_##dtype(int64_t n, const void *px, void *py) {                                           \
-        const type *x = px;                                                                                  \
-        type *y = py;                                                                                        \
-        for (int64_t i = 0; i < n; i++) y[i] = (type)(y[i] add x[i]);                                        \
-    }
-ADDING(i32, uint32_t, +)
-ADDING(u8, uint8_t, +)
-ADDING(bool, uint8_t, |)
-
-/* Lines that are single elements: one outer position, all of the index. */
-#define ADDING_ELEMENTS(dtype, type, add)                                                                    \
-    static void add_elements_##dtype(const select_loop *l, int64_t outer) {                                  \
-        const type *x = (const type *)l->x + outer * l->count;                                               \
-        type *y = (type *)l->y + outer * l->lines.size - 1;                                                  \
-        for (int64_t p = 0; p < l->count; p++) y[l->index[p]] = (type)(y[l->index[p]] add x[p]);             \
-    }
-ADDING_ELEMENTS(f32, float, +)
-ADDING_ELEMENTS(f64, double, +)
-ADDING_ELEMENTS(i64, uint64_t, +)
-ADDING_ELEMENTS(i32, uint32_t, +)
-ADDING_ELEMENTS(u8, uint8_t, +)
-ADDING_ELEMENTS(bool, uint8_t, |)
-
-static void set_adders(const hd_ctx *cx, hd_dtype dtype, select_loop *l) {
-    l->add = cx->kernels->accumulate[dtype];
-    switch (dtype) {
-    case HD_F32: l->add_elements = add_elements_f32; break;
-    case HD_F64: l->add_elements = add_elements_f64; break;
-    case HD_I64: l->add_elements = add_elements_i64; break;
-    case HD_I32: l->add = add_i32, l->add_elements = add_elements_i32; break;
-    case HD_U8: l->add = add_u8, l->add_elements = add_elements_u8; break;
-    default: l->add = add_bool, l->add_elements = add_elements_bool;
-    }
-}
-
-/* Task: outer positions, each with all of the index in order. */
-static void add_single_elements(void *arg, int64_t first, int64_t last, int worker) {
-    (void)worker;
-    const select_loop *l = arg;
-    for (int64_t outer = first; outer < last; outer++) l->add_elements(l, outer);
-}
-
-hd_status hd_add_lines(hd_ctx *cx, hd_tensor *y, int dim, const hd_tensor *index, const hd_tensor *g) {
-    hd_dtype dtype = (hd_dtype)y->dtype;
-    select_loop l = {.y = hd_data(y),
-                     .x = hd_data(g),
-                     .index = hd_data(index),
-                     .count = hd_numel(index),
-                     .lines = hd_lines_of(y, dim),
-                     .size = hd_dtype_size(dtype)};
-    set_adders(cx, dtype, &l);
-    if (l.lines.inner == 1)
-        return hd_parallel_ranges(cx, l.lines.outer, GRAIN / (l.count + 1) + 1, add_single_elements, &l);
-    l.block = l.lines.inner < 64 || l.count * l.lines.inner < GRAIN ? l.lines.inner : 64;
-    l.blocks = l.block ? (l.lines.inner + l.block - 1) / l.block : 0;
-    return hd_parallel(cx, l.lines.outer * l.blocks, add_lines, &l);
+    int64_t bytes = l->lines.inner * (int64_t)l->size;
+    if (bytes == 4 || bytes == 8)
+        pick_elements(l, bytes, first, last);
+    else
+        copy_whole_lines(l, bytes, first, last);
+    if (l->streams) l->kernels->streamed();
 }
 
 static hd_status index_select_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grads,
@@ -210,7 +176,10 @@ static hd_tensor *select_lines(hd_ctx *cx, hd_tensor *x, int dim, hd_tensor *ind
                      .index = hd_data(index),
                      .count = hd_numel(index),
                      .lines = hd_lines_of(x, dim),
-                     .size = hd_dtype_size((hd_dtype)x->dtype)};
+                     .size = hd_dtype_size((hd_dtype)x->dtype),
+                     .kernels = cx->kernels};
+    l.streams = hd_is_streamed(cx, hd_numel(y) * (int64_t)l.size) &&
+                (l.lines.inner == 1 || l.lines.inner * (int64_t)l.size >= HD_STREAM_RUN);
     int64_t grain = GRAIN / l.lines.inner + 1;
     if (hd_parallel_ranges(cx, l.lines.outer * l.count, grain, copy_lines, &l)) {
         hd_release(y);

@@ -88,8 +88,11 @@ hd_lines hd_lines_of(const hd_tensor *x, int dim);
 hd_status hd_check_index(hd_ctx *cx, const hd_tensor *index, int64_t size);
 /* index, contiguous, checked to be i64 within 1..size; a new reference. */
 hd_tensor *hd_checked_index(hd_ctx *cx, hd_tensor *index, int64_t size);
-/* y[.., index[p] - 1, ..] += g[.., p, ..]: y and g contiguous, of one dtype that is computed with. */
+/* y[.., index[p] - 1, ..] += g[.., p, ..]: y and g contiguous, of one dtype that is computed with. (add_lines.c) */
 hd_status hd_add_lines(hd_ctx *cx, hd_tensor *y, int dim, const hd_tensor *index, const hd_tensor *g);
+/* y = x + the same; y and g contiguous. */
+hd_status hd_sum_lines(hd_ctx *cx, hd_tensor *y, const hd_tensor *x, int dim, const hd_tensor *index,
+                       const hd_tensor *g);
 /* y[.., index[p] - 1, ..] += g[p] for every position p of index (checked), in order; g, of y's dtype, may be
  * larger than index. Without graph or version. (scatter.c) */
 hd_status hd_scatter_into(hd_ctx *cx, hd_tensor *y, int dim, const hd_tensor *index, const hd_tensor *g);

@@ -157,37 +157,33 @@ static hd_tensor *readable(hd_ctx *cx, hd_tensor *t, hd_dtype dtype) {
     return y;
 }
 
-/* One product of integers, modulo 2^64: rows of y gather multiples of rows of w, which come block by block so
- * that they stay in the cache for all rows of a task. */
+/* One product of integers, modulo 2^64: rows of w come block by block, so that they stay in the cache for all rows of a
+ * task. */
 typedef struct integer_product {
     const product *p;
-    void (*add_rows)(int64_t rows, int64_t n, const int64_t *a, int64_t sa, const int64_t *x, int64_t sx,
-                     int64_t *y);
+    const hd_kernels *kernels;
     const int64_t *x, *w; /* w: rows of neighbours */
     int64_t *y;
 } integer_product;
 
-enum { INTEGER_ROWS = 16, INTEGER_INNER = 64, INTEGER_COLUMNS = 512 };
+enum { INTEGER_ROWS = 16, INTEGER_INNER = 512 };
 
 static void integer_rows(void *arg, int64_t first, int64_t last, int worker) {
     (void)worker;
     const integer_product *l = arg;
     const product *p = l->p;
     for (int64_t i = first; i < last; i++) memset(l->y + i * p->c.row, 0, (size_t)p->n * sizeof *l->y);
-    for (int64_t j = 0; j < p->n; j += INTEGER_COLUMNS)
-        for (int64_t k = 0; k < p->k; k += INTEGER_INNER)
-            for (int64_t i = first; i < last; i++)
-                l->add_rows(p->k - k < INTEGER_INNER ? p->k - k : INTEGER_INNER,
-                            p->n - j < INTEGER_COLUMNS ? p->n - j : INTEGER_COLUMNS,
-                            l->x + i * p->a.row + k * p->a.col, p->a.col, l->w + k * p->b.row + j, p->b.row,
-                            l->y + i * p->c.row + j);
+    for (int64_t k = 0; k < p->k; k += INTEGER_INNER)
+        l->kernels->product_i64(last - first, p->n, p->k - k < INTEGER_INNER ? p->k - k : INTEGER_INNER,
+                                l->x + first * p->a.row + k * p->a.col, p->a.row, p->a.col,
+                                l->w + k * p->b.row, p->b.row, l->y + first * p->c.row, p->c.row);
 }
 
 /* w's rows are of neighbours (b.col is 1), y's too. */
 static hd_status multiply_integers(hd_ctx *cx, const product *p) {
     int64_t at[HD_MAX_DIMS] = {0}, a = 0, b = 0, c = 0;
     for (;;) {
-        integer_product l = {p, cx->kernels->add_rows_i64, (const int64_t *)hd_data(p->a.t) + a,
+        integer_product l = {p, cx->kernels, (const int64_t *)hd_data(p->a.t) + a,
                              (const int64_t *)hd_data(p->b.t) + b, (int64_t *)hd_data(p->c.t) + c};
         if (hd_parallel_ranges(cx, p->m, INTEGER_ROWS, integer_rows, &l)) return cx->error.status;
         int d = p->ndim - 1;

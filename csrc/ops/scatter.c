@@ -134,6 +134,9 @@ typedef struct writing {
     /* x, index (i64) and src fit. */
     hd_status (*check)(hd_ctx *cx, const hd_tensor *x, int dim, const hd_tensor *index, const hd_tensor *src);
     hd_status (*write)(hd_ctx *cx, hd_tensor *y, int dim, const hd_tensor *index, hd_tensor *src);
+    /* y = x written to, y new; NULL: a copy of x, written to */
+    hd_status (*anew)(hd_ctx *cx, hd_tensor *y, hd_tensor *x, int dim, const hd_tensor *index,
+                      hd_tensor *src);
 } writing;
 
 /* dx = g; 0 (with index and dim): is src's gradient wanted? */
@@ -169,7 +172,8 @@ static const writing scatter_addition = {{"scatter_add", scatter_add_backward, N
                                          {"scatter_add_", scatter_add_backward, NULL},
                                          false,
                                          hd_check_scatter,
-                                         scatter_src};
+                                         scatter_src,
+                                         NULL};
 
 /* A contiguous copy without graph. */
 static hd_tensor *copy_of(hd_ctx *cx, const hd_tensor *x) {
@@ -216,7 +220,8 @@ static const writing scatter_writing = {{"scatter", scatter_backward, NULL},
                                         {"scatter_", scatter_backward, NULL},
                                         true,
                                         hd_check_scatter,
-                                        put_src};
+                                        put_src,
+                                        NULL};
 
 static hd_status index_add_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grads,
                                     hd_tensor **grad_inputs) {
@@ -252,11 +257,20 @@ static hd_status add_src_lines(hd_ctx *cx, hd_tensor *y, int dim, const hd_tenso
     return status;
 }
 
+static hd_status sum_src_lines(hd_ctx *cx, hd_tensor *y, hd_tensor *x, int dim, const hd_tensor *index,
+                               hd_tensor *src) {
+    hd_tensor *from = hd_dense(cx, src, (hd_dtype)src->dtype);
+    hd_status status = from ? hd_sum_lines(cx, y, x, dim, index, from) : cx->error.status;
+    hd_release(from);
+    return status;
+}
+
 static const writing index_addition = {{"index_add", index_add_backward, NULL},
                                        {"index_add_", index_add_backward, NULL},
                                        false,
                                        check_index_add,
-                                       add_src_lines};
+                                       add_src_lines,
+                                       sum_src_lines};
 
 static hd_tensor *checked_for(hd_ctx *cx, const writing *op, const hd_tensor *x, int dim, hd_tensor *index,
                               const hd_tensor *src, int *d) {
@@ -269,12 +283,19 @@ static hd_tensor *checked_for(hd_ctx *cx, const writing *op, const hd_tensor *x,
     return checked;
 }
 
+static hd_status write_anew(hd_ctx *cx, const writing *op, hd_tensor *y, hd_tensor *x, int dim,
+                            const hd_tensor *index, hd_tensor *src) {
+    if (op->anew) return op->anew(cx, y, x, dim, index, src);
+    hd_status status = hd_apply_copy(cx, y, x);
+    return status ? status : op->write(cx, y, dim, index, src);
+}
+
 static hd_tensor *written(hd_ctx *cx, const writing *op, hd_tensor *x, int dim, hd_tensor *index,
                           hd_tensor *src) {
     int d = 0;
     hd_tensor *checked = checked_for(cx, op, x, dim, index, src, &d);
-    hd_tensor *y = checked ? copy_of(cx, x) : NULL;
-    if (y && op->write(cx, y, d, checked, src)) {
+    hd_tensor *y = checked ? hd_tensor_like(cx, x) : NULL;
+    if (y && write_anew(cx, op, y, x, d, checked, src)) {
         hd_release(y);
         y = NULL;
     }

@@ -272,24 +272,29 @@ static void check_linear(void) {
     }
 }
 
-/* Sums of rows of i64, which wrap. */
-static void check_rows_of_integers(void) {
+/* Products of i64, which wrap: m by depth times depth by n. */
+static void check_integer_product(int64_t m, int64_t n, int64_t depth, int64_t a_col) {
+    const int64_t a_row = depth * a_col + 1, b_row = n + 2, y_row = n + 3;
+    memcpy(&out, &before, sizeof out);
+    k->product_i64(m, n, depth, in_a.i + 1, a_row, a_col, in_b.i + 3, b_row, out.i + 1, y_row);
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t j = 0; j < y_row; j++) {
+            uint64_t sum = (uint64_t)before.i[1 + i * y_row + j];
+            for (int64_t r = 0; r < depth && j < n; r++)
+                sum += (uint64_t)in_a.i[1 + i * a_row + r * a_col] * (uint64_t)in_b.i[3 + r * b_row + j];
+            CHECK((uint64_t)out.i[1 + i * y_row + j] == sum);
+        }
+    CHECK(out.i[0] == before.i[0]);
+}
+
+static void check_integer_products(void) {
     make(HD_I64, &in_a, 40, 11);
     make(HD_I64, &in_b, 40, 12);
     in_b.i[7] = INT64_MAX, in_a.i[2] = INT64_MIN + 3;
-    for (int64_t rows = 0; rows < 11; rows++)
-        for (int64_t n = 0; n < 70; n++)
-            for (int64_t sa = 1; sa < 3; sa++) {
-                memcpy(&out, &before, sizeof out);
-                k->add_rows_i64(rows, n, in_a.i + 1, sa, in_b.i + 3, n + 2, out.i + 1);
-                for (int64_t j = 0; j < n; j++) {
-                    uint64_t sum = (uint64_t)before.i[1 + j];
-                    for (int64_t r = 0; r < rows; r++)
-                        sum += (uint64_t)in_a.i[1 + r * sa] * (uint64_t)in_b.i[3 + r * (n + 2) + j];
-                    CHECK((uint64_t)out.i[1 + j] == sum);
-                }
-                CHECK(out.i[0] == before.i[0] && out.i[1 + n] == before.i[1 + n]);
-            }
+    for (int64_t m = 1; m < 11; m++)
+        for (int64_t n = 0; n < 75; n++)
+            for (int64_t depth = 0; depth < 30; depth += 7)
+                for (int64_t a_col = 1; a_col < 3; a_col++) check_integer_product(m, n, depth, a_col);
 }
 
 /* ---- casts
@@ -384,7 +389,7 @@ static void check_all(void) {
     check_binary();
     check_binary_special();
     check_linear();
-    check_rows_of_integers();
+    check_integer_products();
     check_casts();
     check_cast_limits();
     check_half();
