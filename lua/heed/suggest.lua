@@ -25,7 +25,7 @@ local MEMBERS = {
     int = 't:to "i32"', half = 't:to "f16"', bool = 't:to "bool"', type = "t.dtype, or t:to(dtype)", zero_grad = "opt:zero_grad(), "
         .. "model:zero_grad(), or t.grad = nil",
     view_as = "t:view(u.shape)", reshape_as = "t:reshape(u.shape)", expand_as = "t:expand(u.shape)", type_as = "t:to(u.dtype)",
-    broadcast_to = "t:expand(shape)", ravel = "t:flatten()", clip = "t:clamp(min, max)", scatter_ = "t:copy_(t:scatter(dim, index, src))",
+    broadcast_to = "t:expand(shape)", ravel = "t:flatten()", clip = "t:clamp(min, max)",
     take_along_dim = "t:gather(dim, index)", index_put_ = "t[{ i, j }] = values", masked_scatter_ = "t[mask] = values",
     count_nonzero = "t:ne(0):sum()", mv = "t:matmul(u)", addmm = "t + a:matmul(b)", log2 = "t:log() / math.log(2)",
     log10 = "t:log() / math.log(10)", nelement = "t:numel()", new_zeros = "heed.zeros(sizes, { dtype = t.dtype })",
