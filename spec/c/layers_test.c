@@ -267,12 +267,12 @@ static void test_no_rows(void) {
 enum { E = 8, F = 12, HEADS = 2 };
 
 static hd_mha_params mha_params(hd_dtype dtype, int64_t e) {
-    return (hd_mha_params){parameter(dtype, SHAPE(3 * e, e)),
-                           parameter(dtype, SHAPE(3 * e)),
-                           parameter(dtype, SHAPE(e, e)),
-                           parameter(dtype, SHAPE(e)),
-                           HEADS,
-                           0.2};
+    return (hd_mha_params){.in_proj_weight = parameter(dtype, SHAPE(3 * e, e)),
+                           .in_proj_bias = parameter(dtype, SHAPE(3 * e)),
+                           .out_proj_weight = parameter(dtype, SHAPE(e, e)),
+                           .out_proj_bias = parameter(dtype, SHAPE(e)),
+                           .num_heads = HEADS,
+                           .dropout = 0.2};
 }
 
 static hd_ffn_params ffn_params(hd_dtype dtype, int64_t e, int64_t f) {
@@ -333,7 +333,12 @@ static void layer_inputs(hd_tensor **in, hd_dtype dtype, int64_t B, int64_t L, i
 }
 
 static hd_mha_params mha_of(hd_tensor *const *in) {
-    return (hd_mha_params){in[0], in[1], in[2], in[3], HEADS, 0.2};
+    return (hd_mha_params){.in_proj_weight = in[0],
+                           .in_proj_bias = in[1],
+                           .out_proj_weight = in[2],
+                           .out_proj_bias = in[3],
+                           .num_heads = HEADS,
+                           .dropout = 0.2};
 }
 
 static hd_norm_params norm_of(hd_tensor *const *in) {

@@ -300,6 +300,7 @@ add {
     end,
     gradient = true,
     detached = { false, true },
+    others = true,
 }
 
 return entries
