@@ -403,7 +403,7 @@ static void forward_again(const together *t, int i, hd_lane_block *b) {
     const hd_lanes *all = b->all;
     const int64_t chunk = CHUNK_BLOCKS * all->k->keys;
     const void *o = hd_lane_room(b, all->at.o);
-    if (!b->hides || all->k->finite(all->a->Dv, all->k->lanes, o, all->k->lanes)) return;
+    if (!b->hides || all->k->finite(1, all->a->Dv * all->k->lanes, o, 0)) return;
     b->careful = true;
     nothing_seen_yet(b);
     for (int64_t first = t->first; first < t->end; first += chunk) {
