@@ -120,6 +120,9 @@ describe("what is composed", function()
         for _, weight in ipairs { 1, heed.ones(2) } do assert.equal(b:bytes(), a:lerp(b, weight):bytes()) end
         for _, weight in ipairs { 0, heed.zeros(2) } do assert.equal(a:bytes(), a:lerp(b, weight):bytes()) end
         assert.equal(1, heed.linspace(0, 1, 50, { dtype = "f64" })[50]) -- 49 * (1 / 49) is less
+        local wide = heed.linspace(-1.5e308, 1.5e308, 5, { dtype = "f64" }) -- farther apart than f64 holds
+        assert.same({ -1.5e308, -0.75e308, 0, 0.75e308, 1.5e308 }, wide:totable())
+        assert.same({ 0, 1, 2 }, heed.linspace(0.5, 2.5, 3, { dtype = "i64" }):totable())
     end)
 
     it("lets the last of several values at one place count, and leaves its input alone", function()
@@ -186,6 +189,11 @@ describe("what is composed", function()
             end,
             ["heed.scatter: src: expected a tensor, a number or a boolean, got \"1\""] = function() t:scatter(1, { { 1 } }, "1") end,
             ["heed.linspace: count: expected an integer of at least 0, got %-1"] = function() heed.linspace(0, 1, -1) end,
+            ["heed.linspace: first: expected a finite number, got inf"] = function() heed.linspace(math.huge, 1, 2) end,
+            ["heed.linspace: last: expected a number that f32 can hold, got 1e%+39"] = function() heed.linspace(0, 1e39, 2) end,
+            ["heed.linspace: last: expected a number that u8 can hold, got 256"] = function()
+                heed.linspace(0, 256.5, 2, { dtype = "u8" })
+            end,
         } do assert.matches(pattern, message(f)) end
     end)
 end)
