@@ -328,6 +328,29 @@ describe("a module that is called several times in a forward", function()
     end)
 end)
 
+describe("a forward that fails", function()
+    local function fails(model, cache, ids)
+        local layer = model.layers.layers[2]
+        local linear1 = layer.linear1
+        layer.linear1 = nn.Linear(9, 24)
+        assert.has_error(function() heed.no_grad(function() model(ids, cache) end) end)
+        layer.linear1 = linear1
+    end
+
+    it("leaves nothing in the layers before", function()
+        local model = KINDS["learned positions"]()
+        local cache = model:new_cache { batch = 3, max_len = 10 }
+        heed.no_grad(function()
+            fails(model, cache, columns(1, 2))
+            assert.same({ 0, 0, 0 }, cache:lengths():totable())
+            model(columns(1, 4), cache)
+            fails(model, cache, columns(5, 6))
+            assert.same({ 4, 4, 4 }, cache:lengths():totable())
+            assert.is_close(model(columns(5, 10), cache), model(tokens)[{ {}, { 5, 10 } }], 1e-5)
+        end)
+    end)
+end)
+
 describe("masks over rows that end at different keys", function()
     local row_masks = require "heed.nn.row_masks"
     local before, S = { 4, 0, 33 }, 33 + 20

@@ -4,7 +4,7 @@
 local activations = {}
 
 local watched = setmetatable({}, { __mode = "k" })
-local stacks = setmetatable({}, { __mode = "k" }) -- of each coroutine: { module, number, module, number, ... }, outermost first
+local stacks = setmetatable({}, { __mode = "k" }) -- of each coroutine: { module, call, module, call, ... }, outermost first
 local count = 0
 
 activations.watched = watched
@@ -16,10 +16,17 @@ function activations.watch(module) watched[module] = true end
 ---@return integer
 function activations.count() return count end
 
-local Left = {}
-function Left.__close(held)
-    local stack = held.stack
-    for i = #stack, held.size + 1, -1 do stack[i] = nil end
+-- A call under way. undo: what is run when it raises.
+---@class heed.Activation
+---@field number integer
+---@field undo function|nil
+local Activation = {}
+Activation.__index = Activation
+
+function Activation:__close(failure)
+    local stack = self.stack
+    for i = #stack, self.size + 1, -1 do stack[i] = nil end
+    if failure ~= nil and self.undo then self.undo() end
 end
 
 ---method(module, ...), noted as a call of the module until it returns or raises.
@@ -33,21 +40,21 @@ function activations.call(module, method, ...)
         stack = {}
         stacks[running] = stack
     end
-    local _ <close> = setmetatable({ stack = stack, size = #stack }, Left)
     count = count + 1
+    local call <close> = setmetatable({ stack = stack, size = #stack, number = count }, Activation)
     stack[#stack + 1] = module
-    stack[#stack + 1] = count
+    stack[#stack + 1] = call
     return method(module, ...)
 end
 
----The number of the outermost call under way of one of some modules, of those that began behind call `after`.
+---The outermost call under way of one of some modules, of those that began behind call `after`.
 ---@param modules table<heed.nn.Module, boolean>
 ---@param after integer
----@return integer|nil
+---@return heed.Activation|nil
 function activations.outermost(modules, after)
     local stack = stacks[coroutine.running()]
     for i = 1, stack and #stack or 0, 2 do
-        if modules[stack[i]] and stack[i + 1] > after then return stack[i + 1] end
+        if modules[stack[i]] and stack[i + 1].number > after then return stack[i + 1] end
     end
 end
 

@@ -125,8 +125,21 @@ local function same_lengths(a, b)
     return true
 end
 
+-- Layers before the one that failed keep nothing either: else the next forward would go on from uneven ones.
+local function undo_of(self)
+    return function()
+        for slot, state in pairs(self.former) do slot.state = state end
+        self.first, self.former = self.former_first, {}
+    end
+end
+
+local function begin_forward(self)
+    self.round, self.former, self.former_first = self.round + 1, {}, self.first
+    if self.forward then self.forward.undo = undo_of(self) end
+end
+
 local function slot_of(self, entry)
-    if begins_forward(self, entry) then self.round = self.round + 1 end
+    if begins_forward(self, entry) then begin_forward(self) end
     if entry.round ~= self.round then entry.round, entry.calls, entry.base = self.round, 0, entry[1].state end
     local number = entry.calls + 1
     entry[number] = entry[number] or { state = self.empty }
@@ -193,8 +206,10 @@ end
 ---The tokens of a turn are kept.
 function cache.done(turn)
     if turn.of_memory then return end
-    turn.slot.state = turn.step.after
-    turn.cache.first = turn.cache.first or turn.entry
+    local self, slot = turn.cache, turn.slot
+    self.former[slot] = self.former[slot] or slot.state
+    slot.state = turn.step.after
+    self.first = self.first or turn.entry
 end
 
 local function write(turn, buffer, t)
@@ -463,7 +478,7 @@ function cache.new(model, options)
     self.max_len = check.integer(WHERE, "max_len", options.max_len, 0)
     self.dtype = options.dtype and check.one_of(WHERE, "dtype", options.dtype, { "f32", "f64", "bf16", "f16" })
     self.empty = empty_state(self.batch)
-    self.round, self.born, self.within = 0, activations.count(), {}
+    self.round, self.born, self.within, self.former = 0, activations.count(), {}, {}
     walk.each_module(model, 1, function(path, module)
         if module.keeps_cache then self.entries[module] = { { state = self.empty }, path = path == "" and "it" or path } end
     end)
