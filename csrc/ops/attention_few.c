@@ -18,7 +18,7 @@ enum {
     MOST_STRETCH = 512,
     STRETCH_BYTES = 64 << 10, /* at least, of the keys and values of a stretch */
     WANTED_TASKS = 8,
-    MOST_ROWS = 64 /* queries of a band of heads, where one head does not have more */
+    MOST_ROWS = 128 /* queries of a band of heads, where one head does not have more */
 };
 
 static int64_t least(int64_t a, int64_t b) {
