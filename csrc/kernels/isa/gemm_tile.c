@@ -1,5 +1,5 @@
-/* The register tiles of matrix products, in vector extensions of the compiler: 14 x 2 vectors where there
- * are 32 vector registers, 6 x 2 where there are 16. gemm_tile_body.h is the text for one element type.
+/* The register tiles of matrix products, in vector extensions of the compiler: 14 x 2 vectors (8 x 2 on Arm)
+ * where there are 32 vector registers, 6 x 2 where there are 16. gemm_tile_body.h is the text for one element type.
  */
 #include "kernels/gemm_tile.h"
 
@@ -12,6 +12,10 @@
 #define VECTOR_BYTES 64
 #define TILE_ROWS 14
 #define EACH_ROWS(X) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14)
+#elif defined(__aarch64__)
+#define VECTOR_BYTES 16
+#define TILE_ROWS 8
+#define EACH_ROWS(X) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8)
 #else
 #define TILE_ROWS 6
 #define EACH_ROWS(X) X(1) X(2) X(3) X(4) X(5) X(6)
@@ -121,6 +125,9 @@ INLINE void store_f64(double *p, mask_f64 n, plain_f64 v) {
 #elif defined(__AVX2__)
 #define TILE_F32 .name = "avx2 6x16", .mr = 6, .nr = 16, .mc = 144, .kc = 256
 #define TILE_F64 .name = "avx2 6x8", .mr = 6, .nr = 8, .mc = 72, .kc = 256
+#elif defined(__aarch64__)
+#define TILE_F32 .name = "plain 8x8", .mr = 8, .nr = 8, .mc = 144, .kc = 256
+#define TILE_F64 .name = "plain 8x4", .mr = 8, .nr = 4, .mc = 72, .kc = 256
 #else
 #define TILE_F32 .name = "plain 6x8", .mr = 6, .nr = 8, .mc = 144, .kc = 256
 #define TILE_F64 .name = "plain 6x4", .mr = 6, .nr = 4, .mc = 72, .kc = 256
