@@ -185,26 +185,46 @@ static void N(mix_of_head)(const hd_row_block *b, int64_t first, int64_t keys, c
         }
 }
 
-/* Rows of one head that fit a register tile go through it. (One query of whole floats does not: as fast as registers can take
- * rows, more are asked for than memory has ways to fetch.) Of others the first queries bring a block of rows into the caches,
- * in the order of memory, and the rest find it there. */
+/* Rows of the block after this one are asked for while head h is worked on, in the order of memory. */
+HD_INLINE void N(ask_for_next)(const hd_row_block *b, int64_t n, int64_t h) {
+    if (b->heads == 1 || n + 2 * N(KEYS) > b->keys) return;
+    const int64_t first = h * N(KEYS) / b->heads, end = (h + 1) * N(KEYS) / b->heads;
+    const int64_t bytes = b->heads * b->head * (int64_t)sizeof(KEY);
+    for (int64_t r = first; r < end; r++) {
+        const char *row = (const char *)((const KEY *)b->x + (n + N(KEYS) + r) * b->row);
+        for (int64_t at = 0; at < bytes; at += 64) __builtin_prefetch(row + at, 0, 2);
+    }
+}
+
+/* How many queries go along the rows, which bring a block of them into the caches for the others; none where tiles are faster:
+ * where there is much to do with a row. (As fast as registers can take whole floats for one query, more rows are asked for than
+ * memory has ways to fetch.) */
+static int N(along)(const hd_row_block *b) {
+    const bool half = sizeof(KEY) < sizeof(real);
+    if (b->heads > 1) return b->queries >= (half ? 2 : 4) ? 0 : (int)b->queries;
+    return (b->queries > 1 || half) && b->features <= VECTORS_OF(N(least)(b->queries, 4)) * LANES
+               ? 0
+               : (int)N(least)(b->queries, N(FEW));
+}
+
 static void N(mix)(const hd_row_block *b, const void *pp, int64_t p_row, void *po, int64_t width) {
-    const int64_t few = N(least)(b->queries, N(FEW));
-    const bool light = few > 1 || sizeof(KEY) < sizeof(real);
-    const int64_t along = b->heads == 1 && light && b->features <= VECTORS_OF(few) * LANES ? 0 : few;
+    const real *p = pp;
+    real *o = po;
+    const int along = N(along)(b);
     for (int64_t n = 0; n < b->keys; n += N(KEYS)) {
         const KEY *x = (const KEY *)b->x + n * b->row;
         const int64_t keys = N(least)(N(KEYS), b->keys - n);
-        const real *p = (const real *)pp + n;
-        real *o = po;
         switch (along) {
-        case 1: N(mix_along)(1, b, keys, x, p, p_row, o, width); break;
-        case 2: N(mix_along)(2, b, keys, x, p, p_row, o, width); break;
-        case 3: N(mix_along)(3, b, keys, x, p, p_row, o, width); break;
+        case 1: N(mix_along)(1, b, keys, x, p + n, p_row, o, width); break;
+        case 2: N(mix_along)(2, b, keys, x, p + n, p_row, o, width); break;
+        case 3: N(mix_along)(3, b, keys, x, p + n, p_row, o, width); break;
         }
-        for (int64_t h = 0; h < b->heads && b->queries > along; h++) N(mix_of_head)
-        (b, along, keys, x + h * b->head, p + (h * b->queries + along) * p_row, p_row,
-         o + (h * b->queries + along) * width, width);
+        for (int64_t h = 0; h < b->heads && b->queries > along; h++) {
+            N(ask_for_next)(b, n, h);
+            N(mix_of_head)
+            (b, along, keys, x + h * b->head, p + n + (h * b->queries + along) * p_row, p_row,
+             o + (h * b->queries + along) * width, width);
+        }
     }
 }
 
