@@ -64,7 +64,7 @@ function core.memory_limit(bytes) end
 ---heed.zeros(1000, 1000):free()
 ---local idle = heed.memory().pooled
 ---heed.memory_trim()
----print(heed.memory().pooled < idle) --> true
+---print(heed.memory().pooled <= idle) --> true
 ---```
 ---@return integer bytes given back
 function core.memory_trim() end
