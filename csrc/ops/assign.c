@@ -178,20 +178,34 @@ static hd_status assign_mask_backward(hd_ctx *cx, hd_node *node, hd_tensor *cons
 static const hd_node_class assign_mask_class = {"mask assignment", assign_mask_backward, NULL};
 
 /* rows: contiguous [count, ...], of x's dtype. x is written through a contiguous copy when it is not. */
-static hd_status write_masked(hd_ctx *cx, hd_tensor *x, const hd_tensor *mask, const hd_tensor *rows) {
+static hd_status write_masked(hd_ctx *cx, hd_tensor *x, const hd_tensor *mask, int64_t count,
+                              const hd_tensor *rows) {
     hd_tensor *dense = hd_dense(cx, x, (hd_dtype)x->dtype);
     if (!dense) return cx->error.status;
     int64_t places = hd_numel(mask);
     size_t bytes = places ? (size_t)(hd_numel(x) / places) * hd_dtype_size((hd_dtype)x->dtype) : 0;
-    const uint8_t *m = hd_data(mask);
-    const char *from = hd_data(rows);
-    for (int64_t i = 0; i < places; i++) {
-        if (!m[i]) continue;
-        memcpy((char *)hd_data(dense) + (size_t)i * bytes, from, bytes);
-        from += bytes;
-    }
+    hd_spread_masked(places, count, bytes, hd_data(mask), hd_data(rows), hd_data(dense));
     hd_status status = dense == x ? HD_OK : hd_apply_copy(cx, x, dense);
     hd_release(dense);
+    return status;
+}
+
+/* One row for every place: not a list, but what it is where the mask says so. */
+static hd_status write_row(hd_ctx *cx, hd_tensor *x, const hd_tensor *mask, const hd_tensor *row) {
+    hd_tensor *own = hd_value_rows(cx, row, (hd_dtype)x->dtype, row->ndim, row->shape);
+    hd_status status = own ? hd_set_where(cx, x, mask, own) : cx->error.status;
+    hd_release(own);
+    return status;
+}
+
+static hd_status write_rows(hd_ctx *cx, hd_tensor *x, const hd_tensor *mask, int64_t count, int ndim,
+                            const int64_t *shape, const hd_tensor *v) {
+    hd_tensor row = *v;
+    if (row.ndim == ndim && row.shape[0] == 1) row = hd_without_leading_ones(&row, ndim - 1);
+    if (row.ndim < ndim && cx->kernels->where[x->dtype]) return write_row(cx, x, mask, &row);
+    hd_tensor *rows = hd_value_rows(cx, v, (hd_dtype)x->dtype, ndim, shape);
+    hd_status status = rows ? write_masked(cx, x, mask, count, rows) : cx->error.status;
+    hd_release(rows);
     return status;
 }
 
@@ -210,20 +224,19 @@ hd_status hd_assign_mask_(hd_ctx *cx, hd_tensor *x, hd_tensor *mask, hd_tensor *
     hd_tensor *over = mask_over(cx, x, mask);
     if (!over) return cx->error.status;
     mask_params p = {mask->ndim, hd_count_true(over)};
-    int64_t shape[HD_MAX_DIMS];
-    int ndim = picked_shape(x, mask->ndim, p.count, shape);
-    hd_tensor value = hd_without_leading_ones(v, ndim);
-    hd_tensor *rows = hd_value_rows(cx, &value, (hd_dtype)x->dtype, ndim, shape);
-    hd_status status = rows ? hd_assign_node(cx, &assign_mask_class, x, v, &node) : cx->error.status;
+    hd_tensor list = {0};
+    list.ndim = (uint8_t)picked_shape(x, mask->ndim, p.count, list.shape);
+    hd_tensor value = hd_without_leading_ones(v, list.ndim);
+    hd_status status = hd_check_broadcasts_to(cx, "value", &value, &list);
+    if (!status) status = hd_assign_node(cx, &assign_mask_class, x, v, &node);
     if (!status && node) {
         memcpy(node->params, &p, sizeof p);
         status = hd_node_save(cx, node, 0, over);
     }
     if (!status)
-        status = hd_assign_finish(x, node, write_masked(cx, x, over, rows));
+        status = hd_assign_finish(x, node, write_rows(cx, x, over, p.count, list.ndim, list.shape, &value));
     else if (node)
         hd_node_release_ref(node);
-    hd_release(rows);
     hd_release(over);
     return status;
 }

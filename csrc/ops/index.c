@@ -1,8 +1,7 @@
-/* index.c: reading and counting by index tensors and masks. scatter.c reads and adds element by element,
+/* index.c: reading and counting by index tensors. masked.c has masks; scatter.c reads and adds element by element,
  * assign.c writes.
  *
  *     index_select: y[.., p, ..] = x[.., index[p], ..]  ->  dx[.., index[p], ..] += g[.., p, ..]
- *     masked_select: y = x where mask, in order         ->  dx = g back in its places, 0 elsewhere
  *
  * Sums run in the order of the index, whatever the number of threads.
  */
@@ -197,79 +196,6 @@ hd_tensor *hd_index_select(hd_ctx *cx, hd_tensor *x, int dim, hd_tensor *index) 
     y = hd_record(cx, &index_select_class, y, 1, &x, 1, &checked, &d, sizeof d);
     hd_release(dense);
     hd_release(checked);
-    return y;
-}
-
-/* ---- masked_select --------------------------------------------------------------------------- */
-
-int64_t hd_count_true(const hd_tensor *mask) {
-    const uint8_t *m = hd_data(mask);
-    int64_t n = hd_numel(mask), count = 0;
-    for (int64_t i = 0; i < n; i++) count += m[i] != 0;
-    return count;
-}
-
-/* t as `dtype`, expanded to the shape, contiguous. */
-static hd_tensor *spread_out(hd_ctx *cx, hd_tensor *t, hd_dtype dtype, int ndim, const int64_t *shape) {
-    hd_tensor *wide = hd_view_expand(cx, t, ndim, shape);
-    hd_tensor *dense = wide ? hd_dense(cx, wide, dtype) : NULL;
-    hd_release(wide);
-    return dense;
-}
-
-static hd_status masked_select_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grads,
-                                        hd_tensor **grad_inputs) {
-    /* y = x where mask, in order  ->  dx = g back in its places, 0 elsewhere */
-    if (!grads[0]) return HD_OK;
-    hd_tensor *mask = hd_node_saved(cx, node, 0);
-    hd_tensor *g = mask ? hd_dense(cx, grads[0], (hd_dtype)grads[0]->dtype) : NULL;
-    if (!g) return cx->error.status;
-    hd_tensor *dx = hd_tensor_zeros(cx, (hd_dtype)g->dtype, mask->ndim, mask->shape);
-    if (dx) {
-        const uint8_t *m = hd_data(mask);
-        size_t size = hd_dtype_size((hd_dtype)g->dtype);
-        const char *from = hd_data(g);
-        char *to = hd_data(dx);
-        for (int64_t i = 0, n = hd_numel(mask); i < n; i++) {
-            if (!m[i]) continue;
-            memcpy(to + (size_t)i * size, from, size);
-            from += size;
-        }
-    }
-    hd_release(g);
-    grad_inputs[0] = hd_grad_to_input(cx, node, 0, dx);
-    return hd_made(cx, grad_inputs[0]);
-}
-static const hd_node_class masked_select_class = {"masked_select", masked_select_backward, NULL};
-
-static hd_tensor *pick(hd_ctx *cx, const hd_tensor *x, const hd_tensor *mask) {
-    int64_t count = hd_count_true(mask);
-    hd_tensor *y = hd_tensor_new(cx, (hd_dtype)x->dtype, 1, &count);
-    if (!y) return NULL;
-    const uint8_t *m = hd_data(mask);
-    size_t size = hd_dtype_size((hd_dtype)x->dtype);
-    const char *from = hd_data(x);
-    char *to = hd_data(y);
-    for (int64_t i = 0, n = hd_numel(mask); i < n; i++) {
-        if (!m[i]) continue;
-        memcpy(to, from + (size_t)i * size, size);
-        to += size;
-    }
-    return y;
-}
-
-hd_tensor *hd_masked_select(hd_ctx *cx, hd_tensor *x, hd_tensor *mask) {
-    int ndim;
-    int64_t shape[HD_MAX_DIMS];
-    if (mask->dtype != HD_BOOL)
-        return hd_fail_null(cx, HD_EARG, "mask: expected bool, got %s", hd_dtype_name((hd_dtype)mask->dtype));
-    if (hd_broadcast_shape(cx, x, mask, &ndim, shape)) return NULL;
-    hd_tensor *m = spread_out(cx, mask, HD_BOOL, ndim, shape);
-    hd_tensor *wide = m ? spread_out(cx, x, (hd_dtype)x->dtype, ndim, shape) : NULL;
-    hd_tensor *y = wide ? pick(cx, wide, m) : NULL;
-    y = hd_record(cx, &masked_select_class, y, 1, &x, 1, &m, NULL, 0);
-    hd_release(wide);
-    hd_release(m);
     return y;
 }
 

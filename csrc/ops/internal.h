@@ -97,8 +97,12 @@ hd_status hd_sum_lines(hd_ctx *cx, hd_tensor *y, const hd_tensor *x, int dim, co
  * larger than index. Without graph or version. (scatter.c) */
 hd_status hd_scatter_into(hd_ctx *cx, hd_tensor *y, int dim, const hd_tensor *index, const hd_tensor *g);
 
-/* How many elements of a contiguous bool tensor are true. */
+/* How many elements of a contiguous bool tensor are true. (masked.c) */
 int64_t hd_count_true(const hd_tensor *mask);
+/* The places of y where the mask m of n, `count` of which are true, is so = the rows of the list in order, `bytes` wide. */
+void hd_spread_masked(int64_t n, int64_t count, size_t bytes, const uint8_t *m, const void *list, void *y);
+/* t = v where mask, both broadcast to it; v of t's dtype and apart from it. Without graph or version. (where.c) */
+hd_status hd_set_where(hd_ctx *cx, hd_tensor *t, const hd_tensor *mask, const hd_tensor *v);
 
 /* ---- many tensors at once (optim.c) ---------------------------------------------------------- */
 hd_status hd_sum_of_squares(hd_ctx *cx, int64_t count, hd_tensor *const *tensors, double *sum);

@@ -33,6 +33,10 @@ static hd_status apply_where(hd_ctx *cx, hd_tensor *y, const hd_tensor *c, const
     return hd_walk_run(cx, &w);
 }
 
+hd_status hd_set_where(hd_ctx *cx, hd_tensor *t, const hd_tensor *mask, const hd_tensor *v) {
+    return apply_where(cx, t, mask, v, NULL, t);
+}
+
 /* ---- where ----------------------------------------------------------------------------------- */
 
 static hd_status where_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grads, hd_tensor **grad_inputs) {

@@ -112,6 +112,115 @@ family {
         function() return heed.randn(SIDE, SIDE // 4), heed.randint(0, 7, SIDE) end },
 }
 
+local function bools() return square():gt(0), square():gt(0) end
+local function whole(dtype, rows)
+    return function()
+        local function one() return heed.randint(1, 9, rows or SIDE, SIDE):to(dtype) end
+        return one(), one()
+    end
+end
+local function doubles() return heed.randn(SIDE // 2, SIDE):to "f64", heed.randn(SIDE // 2, SIDE):to "f64" end
+
+family {
+    { "minimum", 3 * F32, "byte", heed.minimum, two },
+    { "floordiv", 3 * F32, "byte", function(x, y) return x // y end, two },
+    { "pow_tensor", 3 * F32, "byte", function(x, y) return x ^ y end, function() return positive(), square() end },
+    { "mod_scalar", 2 * F32, "byte", function(x) return x % 0.7 end },
+    { "div_scalar", 2 * F32, "byte", function(x) return x / 3 end },
+    { "gt_scalar", F32 + COUNT, "byte", function(x) return x:gt(0.5) end },
+    { "eq", 2 * F32 + COUNT, "byte", function(x, y) return x:eq(y) end, two },
+    { "logical_and", 3 * COUNT, "byte", function(x, y) return x & y end, bools },
+    { "logical_xor", 3 * COUNT, "byte", function(x, y) return x:logical_xor(y) end, bools },
+    { "logical_not_bool", 2 * COUNT, "byte", function(x) return ~x end, bools },
+    { "where_scalar", 2 * F32 + COUNT, "byte", function(x, c) return heed.where(c, x, 0) end, masked },
+    { "where_column", 3 * F32, "byte", function(x, y, c) return heed.where(c, x, y) end,
+        function() return square(), square(), heed.randn(SIDE, 1):gt(0) end },
+    { "where_row", 3 * F32, "byte", function(x, y, c) return heed.where(c, x, y) end,
+        function() return square(), square(), heed.randn(SIDE):gt(0) end },
+    { "add_columns_rows", F32, "byte", function(x, y) return x + y end,
+        function() return heed.randn(SIDE, 1), heed.randn(SIDE) end },
+    { "add_middle", 2 * F32, "byte", function(x, y) return x + y end, function() return cube(), heed.randn(256, 1, 256) end },
+    { "clamp_low", 2 * F32, "byte", function(x) return x:clamp(0.1, nil) end },
+}
+
+family {
+    { "mul_scalar_", 2 * F32, "byte", function(x) return x:mul_(0.999) end },
+    { "exp_", 2 * F32, "byte", function(x) return x:zero_():exp_() end },
+    { "fill_", F32, "byte", function(x) return x:fill_(2) end },
+    { "copy_", 2 * F32, "byte", function(x, y) return x:copy_(y) end, two },
+    { "copy_transposed_", 2 * F32, "byte", function(x, y) return x:copy_(y) end, and_turned },
+    { "copy_row_", F32, "byte", function(x, y) return x:copy_(y) end, and_row },
+    { "masked_fill_", F32 + COUNT, "byte", function(x, c) return x:masked_fill_(c, 0) end, masked },
+    { "clamp_", 2 * F32, "byte", function(x) return x:clamp_(-1, 1) end },
+    { "add_row_", 2 * F32, "byte", function(x, y) return x:add_(y) end, and_row },
+    { "add_transposed_", 3 * F32, "byte", function(x, y) return x:add_(y) end, and_turned },
+}
+
+family {
+    { "add_f64", 24 * COUNT / 2, "byte", function(x, y) return x + y end, doubles },
+    { "mod_f64", 24 * COUNT / 2, "byte", function(x, y) return x % y end, doubles },
+    { "exp_f64", 16 * COUNT / 2, "byte", function(x) return x:exp() end, doubles },
+    { "tanh_f64", 16 * COUNT / 2, "byte", function(x) return x:tanh() end, doubles },
+    { "add_i32", 3 * F32, "byte", function(x, y) return x + y end, whole "i32" },
+    { "mul_i32", 3 * F32, "byte", function(x, y) return x * y end, whole "i32" },
+    { "add_u8", 3 * COUNT, "byte", function(x, y) return x + y end, whole "u8" },
+    { "mul_i64", 24 * COUNT / 4, "byte", function(x, y) return x * y end, whole("i64", SIDE // 4) },
+    { "floordiv_i64", 24 * COUNT / 4, "byte", function(x, y) return x // y end, whole("i64", SIDE // 4) },
+    { "mod_i64", 24 * COUNT / 4, "byte", function(x, y) return x % y end, whole("i64", SIDE // 4) },
+    { "eq_i64_scalar", 9 * COUNT / 4, "byte", function(x) return x:eq(3) end, whole("i64", SIDE // 4) },
+    { "clamp_i64", 16 * COUNT / 4, "byte", function(x) return x:clamp(2, 5) end, whole("i64", SIDE // 4) },
+}
+
+family {
+    { "cast_i32", 2 * F32, "byte", function(x) return x:to "i32" end },
+    { "cast_u8", 5 * COUNT, "byte", function(x) return x:abs():to "u8" end },
+    { "cast_f16", 6 * COUNT, "byte", function(x) return x:to "f16" end },
+    { "cast_from_f16", 6 * COUNT, "byte", function(x) return x:to "f32" end, function() return square():to "f16" end },
+    { "cast_from_bool", 5 * COUNT, "byte", function(x) return x:to "f32" end, bools },
+    { "cast_from_i64", 12 * COUNT / 4, "byte", function(x) return x:to "f32" end, whole("i64", SIDE // 4) },
+    { "cast_i64_i32", 12 * COUNT / 4, "byte", function(x) return x:to "i32" end, whole("i64", SIDE // 4) },
+    { "cast_f64_f32", 12 * COUNT / 2, "byte", function(x) return x:to "f32" end, doubles },
+    { "cast_transposed", 6 * COUNT, "byte", function(x) return x:to "bf16" end, turned },
+}
+
+family {
+    { "clone", 2 * F32, "byte", function(x) return x:clone() end },
+    { "transpose_bool", 2 * COUNT, "byte", function(x) return x:t():contiguous() end, bools },
+    { "transpose_i64", 16 * COUNT / 4, "byte", function(x) return x:t():contiguous() end, whole("i64", SIDE // 4) },
+    { "transpose_middle", 2 * F32, "byte", function(x) return x:transpose(2, 3):contiguous() end,
+        function() return heed.randn(64, 512, 512) end },
+    { "permute_all", 2 * F32, "byte", function(x) return x:permute(3, 1, 2):contiguous() end, cube },
+    { "expand_rows", F32, "byte", function(x) return x:expand(SIDE, SIDE):contiguous() end, function() return heed.randn(SIDE) end },
+    { "expand_columns", F32, "byte", function(x) return x:expand(SIDE, SIDE):contiguous() end,
+        function() return heed.randn(SIDE, 1) end },
+    { "tile", 2 * F32, "byte", function(x) return x:tile(2, 2) end, function() return heed.randn(SIDE // 2, SIDE // 2) end },
+    { "roll_first", 2 * F32, "byte", function(x) return x:roll(5, 1) end },
+    { "roll_last", 2 * F32, "byte", function(x) return x:roll(5, 2) end },
+    { "flip_first", 2 * F32, "byte", function(x) return x:flip(1) end },
+    { "stack_first", 4 * F32, "byte", function(x, y) return heed.stack({ x, y }, 1) end, two },
+    { "stack_last", 4 * F32, "byte", function(x, y) return heed.stack({ x, y }, 3) end, two },
+    { "pad", 2 * F32, "byte", function(x) return x:pad { 1, 1 } end },
+    { "pad_reflect", 2 * F32, "byte", function(x) return x:pad({ 3, 3 }, { mode = "reflect" }) end },
+    { "narrow_contiguous", F32, "byte", function(x) return x:narrow(2, 7, SIDE // 2):contiguous() end },
+    { "every_other", 1.5 * F32, "byte", function(x) return x[{ {}, { 1, SIDE, 2 } }]:contiguous() end },
+    { "every_other_row", F32, "byte", function(x) return x[{ { 1, SIDE, 2 } }]:contiguous() end },
+    { "triu", 2 * F32, "byte", function(x) return x:triu() end },
+    { "outer", F32, "byte", function(x, y) return x:outer(y) end, function() return heed.randn(SIDE), heed.randn(SIDE) end },
+}
+
+local function some_ids() return square(), heed.randint(1, SIDE, SIDE), heed.randint(1, SIDE, SIDE) end
+family {
+    { "ids_first", 2 * F32, "byte", function(x, i) return x[i] end, some_ids },
+    { "ids_last", 2 * F32, "byte", function(x, i) return x[{ {}, i }] end, some_ids },
+    { "ids_both", 16 * COUNT, "byte", function(x, i, j) return x[{ i, j }] end,
+        function() return square(), heed.randint(1, SIDE, SIDE, SIDE), heed.randint(1, SIDE, SIDE, SIDE) end },
+    { "assign_slice", F32, "byte", function(x, _, _, v) x[{ {}, { 1, SIDE // 2 } }] = v end,
+        function() return square(), 0, 0, heed.randn(SIDE, SIDE // 2) end },
+    { "assign_mask", F32 + COUNT, "byte", function(x, c) x[c] = 1 end, masked },
+    { "assign_ids", 2 * F32, "byte", function(x, i, _, v) x[i] = v end,
+        function() return square(), heed.randint(1, SIDE, SIDE), 0, square() end },
+}
+
 local reductions = {}
 for _, name in ipairs { "sum", "max", "prod", "var", "norm", "logsumexp", "argmax" } do
     local function along(dim)

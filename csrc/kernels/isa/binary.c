@@ -18,7 +18,9 @@ FLOATS(div, a / b)
 FLOATS(maximum, (a > b || a != a) ? a : b)
 FLOATS(minimum, (a < b || a != a) ? a : b)
 
+#if !defined(__FMA__)
 SCALAR_MAP2(mod_f64, double, double, mod_of_f64(a, b))
+#endif
 /* As Lua's, whose numbers are f64: the quotient is rounded before it is floored, 1 // 0.1 is 10. */
 SCALAR_MAP2(floordiv_f32, float, float, (float)floor((double)a / b))
 SCALAR_MAP2(floordiv_f64, double, double, floor(a / b))
@@ -46,17 +48,6 @@ static void pow_f64(int64_t n, const void *a, int64_t sa, const void *b, int64_t
         any_pow_f64(n, a, sa, b, sb, y, sy);
 }
 
-static inline int64_t mod_of_i64(int64_t a, int64_t b) {
-    if (b == 0 || b == -1) return 0; /* INT64_MIN % -1 traps */
-    int64_t r = a % b;
-    return r != 0 && (r < 0) != (b < 0) ? r + b : r;
-}
-static inline int64_t floordiv_of_i64(int64_t a, int64_t b) {
-    if (b == 0) return 0;
-    if (b == -1) return (int64_t)(0 - (uint64_t)a);
-    int64_t q = a / b;
-    return a % b != 0 && (a < 0) != (b < 0) ? q - 1 : q;
-}
 /* Of 32 bits and less, where f64 is quicker and exact: a quotient that is not whole is further from the next whole number
  * than f64 rounds. The least by -1 wraps. */
 static inline int32_t floordiv_of_i32(int32_t a, int32_t b) {
@@ -99,8 +90,6 @@ INTEGERS(i64, int64_t, uint64_t)
 INTEGERS(i32, int32_t, uint32_t)
 INTEGERS(u8, uint8_t, uint8_t)
 
-PLAIN_MAP2(mod_i64, int64_t, mod_of_i64(a, b))
-PLAIN_MAP2(floordiv_i64, int64_t, floordiv_of_i64(a, b))
 SCALAR_MAP2(mod_i32, int32_t, int32_t, mod_of_i32(a, b))
 SCALAR_MAP2(floordiv_i32, int32_t, int32_t, floordiv_of_i32(a, b))
 SCALAR_MAP2(mod_u8, uint8_t, uint8_t, (uint8_t)mod_of_i32(a, b))

@@ -11,23 +11,39 @@ static inline int64_t wrapping_fma(int64_t a, int64_t b, int64_t c) {
 #define FLOAT_FMA(a, b, c) ((a) * (b) + (c))
 #define IDENTITY(x) (x)
 
-/* y = c ? a : b */
+/* y = c ? a : b. Where all of a run chooses the same, it is a copy. */
 #define WHERE(type, T)                                                                                       \
     static void where_##type(int64_t n, const uint8_t *c, int64_t sc, const void *pa, int64_t sa,            \
                              const void *pb, int64_t sb, void *py, int64_t sy) {                             \
         const T *a = pa, *b = pb;                                                                            \
         T *y = py;                                                                                           \
-        if (sc == 1 && sa == 1 && sb == 1 && sy == 1) {                                                      \
+        if (n <= 0) return;                                                                                  \
+        const T yes = *a, no = *b;                                                                           \
+        const bool in_line = sc == 1 && sy == 1;                                                             \
+        if (in_line && sa == 1 && sb == 1) {                                                                 \
             HD_INDEPENDENT for (int64_t i = 0; i < n; i++) {                                                 \
-                T yes = a[i], no = b[i];                                                                     \
-                y[i] = c[i] ? yes : no;                                                                      \
+                T a_i = a[i], b_i = b[i];                                                                    \
+                y[i] = c[i] ? a_i : b_i;                                                                     \
             }                                                                                                \
-        } else if (sc == 1 && sa == 0 && sb == 1 && sy == 1 && n > 0) {                                      \
-            T yes = *a;                                                                                      \
+        } else if (in_line && sa == 0 && sb == 1) {                                                          \
             HD_INDEPENDENT for (int64_t i = 0; i < n; i++) {                                                 \
-                T no = b[i];                                                                                 \
-                y[i] = c[i] ? yes : no;                                                                      \
+                T b_i = b[i];                                                                                \
+                y[i] = c[i] ? yes : b_i;                                                                     \
             }                                                                                                \
+        } else if (in_line && sa == 1 && sb == 0) {                                                          \
+            HD_INDEPENDENT for (int64_t i = 0; i < n; i++) {                                                 \
+                T a_i = a[i];                                                                                \
+                y[i] = c[i] ? a_i : no;                                                                      \
+            }                                                                                                \
+        } else if (in_line && sa == 0 && sb == 0) {                                                          \
+            HD_INDEPENDENT for (int64_t i = 0; i < n; i++) y[i] = c[i] ? yes : no;                           \
+        } else if (sc == 0) {                                                                                \
+            const T *x = *c ? a : b;                                                                         \
+            const int64_t sx = *c ? sa : sb;                                                                 \
+            if (sx == 1 && sy == 1)                                                                          \
+                HD_INDEPENDENT for (int64_t i = 0; i < n; i++) y[i] = x[i];                                  \
+            else                                                                                             \
+                for (int64_t i = 0; i < n; i++) y[i * sy] = x[i * sx];                                       \
         } else {                                                                                             \
             for (int64_t i = 0; i < n; i++) y[i * sy] = c[i * sc] ? a[i * sa] : b[i * sb];                   \
         }                                                                                                    \

@@ -94,6 +94,112 @@ add("repeat_interleave_first", lambda t, x: x.repeat_interleave(4, 0), lambda t:
 add("repeat_interleave_last", lambda t, x: x.repeat_interleave(4, 1), lambda t: t.randn(SIDE, SIDE // 4))
 add("repeat_interleave_counts", lambda t, x, n: x.repeat_interleave(n, 0), lambda t: (t.randn(SIDE, SIDE // 4), t.randint(0, 8, (SIDE,))))
 
+
+def bools(t):
+    return square(t) > 0, square(t) > 0
+
+
+def whole(dtype, rows=SIDE):
+    return lambda t: tuple(t.randint(1, 10, (rows, SIDE)).to(getattr(t, dtype)) for _ in range(2))
+
+
+def doubles(t):
+    return tuple(t.randn(SIDE // 2, SIDE, dtype=t.float64) for _ in range(2))
+
+
+def and_row(t):
+    return square(t), t.randn(SIDE)
+
+
+def and_turned(t):
+    return square(t), square(t).t()
+
+
+add("minimum", lambda t, x, y: t.minimum(x, y), two)
+add("floordiv", lambda t, x, y: x // y, two)
+add("pow_tensor", lambda t, x, y: x ** y, lambda t: (positive(t), square(t)))
+add("mod_scalar", lambda t, x: x % 0.7)
+add("div_scalar", lambda t, x: x / 3)
+add("gt_scalar", lambda t, x: x > 0.5)
+add("eq", lambda t, x, y: x == y, two)
+add("logical_and", lambda t, x, y: x & y, bools)
+add("logical_xor", lambda t, x, y: t.logical_xor(x, y), bools)
+add("logical_not_bool", lambda t, x, y: ~x, bools)
+add("where_scalar", lambda t, x, c, y: t.where(c, x, 0), masked)
+add("where_column", lambda t, x, y, c: t.where(c, x, y), lambda t: two(t) + (t.randn(SIDE, 1) > 0,))
+add("where_row", lambda t, x, y, c: t.where(c, x, y), lambda t: two(t) + (t.randn(SIDE) > 0,))
+add("add_columns_rows", lambda t, x, y: x + y, lambda t: (t.randn(SIDE, 1), t.randn(SIDE)))
+add("add_middle", lambda t, x, y: x + y, lambda t: (cube(t), t.randn(256, 1, 256)))
+add("clamp_low", lambda t, x: x.clamp(min=0.1))
+
+add("mul_scalar_", lambda t, x: x.mul_(0.999))
+add("exp_", lambda t, x: x.zero_().exp_())
+add("fill_", lambda t, x: x.fill_(2))
+add("copy_", lambda t, x, y: x.copy_(y), two)
+add("copy_transposed_", lambda t, x, y: x.copy_(y), and_turned)
+add("copy_row_", lambda t, x, y: x.copy_(y), and_row)
+add("masked_fill_", lambda t, x, c, y: x.masked_fill_(c, 0), masked)
+add("clamp_", lambda t, x: x.clamp_(-1, 1))
+add("add_row_", lambda t, x, y: x.add_(y), and_row)
+add("add_transposed_", lambda t, x, y: x.add_(y), and_turned)
+
+add("add_f64", lambda t, x, y: x + y, doubles)
+add("mod_f64", lambda t, x, y: x % y, doubles)
+add("exp_f64", lambda t, x, y: x.exp(), doubles)
+add("tanh_f64", lambda t, x, y: x.tanh(), doubles)
+add("add_i32", lambda t, x, y: x + y, whole("int32"))
+add("mul_i32", lambda t, x, y: x * y, whole("int32"))
+add("add_u8", lambda t, x, y: x + y, whole("uint8"))
+add("mul_i64", lambda t, x, y: x * y, whole("int64", SIDE // 4))
+add("floordiv_i64", lambda t, x, y: x // y, whole("int64", SIDE // 4))
+add("mod_i64", lambda t, x, y: x % y, whole("int64", SIDE // 4))
+add("eq_i64_scalar", lambda t, x, y: x == 3, whole("int64", SIDE // 4))
+add("clamp_i64", lambda t, x, y: x.clamp(2, 5), whole("int64", SIDE // 4))
+
+add("cast_i32", lambda t, x: x.to(t.int32))
+add("cast_u8", lambda t, x: x.abs().to(t.uint8))
+add("cast_f16", lambda t, x: x.to(t.float16))
+add("cast_from_f16", lambda t, x: x.to(t.float32), lambda t: square(t).to(t.float16))
+add("cast_from_bool", lambda t, x, y: x.to(t.float32), bools)
+add("cast_from_i64", lambda t, x, y: x.to(t.float32), whole("int64", SIDE // 4))
+add("cast_i64_i32", lambda t, x, y: x.to(t.int32), whole("int64", SIDE // 4))
+add("cast_f64_f32", lambda t, x, y: x.to(t.float32), doubles)
+add("cast_transposed", lambda t, x: x.to(t.bfloat16).contiguous(), turned)
+
+add("clone", lambda t, x: x.clone())
+add("transpose_bool", lambda t, x, y: x.t().contiguous(), bools)
+add("transpose_i64", lambda t, x, y: x.t().contiguous(), whole("int64", SIDE // 4))
+add("transpose_middle", lambda t, x: x.transpose(1, 2).contiguous(), lambda t: t.randn(64, 512, 512))
+add("permute_all", lambda t, x: x.permute(2, 0, 1).contiguous(), cube)
+add("expand_rows", lambda t, x: x.expand(SIDE, SIDE).contiguous(), lambda t: t.randn(SIDE))
+add("expand_columns", lambda t, x: x.expand(SIDE, SIDE).contiguous(), lambda t: t.randn(SIDE, 1))
+add("tile", lambda t, x: x.tile(2, 2), lambda t: t.randn(SIDE // 2, SIDE // 2))
+add("roll_first", lambda t, x: x.roll(5, 0))
+add("roll_last", lambda t, x: x.roll(5, 1))
+add("flip_first", lambda t, x: x.flip(0))
+add("stack_first", lambda t, x, y: t.stack([x, y], 0), two)
+add("stack_last", lambda t, x, y: t.stack([x, y], 2), two)
+add("pad", lambda t, x: t.nn.functional.pad(x, (1, 1)))
+add("pad_reflect", lambda t, x: t.nn.functional.pad(x, (3, 3), mode="reflect"))
+add("narrow_contiguous", lambda t, x: x.narrow(1, 6, SIDE // 2).contiguous())
+add("every_other", lambda t, x: x[:, ::2].contiguous())
+add("every_other_row", lambda t, x: x[::2].contiguous())
+add("triu", lambda t, x: x.triu())
+add("outer", lambda t, x, y: x.outer(y), lambda t: (t.randn(SIDE), t.randn(SIDE)))
+
+
+def assign(t, x, key, value):
+    x[key] = value
+
+
+add("ids_first", lambda t, x, i: x[i], lambda t: some_rows(t))
+add("ids_last", lambda t, x, i: x[:, i], lambda t: some_rows(t))
+add("ids_both", lambda t, x, i, j: x[i, j], lambda t: places(t) + places(t)[1:])
+add("assign_slice", lambda t, x, v: assign(t, x, (slice(None), slice(0, SIDE // 2)), v),
+    lambda t: (square(t), t.randn(SIDE, SIDE // 2)))
+add("assign_mask", lambda t, x, c, y: assign(t, x, c, 1), masked)
+add("assign_ids", lambda t, x, i, v: assign(t, x, i, v), lambda t: some_rows(t) + (square(t),))
+
 REDUCTIONS = {
     "sum": lambda x, d: x.sum(d) if d is not None else x.sum(),
     "max": lambda x, d: x.max(d) if d is not None else x.max(),
