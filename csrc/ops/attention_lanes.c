@@ -17,9 +17,9 @@
 #include <string.h>
 
 enum {
-    FEW_QUERIES = 6,
+    FEW_QUERIES = 8,
+    FEWER_QUERIES = 6,
     SHORT_KEYS = 64,
-    LEAST_TASKS = 8,
     TOGETHER = 4 /* blocks of a task, at most */,
     WANTED_TASKS = 32,
     CHUNK_BLOCKS = 2
@@ -482,16 +482,15 @@ static hd_status few_with_weights(hd_ctx *cx, const hd_attention_task *a) {
     return status;
 }
 
-/* Two more than that are few where heads would not be enough tasks. */
-static bool are_few(const hd_attention_task *a, int64_t longest, int64_t most_keys) {
-    const bool alone = a->sequences * a->H < LEAST_TASKS && most_keys > SHORT_KEYS;
-    return longest <= (alone ? FEW_QUERIES + 2 : FEW_QUERIES);
+/* For short sequences a block of lanes pays from fewer queries on. */
+static bool are_few(int64_t longest, int64_t most_keys) {
+    return longest <= (most_keys > SHORT_KEYS ? FEW_QUERIES : FEWER_QUERIES);
 }
 
 hd_status hd_attention_forward(hd_ctx *cx, const hd_attention_task *a) {
     int64_t longest, most_keys;
     hd_attention_longest(a, &longest, &most_keys);
     if (longest == 0 || a->H == 0) return HD_OK;
-    if (!are_few(a, longest, most_keys)) return by_lanes(cx, a, forward_task);
+    if (!are_few(longest, most_keys)) return by_lanes(cx, a, forward_task);
     return a->weights ? few_with_weights(cx, a) : hd_attention_few_forward(cx, a);
 }
