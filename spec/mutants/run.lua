@@ -93,6 +93,7 @@ end
 
 -- Writes what is not the same already, so that only what changed is built again.
 local function copy_sources()
+    shell.run("mkdir -p " .. quote(o.output)) -- the log lies there
     must(("mkdir -p %s && find %s -type d | (cd %s && xargs mkdir -p) && touch %s/.busted %s/CMakeLists.txt"):format(
         quote(source), SOURCES, quote(source), quote(source), quote(source)))
     local here, there = files_of ".", files_of(source)
