@@ -30,7 +30,7 @@ void hd_walk_begin(hd_walk *w, int ndim, const int64_t *shape) {
     w->copies = false;
     w->arg = NULL;
     w->kernels = NULL;
-    w->streams = false;
+    w->streams = w->turns = false;
 }
 
 void hd_walk_add(hd_walk *w, const hd_tensor *t) {
@@ -103,13 +103,15 @@ static void coalesce(hd_walk *w) {
     w->ndim = last + 1;
 }
 
-static void lengthen_runs(hd_walk *w) {
-    int inner = w->ndim - 1;
-    if (w->shape[inner] >= SHORT_RUN) return;
-    int longest = inner;
+/* Where the inner dimension went that a longer one took the place of; -1: it stays. */
+static int lengthen_runs(hd_walk *w) {
+    int inner = w->ndim - 1, longest = inner;
+    if (w->shape[inner] >= SHORT_RUN) return -1;
     for (int d = 0; d < inner; d++)
         if (w->shape[d] > 4 * w->shape[longest]) longest = d;
-    if (longest != inner) swap_dims(w, longest, inner);
+    if (longest == inner) return -1;
+    swap_dims(w, longest, inner);
+    return longest;
 }
 
 /* The dimension along which some operand is dense that the inner dimension takes in strides; -1: none. */
@@ -272,11 +274,11 @@ static void turn(const hd_walk *w, const tile *t, int i, char *y, int64_t y_row)
 
 /* Operands that lie across are turned first: kernels then run on dense rows. */
 static void compute_tile(const hd_walk *w, tile *t, tile_room *room) {
-    if (w->copies && lies_across(t, 1) && t->step[0] == 1) {
+    if (w->turns && w->copies && lies_across(t, 1) && t->step[0] == 1) {
         turn(w, t, 1, t->p[0], t->row_step[0]);
         return;
     }
-    for (int i = 1; i < w->operands; i++) {
+    for (int i = 1; i < w->operands && w->turns; i++) {
         if (!lies_across(t, i)) continue;
         turn(w, t, i, room->operand[i], t->n);
         t->p[i] = room->operand[i];
@@ -361,8 +363,9 @@ static bool is_in_place(const hd_walk *w) {
     return false;
 }
 
-static hd_status walk_in_tiles(hd_ctx *cx, hd_walk *w, int crossing, int64_t total, int64_t grain) {
-    for (int d = crossing; d < w->ndim - 2; d++) swap_dims(w, d, d + 1);
+/* dim becomes the rows of tiles. */
+static hd_status walk_in_tiles(hd_ctx *cx, hd_walk *w, int dim, int64_t total, int64_t grain) {
+    for (int d = dim; d < w->ndim - 2; d++) swap_dims(w, d, d + 1);
     choose_tiles(w);
     int64_t rows = w->shape[w->ndim - 2], cols = w->shape[w->ndim - 1];
     int64_t tiles = total / (rows * cols) * tiles_down(w) * tiles_across(w);
@@ -389,8 +392,11 @@ hd_status hd_walk_run(hd_ctx *cx, hd_walk *w) {
     w->kernels = cx->kernels;
     w->streams = hd_is_streamed(cx, total * (int64_t)w->size[0]) && !is_in_place(w);
     int crossing = w->ndim > 1 && total >= SMALL_TILES ? crossing_dim(w) : -1;
-    if (crossing >= 0) return walk_in_tiles(cx, w, crossing, total, grain);
-    if (w->ndim > 1) lengthen_runs(w);
+    w->turns = crossing >= 0;
+    if (w->turns) return walk_in_tiles(cx, w, crossing, total, grain);
+    /* In tiles as well: the runs side by side meet the same lines, which stay in the cache for so long. */
+    int shortest = w->ndim > 1 ? lengthen_runs(w) : -1;
+    if (shortest >= 0 && total >= SMALL_TILES) return walk_in_tiles(cx, w, shortest, total, grain);
     /* Lines that are not read may be written in any order; what is read wants its own. */
     if (w->ndim > 2 && is_worth_streaming(w, w->shape[w->ndim - 1], w->stride[0][w->ndim - 1]))
         follow(w, 1, w->ndim - 1);

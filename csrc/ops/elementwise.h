@@ -22,7 +22,7 @@
  * it. Shorter runs of bytes than this are not worth that. */
 #define HD_STREAM_RUN 256
 static inline bool hd_is_streamed(const hd_ctx *cx, int64_t bytes) {
-    return cx->kernels->stream && bytes >= 16 << 20;
+    return cx->kernels->stream && bytes >= 6 << 20;
 }
 
 /* n elements from p[i] on, stride[i] elements apart. */
@@ -41,6 +41,7 @@ typedef struct hd_walk {
     /* set by hd_walk_run */
     const hd_kernels *kernels;
     bool streams; /* the result is written past the caches */
+    bool turns;   /* what lies across is turned before a kernel reads it */
     int64_t tile_rows, tile_cols;
 } hd_walk;
 
