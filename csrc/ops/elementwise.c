@@ -396,6 +396,7 @@ hd_status hd_walk_run(hd_ctx *cx, hd_walk *w) {
     if (w->turns) return walk_in_tiles(cx, w, crossing, total, grain);
     /* In tiles as well: the runs side by side meet the same lines, which stay in the cache for so long. */
     int shortest = w->ndim > 1 ? lengthen_runs(w) : -1;
+    w->streams &= grain > HD_GRAIN_HEAVY; /* what computes has time to read lines: a buffer would cost more */
     if (shortest >= 0 && total >= SMALL_TILES) return walk_in_tiles(cx, w, shortest, total, grain);
     /* Lines that are not read may be written in any order; what is read wants its own. */
     if (w->ndim > 2 && is_worth_streaming(w, w->shape[w->ndim - 1], w->stride[0][w->ndim - 1]))

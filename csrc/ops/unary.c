@@ -62,6 +62,7 @@ static bool saves_nothing(hd_unary op) {
 
 static int64_t grain_of(hd_unary op) {
     switch (op) {
+    case HD_RSQRT:
     case HD_EXP:
     case HD_EXPM1:
     case HD_LOG:
