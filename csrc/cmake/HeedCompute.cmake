@@ -1,4 +1,4 @@
-# The compute rooms (base, tensor, kernels, ops, layers, io): no lua.h anywhere, so a C host can use them alone.
+# The compute rooms (base, tensor, kernels, autograd, ops, layers, io): no lua.h anywhere, so a C host can use them alone.
 add_library(heed_flags INTERFACE)
 target_include_directories(heed_flags INTERFACE ${CMAKE_SOURCE_DIR}/csrc)
 target_compile_options(heed_flags INTERFACE -Wall -Wextra -ffp-contract=fast -fno-math-errno -fno-trapping-math)
@@ -9,8 +9,9 @@ if(HEED_SANITIZE)
 endif()
 
 set(compute_sources)
-foreach(room base tensor kernels ops layers io)
-  file(GLOB room_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/csrc/${room}/*.c)
+foreach(room base tensor kernels autograd ops layers io)
+  file(GLOB_RECURSE room_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/csrc/${room}/*.c)
+  list(FILTER room_sources EXCLUDE REGEX "/kernels/isa/") # once per instruction set, below
   list(APPEND compute_sources ${room_sources})
 endforeach()
 add_library(heed_compute OBJECT ${compute_sources})

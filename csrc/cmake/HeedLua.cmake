@@ -2,8 +2,8 @@
 #   lua/heed/core.so  the module for plain lua5.4 (liblua is not linked: lua5.4 has Lua inside)
 #   libheed           for hosts, static and shared, the Lua sources embedded
 #   heed              the executable, built on libheed
-file(GLOB lua_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/csrc/lua/*.c)
-list(REMOVE_ITEM lua_sources ${CMAKE_SOURCE_DIR}/csrc/lua/embed.c)
+file(GLOB_RECURSE lua_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/csrc/lua/*.c)
+list(REMOVE_ITEM lua_sources ${CMAKE_SOURCE_DIR}/csrc/lua/runtime/embed.c)
 add_library(heed_lua OBJECT ${lua_sources})
 target_link_libraries(heed_lua PUBLIC heed_flags)
 target_include_directories(heed_lua PRIVATE ${LUA_INCLUDE_DIRS})
@@ -33,7 +33,7 @@ add_custom_command(
   DEPENDS ${embedded_files} ${CMAKE_SOURCE_DIR}/csrc/cmake/EmbedLua.cmake
   VERBATIM)
 
-add_library(heed_embedded OBJECT ${CMAKE_SOURCE_DIR}/csrc/lua/embed.c ${embedded_c})
+add_library(heed_embedded OBJECT ${CMAKE_SOURCE_DIR}/csrc/lua/runtime/embed.c ${embedded_c})
 target_link_libraries(heed_embedded PUBLIC heed_flags)
 target_include_directories(heed_embedded PRIVATE ${LUA_INCLUDE_DIRS})
 

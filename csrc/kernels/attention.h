@@ -1,5 +1,5 @@
 /* attention.h: the steps of attention on one block of queries against one block of keys, in vectors whose lanes are
- * queries. ops/attention_lanes.c puts attention together from them; docs/attention.md has the picture.
+ * queries. ops/attention_tiled.c puts attention together from them; docs/attention.md has the picture.
  *
  * A block holds `lanes` queries. What belongs to them lies across: [features][lanes] of q, out and their gradients,
  * [keys][lanes] of scores, [lanes] of maxima and sums; all of that is scratch, aligned to 64 bytes. Keys and values

@@ -1,5 +1,5 @@
 /* attention_rows.h: products of few queries with many rows of keys or values, which are read once, as they lie, in the
- * order of memory. ops/attention_few.c puts attention together from them.
+ * order of memory. ops/attention_decode.c puts attention together from them.
  *
  * Rows may be stored as f16 or bf16: they are widened in registers, and all else is f32.
  */

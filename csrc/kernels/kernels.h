@@ -132,7 +132,7 @@ typedef void (*hd_reduce_row_fn)(int64_t n, const void *x, int64_t sx, void *out
  * dimension. Sums of f32 are sums of a few rows each. */
 typedef void (*hd_reduce_cols_fn)(int64_t rows, int64_t n, const void *x, int64_t stride, void *out);
 
-/* Losses of an input x against a target y, element by element (ops/loss_pairs.c has the formulas). */
+/* Losses of an input x against a target y, element by element (ops/pointwise.c has the formulas). */
 typedef enum hd_pair_kind {
     HD_PAIR_SQUARED,
     HD_PAIR_ABSOLUTE,

@@ -2,8 +2,8 @@
 #ifndef HD_OPS_INTERNAL_H
 #define HD_OPS_INTERNAL_H
 
-#include "ops/elementwise.h"
-#include "ops/graph.h"
+#include "ops/elementwise/walk.h"
+#include "autograd/graph.h"
 #include "ops/ops.h"
 
 /* ---- dtypes and scalars (scalar.c) ----------------------------------------------------------- */
@@ -78,7 +78,7 @@ hd_status hd_check_holds(hd_ctx *cx, hd_dtype held, hd_dtype result);
 hd_status hd_check_broadcasts_to(hd_ctx *cx, const char *argument, const hd_tensor *other,
                                  const hd_tensor *t);
 
-/* ---- along one dimension (index.c) ----------------------------------------------------------- */
+/* ---- along one dimension (index_select.c) ----------------------------------------------------------- */
 /* x seen as [outer][size][inner] around a dimension. */
 typedef struct hd_lines {
     int64_t outer, size, inner;

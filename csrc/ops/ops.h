@@ -9,7 +9,7 @@
 #define HD_OPS_H
 
 #include "kernels/kernels.h"
-#include "ops/graph.h"
+#include "autograd/graph.h"
 #include "tensor/tensor.h"
 
 /* A Lua number: weak in promotion (an f32 tensor stays f32; an integer tensor with a float scalar becomes f32). */
@@ -26,6 +26,11 @@ static inline hd_scalar hd_scalar_i(int64_t i) {
 }
 
 #define HD_ALL_DIMS 0xFFFFFFFFu /* reductions take dimensions as a bit set: bit d for dimension d */
+
+/* ---- gradient.c: backward (autograd/graph.h) with the arithmetic that it needs ------------------------------------------ */
+extern const hd_gradient_arithmetic hd_gradients;
+/* All of it, from root with gradient (NULL: root has one element and gets 1). retain: another pass may follow. */
+hd_status hd_backward_run(hd_ctx *cx, hd_tensor *root, hd_tensor *gradient, bool retain);
 
 /* ---- create.c: no gradients -------------------------------------------------------------------------- */
 hd_tensor *hd_full(hd_ctx *cx, hd_dtype dtype, int ndim, const int64_t *shape, hd_scalar value);
@@ -44,7 +49,7 @@ hd_status hd_normal_(hd_ctx *cx, hd_rng *rng, hd_tensor *t, double mean, double 
 /* linspace.c: count numbers from first to last, both in */
 hd_tensor *hd_linspace(hd_ctx *cx, hd_dtype dtype, double first, double last, int64_t count);
 
-/* ---- unary.c, shaped.c, binary.c, where.c, cast.c: elementwise, broadcasting ------------------------------------ */
+/* ---- unary.c, parametric.c, binary.c, where.c, cast.c: elementwise, broadcasting ------------------------------------ */
 hd_tensor *hd_unary_op(hd_ctx *cx, hd_unary op, hd_tensor *x);
 hd_tensor *hd_shaped_op(hd_ctx *cx, hd_shaped op, hd_tensor *x, double parameter);
 hd_tensor *hd_binary_op(hd_ctx *cx, hd_binary op, hd_tensor *a, hd_tensor *b);
@@ -116,7 +121,7 @@ typedef enum hd_pad_mode {
 hd_tensor *hd_pad(hd_ctx *cx, hd_tensor *x, const int64_t *before, const int64_t *after, hd_pad_mode mode,
                   hd_scalar value /* of constant */);
 
-/* ---- index.c, assign.c: index tensors are i64, values from 1, checked; the message names position, value and range ---- */
+/* ---- index_select.c, assign.c: index tensors are i64, values from 1, checked; the message names position, value and range ---- */
 hd_tensor *hd_index_select(hd_ctx *cx, hd_tensor *x, int dim, hd_tensor *index);
 hd_tensor *hd_gather(hd_ctx *cx, hd_tensor *x, int dim, hd_tensor *index);
 hd_tensor *hd_masked_select(hd_ctx *cx, hd_tensor *x, hd_tensor *mask); /* 1-d */
@@ -142,7 +147,7 @@ hd_status hd_scatter_reduce_(hd_ctx *cx, hd_tensor *t, int dim, hd_tensor *index
 /* index [n], src as x but n along dim: x[.., index[p], ..] += src[.., p, ..]. */
 hd_tensor *hd_index_add(hd_ctx *cx, hd_tensor *x, int dim, hd_tensor *index, hd_tensor *src);
 hd_status hd_index_add_(hd_ctx *cx, hd_tensor *t, int dim, hd_tensor *index, hd_tensor *src);
-/* lookup.c: x[key] with an index for some dimensions (NULL: taken whole): integers, negative ones from the end; they broadcast,
+/* index.c: x[key] with an index for some dimensions (NULL: taken whole): integers, negative ones from the end; they broadcast,
  * and stand where they were when their dimensions are neighbours, otherwise first. */
 hd_tensor *hd_index(hd_ctx *cx, hd_tensor *x, hd_tensor *const *index);
 /* The indices, one vector for each dimension, of what is true. */
@@ -153,7 +158,7 @@ hd_status hd_assign_mask_(hd_ctx *cx, hd_tensor *x, hd_tensor *mask, hd_tensor *
 /* place is a view of x; index: one for each dimension of place, NULL for those that are taken whole. */
 hd_status hd_assign_index_(hd_ctx *cx, hd_tensor *x, hd_tensor *place, hd_tensor *const *index, hd_tensor *v);
 
-/* ---- reduce.c, vector_norm.c, extremes.c, scan.c ---------------------------------------------------------------------------- */
+/* ---- reduce.c, norm.c, argmax.c, scan.c ---------------------------------------------------------------------------- */
 hd_tensor *hd_reduce(hd_ctx *cx, hd_reduction op, hd_tensor *x, uint32_t dims, bool keepdim);
 hd_tensor *hd_mean(hd_ctx *cx, hd_tensor *x, uint32_t dims, bool keepdim);
 hd_tensor *hd_var(hd_ctx *cx, hd_tensor *x, uint32_t dims, bool keepdim, int correction);
@@ -193,7 +198,7 @@ hd_tensor *hd_linear(hd_ctx *cx, hd_tensor *x, hd_tensor *w, hd_tensor *b, hd_ac
 hd_tensor *hd_linear_residual(hd_ctx *cx, hd_tensor *residual, hd_tensor *x, hd_tensor *w, hd_tensor *b,
                               double dropout);
 
-/* ---- softmax.c, norm.c, dropout.c, embedding.c, loss*.c -------------------------------------------------------------- */
+/* ---- softmax.c, layer_norm.c, dropout.c, embedding.c, loss*.c -------------------------------------------------------------- */
 hd_tensor *hd_softmax(hd_ctx *cx, hd_tensor *x, int dim);
 hd_tensor *hd_log_softmax(hd_ctx *cx, hd_tensor *x, int dim);
 hd_tensor *hd_layer_norm(hd_ctx *cx, hd_tensor *x, hd_tensor *w, hd_tensor *b,

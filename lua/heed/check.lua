@@ -14,7 +14,7 @@ local function dtype_of(tensor) return tensor.dtype end
 
 local function text_of(tensor) return ("%s tensor %s"):format(tensor.dtype, tostring(tensor.shape)) end
 
----A short description of a value for messages, as csrc/lua/check.c has it: `"abc"`, `2.5`, `f32 tensor [2, 3]`,
+---A short description of a value for messages, as csrc/lua/runtime/check.c has it: `"abc"`, `2.5`, `f32 tensor [2, 3]`,
 ---`a table of length 3`, `a Linear`.
 ---@return string
 function check.describe(value)

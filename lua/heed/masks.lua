@@ -3,7 +3,7 @@
 ---
 --- A mask is a tree. Leaves say who is seen (causal, window, ...), where packed sequences begin, or what is added to the scores;
 --- "and", "or" and "not" join them. What it says in numbers of its own is checked against the sizes it is used with, then its tree
---- becomes a program of C's (csrc/ops/attention_mask.h), made once for those sizes and kept. Nothing of the size L·S is made
+--- becomes a program of C's (csrc/ops/attention/attention_mask.h), made once for those sizes and kept. Nothing of the size L·S is made
 --- but what came so: tensors and functions.
 
 local check = require "heed.check"

@@ -5,7 +5,7 @@
 #define HD_ATTENTION_REFERENCE_H
 
 #include "differentiate.h"
-#include "ops/attention_mask.h"
+#include "ops/attention/attention_mask.h"
 
 /* ---- the formula, as it stands --------------------------------------------------------------------- */
 

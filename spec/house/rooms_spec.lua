@@ -5,10 +5,11 @@ local may_use = {
     base = {},
     tensor = { "base" },
     kernels = { "base", "tensor" },
-    ops = { "base", "tensor", "kernels" },
-    layers = { "base", "tensor", "kernels", "ops" },
+    autograd = { "base", "tensor" },
+    ops = { "base", "tensor", "kernels", "autograd" },
+    layers = { "base", "tensor", "kernels", "autograd", "ops" },
     io = { "base", "tensor" },
-    lua = { "base", "tensor", "kernels", "ops", "layers", "io", "heed.h" },
+    lua = { "base", "tensor", "kernels", "autograd", "ops", "layers", "io", "heed.h" },
     host = { "heed.h" },
 }
 

@@ -1,22 +1,23 @@
 -- Deliberate faults in attention: what is wrong, the file, its text (which stands there once), and what replaces it.
 
-local BODY, LANES, FEW = "csrc/kernels/isa/attention_body.h", "csrc/ops/attention_lanes.c", "csrc/ops/attention_few.c"
-local ROWS, BACKWARD = "csrc/kernels/isa/attention_rows_body.h", "csrc/ops/attention_lanes_backward.c"
-local MASK = "csrc/ops/attention_mask.c"
+local BODY = "csrc/kernels/isa/attention_body.h"
+local TILED, DECODE = "csrc/ops/attention/attention_tiled.c", "csrc/ops/attention/attention_decode.c"
+local ROWS, BACKWARD = "csrc/kernels/isa/attention_rows_body.h", "csrc/ops/attention/attention_tiled_backward.c"
+local MASK = "csrc/ops/attention/attention_mask.c"
 
 return {
-    { "tail lane skipped", BODY, "i < LANES && l + i < count", "i < LANES && l + i + 1 < count" },
-    { "tail features of dk and dv skipped", BODY, "if (features) NAME(spill_tile)", "if (features > LANES) NAME(spill_tile)" },
+    { "tail lane skipped", BODY, "i < TILED && l + i < count", "i < TILED && l + i + 1 < count" },
+    { "tail features of dk and dv skipped", BODY, "if (features) NAME(spill_tile)", "if (features > TILED) NAME(spill_tile)" },
     { "sum not counted from the new largest", BODY, "sum[v] = sum[v] * factor[v] + total[v]", "sum[v] = sum[v] + total[v]" },
     { "ALiBi with the other sign", BODY, "s -= (real)rules->slope", "s += (real)rules->slope" },
     { "slope of softcap wrong", BODY, "[2 * n + v] = 1 - t * t;", "[2 * n + v] = 1 - t;" },
     { "delta dropped", BODY, "p * (g - less)", "p * (g - 0 * less)" },
     { "poison in a tail unnoticed", BODY, "if (d < features) bad[1]", "if (d > features) bad[1]" },
-    { "scale dropped", LANES, ": a->scale * log2_e;", ": log2_e;" },
-    { "log-sum-exp not saved", LANES, "if (a->lse) memcpy", "if (a->lse && !a->lse) memcpy" },
-    { "key head of another group", LANES, "b->hk = b->h / (a->H / a->Hk)", "b->hk = b->h % a->Hk" },
-    { "poison behind a mask leaks", LANES, "if (b->all_seen || !b->careful ||", "if (b->all_seen || b->keys ||" },
-    { "half seen taken for wholly seen", LANES, "(every & wanted) == wanted", "(every & wanted) != 0" },
+    { "scale dropped", TILED, ": a->scale * log2_e;", ": log2_e;" },
+    { "log-sum-exp not saved", TILED, "if (a->lse) memcpy", "if (a->lse && !a->lse) memcpy" },
+    { "key head of another group", TILED, "b->hk = b->h / (a->H / a->Hk)", "b->hk = b->h % a->Hk" },
+    { "poison behind a mask leaks", TILED, "if (b->all_seen || !b->careful ||", "if (b->all_seen || b->keys ||" },
+    { "half seen taken for wholly seen", TILED, "(every & wanted) == wanted", "(every & wanted) != 0" },
     { "dropout drawn again in backward", BACKWARD, "hd_lanes_draw(b);", "b->j++, hd_lanes_draw(b), b->j--;" },
     { "dq of a stretch lost", BACKWARD, "for (int64_t i = 1; i < all->stretches; i++) {",
         "for (int64_t i = 2; i < all->stretches; i++) {" },
@@ -29,11 +30,11 @@ return {
     { "last key of a segment cut off", MASK, "return (stretch){b->j + from, b->j + to};",
         "return (stretch){b->j + from, b->j + to - (to < b->keys)};" },
     { "hull of two alternatives too small", MASK, "least(x.from, y->from), most(x.to, y->to)", "least(x.from, y->from), y->to" },
-    { "heads of a few queries tiled", FEW, "(b->hk + g / b->count) * (a->H / a->Hk) + b->first + g % b->count",
+    { "heads of a few queries tiled", DECODE, "(b->hk + g / b->count) * (a->H / a->Hk) + b->first + g % b->count",
         "b->hk + g / b->count + (b->first + g % b->count) * a->Hk" },
-    { "stretches merged unweighed", FEW, "exp(logs[i] - origin) / sum,", "1.0 / all->stretches," },
-    { "log-sum-exp of stretches not shifted", FEW, "origin + log(sum)", "log(sum)" },
-    { "poison leaks to a few queries", FEW, "if (b->s.hides && !is_finite", "if (b->s.h < 0 && !is_finite" },
+    { "stretches merged unweighed", DECODE, "exp(logs[i] - origin) / sum,", "1.0 / all->stretches," },
+    { "log-sum-exp of stretches not shifted", DECODE, "origin + log(sum)", "log(sum)" },
+    { "poison leaks to a few queries", DECODE, "if (b->s.hides && !is_finite", "if (b->s.h < 0 && !is_finite" },
     { "tail features of a key skipped", ROWS, "vr y = WIDE_N(x + d, features - d)", "vr y = WIDE_N(x + d, features - d - 1)" },
-    { "keys widened from the wrong one", LANES, "(at + first * x->row)", "(at + (first + 1 < b->span.S ? first + 1 : first) * x->row)" },
+    { "keys widened from the wrong one", TILED, "(at + first * x->row)", "(at + (first + 1 < b->span.S ? first + 1 : first) * x->row)" },
 }

@@ -4,7 +4,7 @@
  */
 #include "kernels/isa/map.h"
 #include "kernels/isa/parts.h"
-#include "kernels/isa/pieces.h"
+#include "kernels/isa/pow_mod.h"
 
 #define FLOATS(name, expression)                                                                             \
     SCALAR_MAP2(name##_f32, float, float, expression)                                                        \

@@ -1,6 +1,6 @@
 /* loss_body.h: loss.c for f32 and f64 (see vec_real.h). */
 #include "kernels/vec_real.h"
-#include "kernels/isa/shifted.h"
+#include "kernels/isa/softmax_common.h"
 
 /* Adds up x - shift over the classes that are not excluded, and their number. */
 HD_INLINE void NAME(add_allowed)(int64_t n, const real *x, real shift, const uint8_t *excluded, double *sum,

@@ -1,4 +1,4 @@
-/* norm_body.h: norm.c for f32 and f64 (see vec_real.h). */
+/* norm_body.h: layer_norm.c for f32 and f64 (see vec_real.h). */
 #include "kernels/vec_real.h"
 
 HD_INLINE double NAME(row_sum)(int64_t n, const real *x) {

@@ -1,6 +1,6 @@
 /* partial_body.h: partial.c for f32 and f64 (see vec_real.h). */
 #include "kernels/vec_real.h"
-#include "kernels/isa/shifted.h"
+#include "kernels/isa/softmax_common.h"
 
 /* ---- rows of n > 0 contiguous elements ------------------------------------------------------------ */
 

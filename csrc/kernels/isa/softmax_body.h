@@ -1,6 +1,6 @@
 /* softmax_body.h: softmax.c for f32 and f64 (see vec_real.h). */
 #include "kernels/vec_real.h"
-#include "kernels/isa/shifted.h"
+#include "kernels/isa/softmax_common.h"
 
 /* y = scale · y */
 HD_INLINE void NAME(rescale)(int64_t n, real scale, real *y) {

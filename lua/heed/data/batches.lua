@@ -5,8 +5,8 @@ local core = require "heed.core"
 local errors = require "heed.errors"
 local examples_of = require "heed.data.examples"
 local index = require "heed.data.index"
-local order = require "heed.data.order"
-local pooled = require "heed.data.pooled"
+local order = require "heed.data.shuffle"
+local pooled = require "heed.data.stream_batches"
 
 ---An iterator of batches; `#batches` is their number in the present pass.
 ---@class heed.data.Batches

@@ -1,10 +1,10 @@
 --- Lines and pairs that stay in their files: lists that hold where each begins, six bytes a line.
 
 local check = require "heed.check"
-local columns = require "heed.data.columns"
+local columns = require "heed.data.pair_format"
 local errors = require "heed.errors"
-local offsets = require "heed.data.offsets"
-local passes = require "heed.data.passes"
+local offsets = require "heed.data.line_offsets"
+local passes = require "heed.data.epochs"
 local reader = require "heed.data.reader"
 
 local KNOWN = check.set("max_line")

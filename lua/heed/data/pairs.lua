@@ -1,5 +1,5 @@
 local check = require "heed.check"
-local columns = require "heed.data.columns"
+local columns = require "heed.data.pair_format"
 local lines_of = require "heed.data.lines"
 
 local KNOWN = check.set("max_line")

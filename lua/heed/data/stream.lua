@@ -1,9 +1,9 @@
 --- Lines and pairs as they come in their files, through a buffer that shuffles: what need not be read beforehand.
 
 local check = require "heed.check"
-local columns = require "heed.data.columns"
+local columns = require "heed.data.pair_format"
 local errors = require "heed.errors"
-local order = require "heed.data.order"
+local order = require "heed.data.shuffle"
 local reader = require "heed.data.reader"
 local state = require "heed.data.state"
 

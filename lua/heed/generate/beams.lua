@@ -4,7 +4,7 @@
 --- length_penalty. A sentence is done when it has as many answers as are wanted and nothing that is still alive could score more
 --- than the worst of them, however long it got: what is probable so far can only become less so.
 
-local choose = require "heed.generate.choose"
+local choose = require "heed.generate.sample"
 local core = require "heed.core"
 local errors = require "heed.errors"
 local Text = require "heed.generate.text"

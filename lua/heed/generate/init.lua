@@ -4,7 +4,7 @@ local beam_search = require "heed.generate.beams"
 local check = require "heed.check"
 local core = require "heed.core"
 local errors = require "heed.errors"
-local grow = require "heed.generate.answers"
+local grow = require "heed.generate.sampling"
 local Source = require "heed.generate.source"
 
 local WHERE = "heed.generate"

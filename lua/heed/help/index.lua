@@ -8,8 +8,8 @@ local index = {}
 
 -- The stubs of heed.core, in the order in which one reads them.
 local STUBS = {}
-for name in ([[core making asking shapes indexing elementwise arithmetic reductions products networks writing random gradients
-    machine inside]]):gmatch "%w+" do
+for name in ([[core creation query shapes indexing elementwise arithmetic reductions products networks in_place random gradients
+    machine internal]]):gmatch "[%w_]+" do
     STUBS[#STUBS + 1] = "heed.types." .. name
 end
 

@@ -14,8 +14,8 @@
 
 #include "kernels/gemm.h"
 #include "kernels/kernels.h"
-#include "ops/attention_mask.h"
-#include "ops/graph.h"
+#include "ops/attention/attention_mask.h"
+#include "autograd/graph.h"
 #include "ops/ops.h"
 
 enum { WINDOW = 256, SEGMENTS = 4, LEAST_TRIALS = 5, MOST_TRIALS = 400 };

@@ -1,0 +1,202 @@
+/* Files of tensors, and files replaced as a whole. What the world does wrong (files, bytes) comes back as nil
+ * and a message; misuse raises. */
+#include "io/npy.h"
+#include "io/replace.h"
+#include "io/safetensors.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lua/runtime/check.h"
+
+/* The string at index, which C would cut at a zero byte. */
+static const char *text_at(hd_call *c, int index, const char *argument) {
+    size_t length;
+    const char *text = lua_tolstring(c->L, index, &length);
+    if (strlen(text) != length) hd_arg_error(c, argument, "expected a string without zero bytes");
+    return text;
+}
+
+static const char *path_at(hd_call *c, int index) {
+    if (!hd_given(c, index) || lua_type(c->L, index) != LUA_TSTRING)
+        hd_arg_expected(c, index, "path", "a string");
+    return text_at(c, index, "path");
+}
+
+static int nil_and_message(hd_call *c, hd_status status) {
+    if (status != HD_EIO) return hd_raise(c);
+    char message[HD_MESSAGE_SIZE];
+    snprintf(message, sizeof message, "%s", c->cx->error.message);
+    luaL_pushfail(c->L);
+    lua_pushstring(c->L, message);
+    return 2;
+}
+
+/* ---- reading ----------------------------------------------------------------------------- */
+
+/* What hd_safetensors_load gave is held by a userdata until all of it has moved into Lua. */
+static int file_collected(lua_State *L) {
+    hd_safetensors **file = lua_touserdata(L, 1);
+    hd_safetensors_free(*file);
+    *file = NULL;
+    return 0;
+}
+
+static hd_safetensors **push_file(lua_State *L) {
+    hd_safetensors **file = lua_newuserdatauv(L, sizeof *file, 0);
+    *file = NULL;
+    lua_createtable(L, 0, 1);
+    lua_pushcfunction(L, file_collected);
+    lua_setfield(L, -2, "__gc");
+    lua_setmetatable(L, -2);
+    return file;
+}
+
+/* safetensors_load(path) -> {name = tensor}, {key = value} of the metadata, {names in the file's order} */
+static int safetensors_load(lua_State *L) {
+    hd_call c = hd_begin(L, "safetensors.load");
+    const char *path = path_at(&c, 1);
+    hd_safetensors **held = push_file(L), *file = *held = hd_safetensors_load(c.cx, path);
+    if (!file) return nil_and_message(&c, c.cx->error.status);
+    lua_createtable(L, 0, (int)file->count);
+    lua_newtable(L);
+    lua_createtable(L, (int)file->count, 0);
+    int order = lua_gettop(L), metadata = order - 1, tensors = order - 2;
+    for (int64_t i = 0; i < file->count; i++) {
+        hd_handle *handle = hd_push_handle(&c);
+        handle->t = hd_retain(file->tensors[i].tensor);
+        lua_setfield(L, tensors, file->tensors[i].name);
+        lua_pushstring(L, file->tensors[i].name);
+        lua_rawseti(L, order, i + 1);
+    }
+    for (int64_t i = 0; i < file->metadata_count; i++) {
+        lua_pushstring(L, file->metadata[i].value);
+        lua_setfield(L, metadata, file->metadata[i].key);
+    }
+    *held = NULL;
+    hd_safetensors_free(file);
+    return 3;
+}
+
+/* ---- writing ----------------------------------------------------------------------------- */
+
+/* The pairs {name, tensor} of the list at index 2, contiguous; arrays and copies are pushed. */
+static hd_named_tensor *named_tensors(hd_call *c, int64_t *count) {
+    lua_State *L = c->L;
+    char text[HD_VALUE_TEXT];
+    if (!hd_given(c, 2) || lua_type(L, 2) != LUA_TTABLE)
+        hd_arg_expected(c, 2, "tensors", "a list of pairs {name, tensor}");
+    *count = (int64_t)lua_rawlen(L, 2);
+    hd_named_tensor *named = lua_newuserdatauv(L, sizeof *named * (size_t)(*count + 1), 0);
+    lua_createtable(L, (int)*count, 0); /* keeps names and copies */
+    int kept = lua_gettop(L);
+    for (int64_t i = 0; i < *count; i++) {
+        if (lua_rawgeti(L, 2, i + 1) != LUA_TTABLE)
+            hd_arg_error(c, "tensors", "expected a pair {name, tensor} at position %lld, got %s",
+                         (long long)i + 1, hd_value_text(c, -1, text));
+        if (lua_rawgeti(L, -1, 1) != LUA_TSTRING)
+            hd_arg_error(c, "tensors", "expected a name at position %lld, got %s", (long long)i + 1,
+                         hd_value_text(c, -1, text));
+        named[i].name = text_at(c, -1, "tensors");
+        lua_rawseti(L, kept, 2 * i + 1);
+        hd_handle *copy = hd_push_handle(c);
+        lua_rawseti(L, kept, 2 * i + 2);
+        hd_tensor *t = hd_list_tensor(c, lua_gettop(L), named[i].name, 2);
+        c->cx->grad_enabled = false;
+        copy->t = hd_contiguous(c->cx, t);
+        if (!copy->t) hd_raise(c);
+        named[i].tensor = copy->t;
+        lua_pop(L, 1);
+    }
+    return named;
+}
+
+static int by_key(const void *a, const void *b) {
+    return strcmp(((const hd_metadata *)a)->key, ((const hd_metadata *)b)->key);
+}
+
+static hd_metadata *metadata_pairs(hd_call *c, int64_t *count) {
+    lua_State *L = c->L;
+    *count = 0;
+    if (!hd_given(c, 3)) return NULL;
+    if (lua_type(L, 3) != LUA_TTABLE) hd_arg_expected(c, 3, "metadata", "a table of strings");
+    for (lua_pushnil(L); lua_next(L, 3); lua_pop(L, 1)) (*count)++;
+    hd_metadata *pairs = lua_newuserdatauv(L, sizeof *pairs * (size_t)(*count + 1), 0);
+    int64_t i = 0;
+    for (lua_pushnil(L); lua_next(L, 3); lua_pop(L, 1)) {
+        if (lua_type(L, -2) != LUA_TSTRING || lua_type(L, -1) != LUA_TSTRING)
+            hd_arg_error(c, "metadata", "expected strings as keys and values");
+        pairs[i++] = (hd_metadata){text_at(c, -2, "metadata"), text_at(c, -1, "metadata")};
+    }
+    qsort(pairs, (size_t)*count, sizeof *pairs,
+          by_key); /* the order of a table differs from process to process */
+    return pairs;
+}
+
+/* safetensors_save(path, {{name, tensor}, ...}, metadata): true, or nil and message */
+static int safetensors_save(lua_State *L) {
+    hd_call c = hd_begin(L, "safetensors.save");
+    const char *path = path_at(&c, 1);
+    int64_t count, metadata_count;
+    hd_metadata *metadata = metadata_pairs(&c, &metadata_count);
+    hd_named_tensor *named = named_tensors(&c, &count);
+    hd_status status = hd_safetensors_save(c.cx, path, count, named, metadata_count, metadata);
+    if (status) return nil_and_message(&c, status);
+    lua_pushboolean(L, true);
+    return 1;
+}
+
+/* ---- one tensor a file ----------------------------------------------------------------------- */
+
+/* npy_load(path) -> tensor */
+static int npy_load(lua_State *L) {
+    hd_call c = hd_begin(L, "npy.load");
+    const char *path = path_at(&c, 1);
+    hd_handle *handle = hd_push_handle(&c);
+    handle->t = hd_npy_load(c.cx, path);
+    return handle->t ? 1 : nil_and_message(&c, c.cx->error.status);
+}
+
+/* npy_save(path, t): true, or nil and message */
+static int npy_save(lua_State *L) {
+    hd_call c = hd_begin(L, "npy.save");
+    const char *path = path_at(&c, 1);
+    hd_tensor *t = hd_arg_tensor(&c, 2, "t");
+    hd_handle *copy = hd_push_handle(&c);
+    c.cx->grad_enabled = false;
+    copy->t = hd_contiguous(c.cx, t);
+    if (!copy->t) return hd_raise(&c);
+    hd_status status = hd_npy_save(c.cx, path, copy->t);
+    if (status) return nil_and_message(&c, status);
+    lua_pushboolean(L, true);
+    return 1;
+}
+
+/* ---- files as a whole ------------------------------------------------------------------------ */
+
+/* replace_file(path, bytes): true, or nil and message */
+static int replace_file(lua_State *L) {
+    hd_call c = hd_begin(L, "replace_file");
+    const char *path = path_at(&c, 1);
+    if (!hd_given(&c, 2) || lua_type(L, 2) != LUA_TSTRING) hd_arg_expected(&c, 2, "bytes", "a string");
+    size_t count;
+    const char *bytes = lua_tolstring(L, 2, &count);
+    hd_status status = hd_replace_file(c.cx, path, bytes, count);
+    if (status) return nil_and_message(&c, status);
+    lua_pushboolean(L, true);
+    return 1;
+}
+
+static const hd_function functions[] = {
+    {"safetensors_load", safetensors_load, HD_MODULE},
+    {"safetensors_save", safetensors_save, HD_MODULE},
+    {"npy_load", npy_load, HD_MODULE},
+    {"npy_save", npy_save, HD_MODULE},
+    {"replace_file", replace_file, HD_MODULE},
+    {NULL, NULL, 0},
+};
+
+void hd_register_io(hd_registrar *r) {
+    hd_define(r, functions);
+}

@@ -1,0 +1,202 @@
+/* Optimisers' passes over all parameters, the norm of their gradients, zeroing, averages. */
+#include "lua/runtime/check.h"
+
+#include <string.h>
+
+/* ---- a step ------------------------------------------------------------------------------ */
+
+/* A group of parameters as a step sees it; `params`, `m`, `v` and `steps` are indices of the stack. */
+typedef struct group {
+    hd_optim_options o;
+    int params, m, v, steps;
+    int count;
+} group;
+
+static hd_optimizer optimizer_at(hd_call *c, int index) {
+    const char *name = lua_type(c->L, index) == LUA_TSTRING ? lua_tostring(c->L, index) : "";
+    if (strcmp(name, "sgd") == 0) return HD_SGD;
+    if (strcmp(name, "adam") == 0) return HD_ADAM;
+    if (strcmp(name, "adamw") != 0) hd_arg_expected(c, index, "kind", "\"sgd\", \"adam\" or \"adamw\"");
+    return HD_ADAMW;
+}
+
+/* Field `name` of the table on top, left below it. Its index; nil stays there. */
+static int pull(hd_call *c, const char *name) {
+    lua_getfield(c->L, -1, name);
+    lua_insert(c->L, -2);
+    c->top = lua_gettop(c->L);
+    return c->top - 1;
+}
+
+static double number_field(hd_call *c, const char *name) {
+    lua_getfield(c->L, -1, name);
+    c->top = lua_gettop(c->L);
+    double value = hd_opt_number(c, c->top, name, 0);
+    lua_pop(c->L, 1);
+    return value;
+}
+
+static bool flag_field(hd_call *c, const char *name) {
+    lua_getfield(c->L, -1, name);
+    bool value = lua_toboolean(c->L, -1);
+    lua_pop(c->L, 1);
+    return value;
+}
+
+/* The table of a group is on top, and goes; its lists stay on the stack. */
+static group read_group(hd_call *c, hd_optimizer kind) {
+    group g = {.o = {.kind = kind, .grad_scale = 1}};
+    luaL_checkstack(c->L, 16, "too many groups");
+    if (lua_type(c->L, -1) != LUA_TTABLE) hd_arg_error(c, "groups", "expected a list of tables");
+    g.params = pull(c, "params");
+    g.m = pull(c, "m");
+    g.v = pull(c, "v");
+    g.steps = pull(c, "steps");
+    g.o.lr = number_field(c, "lr");
+    g.o.weight_decay = number_field(c, "weight_decay");
+    g.o.beta1 = number_field(c, "beta1");
+    g.o.beta2 = number_field(c, "beta2");
+    g.o.eps = number_field(c, "eps");
+    g.o.momentum = number_field(c, "momentum");
+    g.o.dampening = number_field(c, "dampening");
+    g.o.nesterov = flag_field(c, "nesterov");
+    lua_pop(c->L, 1);
+    g.count = hd_arg_list(c, g.params, "params");
+    if (lua_type(c->L, g.steps) != LUA_TTABLE) hd_arg_expected(c, g.steps, "steps", "a list of counts");
+    return g;
+}
+
+static int64_t steps_of(hd_call *c, const group *g, int i) {
+    lua_rawgeti(c->L, g->steps, i);
+    int64_t steps = hd_integer_at(c, -1, "steps");
+    lua_pop(c->L, 1);
+    return steps;
+}
+
+/* The parameters of a group that have a gradient. */
+static hd_optim_slot *fill(hd_call *c, const group *g, hd_optim_slot *next) {
+    for (int i = 1; i <= g->count; i++) {
+        hd_tensor *w = hd_list_tensor(c, g->params, "params", i);
+        if (!w->grad) continue;
+        hd_optim_slot slot = {.w = w, .g = w->grad, .step = steps_of(c, g, i) + 1, .o = &g->o};
+        if (!lua_isnil(c->L, g->m)) slot.m = hd_list_tensor(c, g->m, "m", i);
+        if (!lua_isnil(c->L, g->v)) slot.v = hd_list_tensor(c, g->v, "v", i);
+        if (g->o.kind != HD_SGD && !(slot.m && slot.v))
+            hd_arg_error(c, "m, v", "expected two lists of moments");
+        *next++ = slot;
+    }
+    return next;
+}
+
+static void count_steps(hd_call *c, const group *g) {
+    for (int i = 1; i <= g->count; i++) {
+        if (!hd_list_tensor(c, g->params, "params", i)->grad) continue;
+        lua_pushinteger(c->L, steps_of(c, g, i) + 1);
+        lua_rawseti(c->L, g->steps, i);
+    }
+}
+
+/* optim_step(kind, groups): groups are tables { params, m, v, steps, lr, ... }; parameters without a gradient are passed
+ * over. All of them move, or none; steps counts up for those that did. */
+static int optim_step(lua_State *L) {
+    hd_call c = hd_begin(L, "heed.optim.Optimizer:step");
+    hd_optimizer kind = optimizer_at(&c, 1);
+    if (c.top < 2 || lua_type(L, 2) != LUA_TTABLE) hd_arg_expected(&c, 2, "groups", "a list of groups");
+    int group_count = (int)lua_rawlen(L, 2), params = 0;
+    group *groups = lua_newuserdatauv(L, sizeof *groups * (size_t)(group_count + 1), 0);
+    for (int i = 0; i < group_count; i++) {
+        lua_rawgeti(L, 2, i + 1);
+        groups[i] = read_group(&c, kind);
+        params += groups[i].count;
+    }
+    hd_optim_slot *slots = lua_newuserdatauv(L, sizeof *slots * (size_t)(params + 1), 0), *end = slots;
+    for (int i = 0; i < group_count; i++) end = fill(&c, &groups[i], end);
+    c.cx->grad_enabled = false;
+    hd_try(&c, hd_optim_step(c.cx, end - slots, slots));
+    for (int i = 0; i < group_count; i++) count_steps(&c, &groups[i]);
+    return 0;
+}
+
+/* ---- gradients --------------------------------------------------------------------------- */
+
+/* The gradients of a list of parameters, those that have one, in memory that the collector owns (pushed). */
+static hd_tensor **gradients(hd_call *c, int64_t *count) {
+    int all = hd_arg_list(c, 1, "params");
+    hd_tensor **grads = lua_newuserdatauv(c->L, sizeof *grads * (size_t)(all + 1), 0);
+    *count = 0;
+    for (int i = 1; i <= all; i++) {
+        hd_tensor *grad = hd_list_tensor(c, 1, "params", i)->grad;
+        if (grad) grads[(*count)++] = grad;
+    }
+    return grads;
+}
+
+/* grad_norm(params): the 2-norm of all gradients together, as a number. */
+static int grad_norm(lua_State *L) {
+    hd_call c = hd_begin(L, "optim.clip_grad_norm");
+    int64_t count;
+    hd_tensor **grads = gradients(&c, &count);
+    double norm = 0;
+    hd_try(&c, hd_total_norm(c.cx, count, grads, &norm));
+    lua_pushnumber(L, norm);
+    return 1;
+}
+
+static int scale_grads(lua_State *L) {
+    hd_call c = hd_begin(L, "optim.scale_grads");
+    int64_t count;
+    double factor = hd_arg_number(&c, 2, "factor");
+    hd_tensor **grads = gradients(&c, &count);
+    hd_try(&c, hd_scale_all(c.cx, count, grads, factor));
+    return 0;
+}
+
+/* zero_grads(params): none has a gradient any more. */
+static int zero_grads(lua_State *L) {
+    hd_call c = hd_begin(L, "heed.optim.Optimizer:zero_grad");
+    int count = hd_arg_list(&c, 1, "params");
+    for (int i = 1; i <= count; i++) {
+        hd_tensor *t = hd_list_tensor(&c, 1, "params", i), *grad = t->grad;
+        t->grad = NULL;
+        hd_release(grad);
+    }
+    return 0;
+}
+
+/* ---- averages ---------------------------------------------------------------------------- */
+
+/* average_all(averages, tensors, decay): averages = decay averages + (1 - decay) tensors */
+static int average_all(lua_State *L) {
+    hd_call c = hd_begin(L, "optim.EMA");
+    double decay = hd_arg_number(&c, 3, "decay");
+    int count, others;
+    hd_tensor **averages = hd_arg_tensors(&c, 1, "averages", &count),
+              **tensors = hd_arg_tensors(&c, 2, "tensors", &others);
+    if (count != others) hd_arg_error(&c, "tensors", "expected %d, one an average, got %d", count, others);
+    hd_try(&c, hd_average_all(c.cx, count, averages, tensors, decay));
+    return 0;
+}
+
+/* swap_all(a, b): the contents of two lists of tensors change places */
+static int swap_all(lua_State *L) {
+    hd_call c = hd_begin(L, "optim.EMA");
+    int count, others;
+    hd_tensor **a = hd_arg_tensors(&c, 1, "a", &count), **b = hd_arg_tensors(&c, 2, "b", &others);
+    if (count != others) hd_arg_error(&c, "b", "expected %d tensors, as many as in a, got %d", count, others);
+    hd_try(&c, hd_swap_all(c.cx, count, a, b));
+    return 0;
+}
+
+static const hd_function functions[] = {
+    {"average_all", average_all, HD_MODULE},
+    {"optim_step", optim_step, HD_MODULE},
+    {"swap_all", swap_all, HD_MODULE},
+    {"grad_norm", grad_norm, HD_MODULE},
+    {"scale_grads", scale_grads, HD_MODULE},
+    {"zero_grads", zero_grads, HD_MODULE},
+    {NULL, NULL, 0},
+};
+
+void hd_register_optim(hd_registrar *r) {
+    hd_define(r, functions);
+}

@@ -1,0 +1,102 @@
+/* Single elements: between storage, Lua values and text. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lua/runtime/check.h"
+#include "tensor/half.h"
+
+double hd_element(const hd_tensor *t, int64_t position) {
+    const void *data = t->storage->data;
+    switch ((hd_dtype)t->dtype) {
+    case HD_BOOL:
+    case HD_U8: return ((const uint8_t *)data)[position];
+    case HD_I32: return ((const int32_t *)data)[position];
+    case HD_I64: return (double)((const int64_t *)data)[position];
+    case HD_F32: return ((const float *)data)[position];
+    case HD_F64: return ((const double *)data)[position];
+    case HD_F16: return hd_from_f16(((const uint16_t *)data)[position]);
+    default: return hd_from_bf16(((const uint16_t *)data)[position]);
+    }
+}
+
+void hd_push_element(lua_State *L, const hd_tensor *t, int64_t position) {
+    const void *data = t->storage->data;
+    switch ((hd_dtype)t->dtype) {
+    case HD_BOOL: lua_pushboolean(L, ((const uint8_t *)data)[position] != 0); return;
+    case HD_U8: lua_pushinteger(L, ((const uint8_t *)data)[position]); return;
+    case HD_I32: lua_pushinteger(L, ((const int32_t *)data)[position]); return;
+    case HD_I64: lua_pushinteger(L, ((const int64_t *)data)[position]); return;
+    default: lua_pushnumber(L, hd_element(t, position));
+    }
+}
+
+static void refuse(hd_call *c, int index, const char *argument, hd_dtype dtype) {
+    char text[HD_VALUE_TEXT];
+    hd_arg_error(c, argument, "expected a number that %s can hold, got %s", hd_dtype_name(dtype),
+                 hd_value_text(c, index, text));
+}
+
+static void store_integer(hd_call *c, int index, const char *argument, hd_dtype dtype, void *data,
+                          int64_t position) {
+    int is_integer;
+    int64_t value = lua_tointegerx(c->L, index, &is_integer);
+    if (lua_isboolean(c->L, index)) value = lua_toboolean(c->L, index), is_integer = 1;
+    bool fits = is_integer && lua_type(c->L, index) != LUA_TSTRING;
+    if (dtype == HD_U8) fits = fits && value >= 0 && value <= UINT8_MAX;
+    if (dtype == HD_I32) fits = fits && value >= INT32_MIN && value <= INT32_MAX;
+    if (!fits) refuse(c, index, argument, dtype);
+    if (dtype == HD_U8)
+        ((uint8_t *)data)[position] = (uint8_t)value;
+    else if (dtype == HD_I32)
+        ((int32_t *)data)[position] = (int32_t)value;
+    else
+        ((int64_t *)data)[position] = value;
+}
+
+void hd_store_element(hd_call *c, int index, const char *argument, hd_dtype dtype, void *data,
+                      int64_t position) {
+    lua_State *L = c->L;
+    int type = lua_type(L, index);
+    double number = type == LUA_TBOOLEAN  ? lua_toboolean(L, index)
+                    : type == LUA_TNUMBER ? lua_tonumber(L, index)
+                                          : 0;
+    if (type != LUA_TBOOLEAN && type != LUA_TNUMBER) hd_arg_expected(c, index, argument, "a number");
+    switch (dtype) {
+    case HD_F32: ((float *)data)[position] = (float)number; return;
+    case HD_F64: ((double *)data)[position] = number; return;
+    case HD_BOOL: ((uint8_t *)data)[position] = number != 0; return;
+    case HD_U8:
+    case HD_I32:
+    case HD_I64: store_integer(c, index, argument, dtype, data, position); return;
+    case HD_F16: ((uint16_t *)data)[position] = hd_to_f16((float)number); return;
+    default: ((uint16_t *)data)[position] = hd_to_bf16((float)number);
+    }
+}
+
+static double as_held(hd_dtype dtype, double value) {
+    switch (dtype) {
+    case HD_F64: return value;
+    case HD_F16: return hd_from_f16(hd_to_f16((float)value));
+    case HD_BF16: return hd_from_bf16(hd_to_bf16((float)value));
+    default: return (float)value;
+    }
+}
+
+const char *hd_number_text(hd_dtype dtype, double value, char buffer[HD_NUMBER_TEXT]) {
+    char text[HD_NUMBER_TEXT] = "nan";
+    if (isinf(value)) {
+        snprintf(text, sizeof text, value > 0 ? "inf" : "-inf");
+    } else if (!isnan(value) && !hd_dtype_is_float(dtype)) {
+        snprintf(text, sizeof text, "%.0f", value);
+    } else if (!isnan(value)) {
+        for (int digits = hd_dtype_computes(dtype) ? 6 : 5; digits <= 17; digits++) {
+            snprintf(text, sizeof text, "%.*g", digits, value);
+            if (as_held(dtype, strtod(text, NULL)) == as_held(dtype, value)) break;
+        }
+        if (!strpbrk(text, ".e")) strcat(text, ".0");
+    }
+    memcpy(buffer, text, sizeof text);
+    return buffer;
+}

@@ -1,0 +1,374 @@
+/* attention_decode.c: attention of a few queries against any number of keys: decoding. Bound by how fast keys and values can
+ * be read, so each is read once, as it lies, for all queries that share it, and in the order of memory: where the heads of a
+ * key lie beside each other (a cache [B, S, Hk, D], a projection) they are taken together, else head by head.
+ *
+ * Keys are cut into stretches, by the sizes alone; every stretch gives its own softmax, the log of its sum and its own mean
+ * of values. These are weighed against each other at the end, in the order of the keys: the number of threads changes no bit.
+ */
+#include "ops/attention/attention_decode.h"
+
+#include "base/memory.h"
+#include "base/parallel.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+    LEAST_STRETCH = 128, /* keys */
+    MOST_STRETCH = 512,
+    STRETCH_BYTES = 64 << 10, /* at least, of the keys and values of a stretch */
+    WANTED_TASKS = 8,
+    MOST_ROWS = 128 /* queries of a band of heads, where one head does not have more */
+};
+
+static int64_t least(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+static int64_t most(int64_t a, int64_t b) {
+    return a > b ? a : b;
+}
+static int64_t multiple(int64_t n, int64_t of) {
+    return (n + of - 1) / of * of;
+}
+
+/* ---- stretches --------------------------------------------------------------------------------------- */
+
+static int64_t stretch_of(const hd_attention_task *a, int64_t most_keys) {
+    const int64_t key_bytes = a->Hk * (a->D + a->Dv) * (int64_t)hd_dtype_size(a->key_dtype);
+    const int64_t shortest = most(LEAST_STRETCH, STRETCH_BYTES / key_bytes);
+    const int64_t keys = most(a->sequences * most_keys / WANTED_TASKS, shortest);
+    return least(multiple(keys, LEAST_STRETCH), MOST_STRETCH);
+}
+
+void hd_few_cut(hd_ctx *cx, const hd_attention_task *a, int64_t features, hd_few *all) {
+    int64_t most_keys = 0;
+    *all = (hd_few){
+        .a = a, .kernels = cx->kernels, .size = (int64_t)hd_dtype_size(a->dtype), .features = features};
+    hd_attention_longest(a, &all->longest, &most_keys);
+    all->row = hd_attention_row(most_keys);
+    all->stretch = stretch_of(a, most_keys);
+    all->stretches = most(1, (most_keys + all->stretch - 1) / all->stretch);
+    all->parts = all->stretches > 1;
+}
+
+hd_status hd_few_alloc(hd_ctx *cx, hd_few *all) {
+    const hd_attention_task *a = all->a;
+    const int64_t rows = all->parts ? a->B * a->H * a->L * all->stretches : 0;
+    const size_t workers = (size_t)hd_max_workers(cx);
+    const size_t sums = (size_t)multiple(rows * all->features * all->size, 64);
+    all->whole = all->room + (size_t)multiple(all->stretch * (all->size + 1), 64);
+    all->scratch = hd_alloc(cx, workers * all->whole + sums + (size_t)rows * sizeof(double));
+    if (!all->scratch) return cx->error.status;
+    all->sums = all->scratch + workers * all->whole;
+    all->logs = (double *)(all->sums + sums);
+    return HD_OK;
+}
+
+static int64_t shift_of(const hd_span *span) {
+    return span->k_first + span->S - span->L - span->q_first;
+}
+
+void hd_few_take(const hd_few *all, int64_t sequence, int64_t part, int worker, hd_few_stretch *s) {
+    *s = (hd_few_stretch){.all = all, .part = part, .span = hd_span_of(all->a, sequence)};
+    const hd_span *span = &s->span;
+    const int64_t from = least(part * all->stretch, span->S), to = least(from + all->stretch, span->S);
+    s->room = all->scratch + (size_t)worker * all->whole;
+    s->bias = s->room + all->room;
+    s->see = (uint8_t *)s->bias + all->stretch * all->size;
+    if (span->L == 0) return;
+    /* What one head's queries may see at most, others may too: only tensors tell heads apart, and they narrow nothing. */
+    hd_sight_block b = {.b = span->batch,
+                        .i = span->q_first,
+                        .lanes = span->L,
+                        .j = span->k_first + from,
+                        .keys = to - from,
+                        .shift = shift_of(span)};
+    hd_sight_narrow(all->a->sight, &b);
+    s->j = b.j, s->keys = b.keys;
+}
+
+char *hd_few_sums(const hd_few_stretch *s, const hd_heads *whole, int64_t *step) {
+    const hd_few *all = s->all;
+    *step = all->parts ? all->stretches * all->features : whole->row;
+    if (!all->parts) return hd_few_queries(s, whole);
+    return all->sums + (hd_few_row(s, 0) * all->stretches + s->part) * all->features * all->size;
+}
+
+/* ---- scores ------------------------------------------------------------------------------------------ */
+
+static void cap_row(const hd_few_stretch *s, char *x, char *cap) {
+    const hd_attention_task *a = s->all->a;
+    const hd_kernels *k = s->all->kernels;
+    k->affine[a->dtype](s->keys, a->scale / a->softcap, 0, x, 1, x, 1);
+    k->unary[HD_TANH][a->dtype](s->keys, x, 1, x, 1);
+    if (cap) {
+        k->unary[HD_SQUARE][a->dtype](s->keys, x, 1, cap, 1);
+        k->affine[a->dtype](s->keys, -1, 1, cap, 1, cap, 1);
+    }
+    k->affine[a->dtype](s->keys, a->softcap, 0, x, 1, x, 1);
+}
+
+/* The bias of a row, with that of ALiBi; NULL: none. */
+static const void *bias_row(const hd_few_stretch *s, const hd_sight_block *row) {
+    const hd_attention_task *a = s->all->a;
+    const void *bias = hd_bias_row(&a->bias, row->b, row->h, row->i, row->j, row->keys, s->bias);
+    if (!a->slopes) return bias;
+    for (int64_t n = 0; n < row->keys; n++) {
+        const double off = a->slopes[s->h] * fabs((double)(row->i + row->shift - row->j - n));
+        const double given = bias ? hd_few_element(s->all, bias, n) : 0;
+        if (a->dtype == HD_F32)
+            ((float *)s->bias)[n] = (float)(given - off);
+        else
+            ((double *)s->bias)[n] = given - off;
+    }
+    return s->bias;
+}
+
+double hd_few_weigh(hd_few_stretch *s, int64_t i, char *x, char *cap) {
+    const hd_attention_task *a = s->all->a;
+    const hd_sight_block row = {.b = s->span.batch,
+                                .h = s->h,
+                                .i = s->span.q_first + i,
+                                .lanes = 1,
+                                .j = s->j,
+                                .keys = s->keys,
+                                .shift = shift_of(&s->span)};
+    const uint8_t *see = hd_sight_row(a->sight, &row, s->see);
+    const void *bias = bias_row(s, &row);
+    s->hides = s->hides || see || a->bias.data;
+    if (a->softcap > 0) cap_row(s, x, cap);
+    return s->all->kernels->masked_softmax_row[a->dtype](s->keys, x, a->softcap > 0 ? 1 : a->scale, see, bias,
+                                                         x);
+}
+
+/* ---- a band of heads --------------------------------------------------------------------------------- */
+
+typedef struct forward {
+    hd_few few;
+    const hd_row_kernels *k;
+    int64_t key_size;         /* bytes of an element of k and v */
+    int64_t bands, heads;     /* of keys: bands, heads of a band */
+    int64_t at_once;          /* query heads of a group that go through a stretch together */
+    int64_t q_width, o_width; /* elements of a row of q, of sums */
+    int64_t score_row;        /* of scores */
+    size_t q, scores, sums;   /* in a worker's room: [heads, at_once, L] rows of each */
+    size_t line;              /* a row of values, widened */
+} forward;
+
+/* Heads hk .. hk + heads of keys, and of each group the query heads first .. first + count. */
+typedef struct band {
+    const forward *all;
+    hd_few_stretch s;
+    int64_t hk, heads, first, count;
+} band;
+
+static char *row_at(const band *b, size_t of, int64_t width, int64_t r) {
+    return b->s.room + of + r * width * b->all->few.size;
+}
+
+/* Head s->h and row i of row r of the band. */
+static int64_t to_row(band *b, int64_t r) {
+    const hd_attention_task *a = b->all->few.a;
+    const int64_t L = b->s.span.L, g = r / L;
+    b->s.h = (b->hk + g / b->count) * (a->H / a->Hk) + b->first + g % b->count;
+    return r % L;
+}
+
+static hd_row_block rows_of(const band *b, const hd_heads *x, int64_t features) {
+    const hd_few_stretch *s = &b->s;
+    return (hd_row_block){.heads = b->heads,
+                          .queries = b->count * s->span.L,
+                          .keys = s->keys,
+                          .features = features,
+                          .x = x->data + (s->span.batch * x->batch + b->hk * x->head + s->j * x->row) *
+                                             b->all->key_size,
+                          .row = x->row,
+                          .head = x->head};
+}
+
+static void take_queries(band *b, int64_t rows) {
+    const forward *all = b->all;
+    const hd_attention_task *a = all->few.a;
+    const size_t size = (size_t)all->few.size, padding = (size_t)(all->q_width - a->D) * size;
+    for (int64_t r = 0; r < rows; r++) {
+        const int64_t i = to_row(b, r);
+        char *to = row_at(b, all->q, all->q_width, r);
+        memcpy(to, hd_few_queries(&b->s, &a->q) + i * a->q.row * all->few.size, (size_t)a->D * size);
+        memset(to + (size_t)a->D * size, 0, padding);
+    }
+}
+
+static bool is_finite(const hd_few *all, const char *x, int64_t n) {
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++) sum += hd_few_element(all, x, i) * 0;
+    return sum == 0;
+}
+
+/* Row r of the sums again, without what has no weight: 0 times NaN is NaN. */
+static void mix_carefully(const band *b, int64_t r) {
+    const forward *all = b->all;
+    const hd_attention_task *a = all->few.a;
+    const hd_row_block v = rows_of(b, &a->v, a->Dv);
+    const int64_t h = r / v.queries;
+    const char *p = row_at(b, all->scores, all->score_row, r);
+    char *o = row_at(b, all->sums, all->o_width, r), *line = b->s.room + all->line;
+    memset(o, 0, (size_t)(a->Dv * all->few.size));
+    for (int64_t n = 0; n < v.keys; n++) {
+        const double w = hd_few_element(&all->few, p, n);
+        if (w == 0) continue;
+        all->k->widen(1, a->Dv, (const char *)v.x + (n * v.row + h * v.head) * all->key_size, v.row, line);
+        all->few.kernels->axpy[a->dtype](a->Dv, w, line, 1, o, 1);
+    }
+}
+
+static void write_lse(const hd_few *all, int64_t row, double log_sum) {
+    const double lse = log_sum * 1.44269504088896340736;
+    if (!all->a->lse) return;
+    if (all->a->dtype == HD_F32)
+        ((float *)all->a->lse)[row] = (float)lse;
+    else
+        ((double *)all->a->lse)[row] = lse;
+}
+
+static void leave_log(const hd_few_stretch *s, int64_t i, double log_sum) {
+    const hd_few *all = s->all;
+    const int64_t row = hd_few_row(s, i);
+    if (all->parts)
+        all->logs[row * all->stretches + s->part] = log_sum;
+    else
+        write_lse(all, row, log_sum);
+}
+
+static void weigh(band *b, int64_t rows) {
+    const forward *all = b->all;
+    const hd_attention_task *a = all->few.a;
+    for (int64_t r = 0; r < rows; r++) {
+        const int64_t i = to_row(b, r);
+        const int64_t drawn = hd_few_row(&b->s, i) * all->few.row + b->s.j - b->s.span.k_first;
+        char *x = row_at(b, all->scores, all->score_row, r);
+        leave_log(&b->s, i, hd_few_weigh(&b->s, i, x, NULL));
+        if (a->dropout > 0) all->few.kernels->dropout[a->dtype](a->draw, drawn, b->s.keys, a->dropout, x, x);
+    }
+}
+
+static void write_sums(band *b, int64_t rows) {
+    const forward *all = b->all;
+    const hd_attention_task *a = all->few.a;
+    for (int64_t r = 0; r < rows; r++) {
+        const int64_t i = to_row(b, r);
+        const char *o = row_at(b, all->sums, all->o_width, r);
+        int64_t step;
+        char *to = hd_few_sums(&b->s, &a->out, &step);
+        if (b->s.hides && !is_finite(&all->few, o, a->Dv)) mix_carefully(b, r);
+        memcpy(to + i * step * all->few.size, o, (size_t)(a->Dv * all->few.size));
+    }
+}
+
+static void attend(band *b) {
+    const forward *all = b->all;
+    const hd_attention_task *a = all->few.a;
+    const hd_row_block k = rows_of(b, &a->k, a->D), v = rows_of(b, &a->v, a->Dv);
+    const int64_t rows = k.heads * k.queries;
+    char *scores = row_at(b, all->scores, 0, 0), *sums = row_at(b, all->sums, 0, 0);
+    b->s.hides = false;
+    take_queries(b, rows);
+    all->k->dots(&k, b->s.room + all->q, all->q_width, scores, all->score_row);
+    weigh(b, rows);
+    memset(sums, 0, (size_t)(rows * all->o_width * all->few.size));
+    all->k->mix(&v, scores, all->score_row, sums, all->o_width);
+    write_sums(b, rows);
+}
+
+/* Nothing of the stretch is seen. */
+static void attend_nothing(band *b, int64_t rows) {
+    const hd_few *few = &b->all->few;
+    for (int64_t r = 0; r < rows; r++) {
+        const int64_t i = to_row(b, r);
+        leave_log(&b->s, i, -INFINITY);
+        if (!few->parts)
+            memset(hd_few_queries(&b->s, &few->a->out) + i * few->a->out.row * few->size, 0,
+                   (size_t)(few->a->Dv * few->size));
+    }
+}
+
+static void forward_task(void *arg, int64_t task, int worker) {
+    const forward *all = arg;
+    const hd_attention_task *a = all->few.a;
+    const int64_t group = a->H / a->Hk, pair = task / all->few.stretches;
+    band b = {.all = all, .hk = pair % all->bands * all->heads};
+    b.heads = least(all->heads, a->Hk - b.hk);
+    hd_few_take(&all->few, pair / all->bands, task % all->few.stretches, worker, &b.s);
+    for (; b.first < group; b.first += all->at_once) {
+        b.count = least(all->at_once, group - b.first);
+        if (b.s.keys > 0)
+            attend(&b);
+        else
+            attend_nothing(&b, b.heads * b.count * b.s.span.L);
+    }
+}
+
+/* ---- all stretches of a row -------------------------------------------------------------------------- */
+
+static void join_stretches(void *arg, int64_t row, int worker) {
+    (void)worker;
+    const hd_few *all = &((const forward *)arg)->few;
+    const hd_attention_task *a = all->a;
+    const double *logs = all->logs + row * all->stretches;
+    char *to = hd_few_at(all, &a->out, row / (a->H * a->L), row / a->L % a->H, row % a->L);
+    double top = -INFINITY, sum = 0;
+    for (int64_t i = 0; i < all->stretches; i++) top = logs[i] > top ? logs[i] : top;
+    const double origin = top == -INFINITY ? 0 : top; /* NaN may be all that is seen */
+    for (int64_t i = 0; i < all->stretches; i++) sum += logs[i] == -INFINITY ? 0 : exp(logs[i] - origin);
+    memset(to, 0, (size_t)(a->Dv * all->size));
+    for (int64_t i = 0; i < all->stretches; i++)
+        if (logs[i] != -INFINITY)
+            all->kernels->axpy[a->dtype](a->Dv, exp(logs[i] - origin) / sum,
+                                         all->sums + (row * all->stretches + i) * a->Dv * all->size, 1, to,
+                                         1);
+    write_lse(all, row, sum == 0 ? -INFINITY : origin + log(sum));
+}
+
+/* ---- the whole ------------------------------------------------------------------------------------------- */
+
+/* Heads that lie between the rows of one another are read together; how they are grouped changes no bit. */
+static void choose_bands(forward *all) {
+    const hd_attention_task *a = all->few.a;
+    const int64_t group = a->H / a->Hk, L = all->few.longest;
+    all->at_once = most(1, least(group, MOST_ROWS / L));
+    const bool beside = a->k.head < a->k.row && a->v.head < a->v.row;
+    const int64_t tasks = a->sequences * all->few.stretches;
+    all->heads = beside ? least(a->Hk, most(1, MOST_ROWS / (all->at_once * L))) : 1;
+    if (tasks < WANTED_TASKS / 2) all->heads = most(1, least(all->heads, a->Hk * tasks * 2 / WANTED_TASKS));
+    all->bands = (a->Hk + all->heads - 1) / all->heads;
+}
+
+static size_t room(forward *all, int64_t bytes) {
+    const size_t at = all->few.room;
+    all->few.room += (size_t)multiple(bytes, 64);
+    return at;
+}
+
+static void lay_out(forward *all) {
+    const hd_attention_task *a = all->few.a;
+    const int64_t rows = all->heads * all->at_once * all->few.longest, size = all->few.size;
+    all->q_width = multiple(a->D, all->k->lanes), all->o_width = multiple(a->Dv, all->k->lanes);
+    all->score_row =
+        all->few.stretch + 64 / size; /* powers of two apart they would share few sets of the cache */
+    all->q = room(all, rows * all->q_width * size);
+    all->scores = room(all, rows * all->score_row * size);
+    all->sums = room(all, rows * all->o_width * size);
+    all->line = room(all, a->Dv * size);
+}
+
+hd_status hd_attention_few_forward(hd_ctx *cx, const hd_attention_task *a) {
+    forward all = {.k = cx->kernels->attention_rows[a->key_dtype],
+                   .key_size = (int64_t)hd_dtype_size(a->key_dtype)};
+    hd_few_cut(cx, a, a->Dv, &all.few);
+    choose_bands(&all);
+    lay_out(&all);
+    if (hd_few_alloc(cx, &all.few)) return cx->error.status;
+    hd_status status = hd_parallel(cx, a->sequences * all.bands * all.few.stretches, forward_task, &all);
+    if (!status && all.few.parts) status = hd_parallel(cx, a->B * a->H * a->L, join_stretches, &all);
+    hd_free(cx->account, all.few.scratch);
+    return status;
+}

@@ -1,0 +1,258 @@
+/* attention_decode_backward.c: the gradients of attention of few queries, by the same stretches of keys as forward. Each
+ * stretch writes its own rows of dk and dv; what it adds to dq is kept apart, and summed at the end in their order.
+ */
+#include "ops/attention/attention_bias.h"
+#include "ops/attention/attention_decode.h"
+
+#include "base/memory.h"
+#include "base/parallel.h"
+#include "kernels/gemm_tile.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Rooms of a worker, [queries][keys] each: weights, weights through dropout, gradients, slopes of the softcap. */
+enum { P, W, DS, CAP, ROOMS };
+
+static int64_t least(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+typedef struct backward {
+    hd_few few;
+    const hd_gemm_tile *tile;
+} backward;
+
+/* A stretch of the keys of one head, for one of the query heads that share it. */
+typedef struct head {
+    hd_few_stretch s;
+    const hd_gemm_tile *tile;
+    int64_t hk;
+} head;
+
+static char *room(const hd_few_stretch *s, int which, int64_t i) {
+    const hd_few *all = s->all;
+    return s->room + (which * all->longest * all->stretch + i * s->keys) * all->size;
+}
+
+static char *keys_of(const head *b, const hd_heads *t) {
+    return hd_few_at(b->s.all, t, b->s.span.batch, b->hk, b->s.j);
+}
+
+/* ---- scores ------------------------------------------------------------------------------------------ */
+
+/* p = p · factor; ds = w dp - p delta, with dp in its place; ds = ds · cap. Where p or w is 0 (hidden, dropped), what stands
+ * beside it is not looked at: it may be NaN. */
+#define ROWS_OF(T)                                                                                           \
+    static void rescale_##T(int64_t n, T factor, T *p) {                                                     \
+        for (int64_t j = 0; j < n; j++) p[j] = p[j] == 0 ? 0 : p[j] * factor;                                \
+    }                                                                                                        \
+    static void slopes_##T(int64_t n, const T *p, const T *w, T delta, T *ds) {                              \
+        for (int64_t j = 0; j < n; j++) {                                                                    \
+            const T kept = w[j] == 0 ? 0 : w[j] * ds[j];                                                     \
+            ds[j] = p[j] == 0 ? 0 : kept - p[j] * delta;                                                     \
+        }                                                                                                    \
+    }                                                                                                        \
+    static void uncap_##T(int64_t n, const T *p, const T *cap, T *ds) {                                      \
+        for (int64_t j = 0; j < n; j++) ds[j] = p[j] == 0 ? 0 : ds[j] * cap[j];                              \
+    }
+ROWS_OF(float)
+ROWS_OF(double)
+
+/* p and w of row i, from the sums of forward. */
+static void make_weights(hd_few_stretch *s, int64_t i) {
+    const hd_few *all = s->all;
+    const hd_attention_task *a = all->a;
+    const int64_t row = hd_few_row(s, i), first = row * all->row + s->j - s->span.k_first;
+    char *p = room(s, P, i), *w = room(s, W, i);
+    const double log_sum = hd_few_weigh(s, i, p, a->softcap > 0 ? room(s, CAP, i) : NULL);
+    const double lse = hd_few_element(all, a->lse, row) * 0.69314718055994530942;
+    if (log_sum != -INFINITY && a->dtype == HD_F32)
+        rescale_float(s->keys, (float)exp(log_sum - lse), (float *)p);
+    if (log_sum != -INFINITY && a->dtype == HD_F64) rescale_double(s->keys, exp(log_sum - lse), (double *)p);
+    if (a->dropout > 0)
+        all->kernels->dropout[a->dtype](a->draw, first, s->keys, a->dropout, p, w);
+    else
+        memcpy(w, p, (size_t)(s->keys * all->size));
+}
+
+static double delta_of(const hd_few_stretch *s, int64_t i) {
+    const hd_few *all = s->all;
+    const hd_attention_task *a = all->a;
+    double sum = 0;
+    const char *g = hd_few_queries(s, &a->g) + i * a->g.row * all->size;
+    const char *o = hd_few_queries(s, &a->out) + i * a->out.row * all->size;
+    for (int64_t d = 0; d < a->Dv; d++) sum += hd_few_element(all, g, d) * hd_few_element(all, o, d);
+    return sum;
+}
+
+/* To the rows of the bias, or to one entry where it is repeated along the keys. */
+static void add_bias_gradient(const hd_few_stretch *s, int64_t i, const char *ds) {
+    const hd_few *all = s->all;
+    const hd_bias_gradient *t = &all->a->dbias;
+    const hd_dtype dtype = all->a->dtype;
+    char *to = hd_bias_at(t, all->size, s->span.batch, s->h, s->span.q_first + i, s->j);
+    if (t->stride[3] != 0)
+        all->kernels->accumulate[dtype](s->keys, ds, to);
+    else
+        for (int64_t n = 0; n < s->keys; n++) all->kernels->accumulate[dtype](1, ds + n * all->size, to);
+}
+
+static void make_slopes(const hd_few_stretch *s, int64_t i) {
+    const hd_attention_task *a = s->all->a;
+    const int64_t n = s->keys;
+    void *p = room(s, P, i), *w = room(s, W, i), *ds = room(s, DS, i);
+    if (a->dtype == HD_F32)
+        slopes_float(n, p, w, (float)delta_of(s, i), ds);
+    else
+        slopes_double(n, p, w, delta_of(s, i), ds);
+    if (a->dbias.data) add_bias_gradient(s, i, ds);
+    if (a->softcap > 0 && a->dtype == HD_F32) uncap_float(n, p, (float *)room(s, CAP, i), ds);
+    if (a->softcap > 0 && a->dtype == HD_F64) uncap_double(n, p, (double *)room(s, CAP, i), ds);
+}
+
+/* ---- sums ------------------------------------------------------------------------------------------------ */
+
+/* to_n += alpha sum_i x_in y_i for the keys of the stretch. */
+static void spill(const head *b, double alpha, int which, const hd_heads *y, int64_t features,
+                  const hd_heads *to) {
+    const hd_few_stretch *s = &b->s;
+    const hd_few *all = s->all;
+    const hd_gemm_tile *t = b->tile;
+    const int64_t size = all->size;
+    const char *x = room(s, which, 0), *rows = hd_few_queries(s, y);
+    char *keys = keys_of(b, to);
+    if (s->hides && !all->kernels->attention[all->a->dtype]->finite(s->span.L, features, rows, y->row)) {
+        for (int64_t n = 0; n < s->keys; n++)
+            for (int64_t i = 0; i < s->span.L; i++) {
+                const double w = hd_few_element(all, x, i * s->keys + n);
+                if (w != 0)
+                    all->kernels->axpy[all->a->dtype](features, alpha * w, rows + i * y->row * size, 1,
+                                                      keys + n * to->row * size, 1);
+            }
+        return;
+    }
+    for (int64_t n = 0; n < s->keys; n += t->mr)
+        for (int64_t d = 0; d < features; d += t->nr)
+            t->run(t, least(t->mr, s->keys - n), least(t->nr, features - d), s->span.L, alpha, x + n * size,
+                   1, s->keys, rows + d * size, y->row, 1, keys + (n * to->row + d) * size, to->row);
+}
+
+/* to_i = alpha sum_n x_in k_n for all rows. */
+static void mix_all(const head *b, const char *x, char *to, int64_t step) {
+    const hd_attention_task *a = b->s.all->a;
+    const hd_gemm_tile *t = b->tile;
+    const int64_t size = b->s.all->size;
+    const char *rows = keys_of(b, &a->k);
+    for (int64_t i = 0; i < b->s.span.L; i += t->mr)
+        for (int64_t d = 0; d < a->D; d += t->nr)
+            t->run(t, least(t->mr, b->s.span.L - i), least(t->nr, a->D - d), b->s.keys, a->scale,
+                   x + i * b->s.keys * size, b->s.keys, 1, rows + d * size, a->k.row, 0,
+                   to + (i * step + d) * size, step);
+}
+
+/* What has no weight is not touched: 0 times NaN is NaN. */
+static void mix_carefully(const head *b, const char *x, char *to, int64_t step) {
+    const hd_few *all = b->s.all;
+    const hd_attention_task *a = all->a;
+    const char *rows = keys_of(b, &a->k);
+    for (int64_t i = 0; i < b->s.span.L; i++, to += step * all->size) {
+        memset(to, 0, (size_t)(a->D * all->size));
+        for (int64_t n = 0; n < b->s.keys; n++) {
+            const double w = hd_few_element(all, x, i * b->s.keys + n);
+            if (w != 0)
+                all->kernels->axpy[a->dtype](a->D, a->scale * w, rows + n * a->k.row * all->size, 1, to, 1);
+        }
+    }
+}
+
+static void mix(const head *b) {
+    const hd_few *all = b->s.all;
+    const hd_attention_task *a = all->a;
+    int64_t step;
+    char *to = hd_few_sums(&b->s, &a->dq, &step);
+    if (b->s.hides &&
+        !all->kernels->attention[a->dtype]->finite(b->s.keys, a->D, keys_of(b, &a->k), a->k.row))
+        mix_carefully(b, room(&b->s, DS, 0), to, step);
+    else
+        mix_all(b, room(&b->s, DS, 0), to, step);
+}
+
+/* ---- a stretch --------------------------------------------------------------------------------------- */
+
+static void backward_head(head *b) {
+    hd_few_stretch *s = &b->s;
+    const hd_attention_task *a = s->all->a;
+    b->tile->dots(s->span.L, s->keys, a->D, 1, hd_few_queries(s, &a->q), a->q.row, keys_of(b, &a->k),
+                  a->k.row, 0, room(s, P, 0), s->keys, 1);
+    b->tile->dots(s->span.L, s->keys, a->Dv, 1, hd_few_queries(s, &a->g), a->g.row, keys_of(b, &a->v),
+                  a->v.row, 0, room(s, DS, 0), s->keys, 1);
+    s->hides = false;
+    for (int64_t i = 0; i < s->span.L; i++) {
+        make_weights(s, i);
+        make_slopes(s, i);
+    }
+    if (a->dv.data) spill(b, 1, W, &a->g, a->Dv, &a->dv);
+    if (a->dk.data) spill(b, a->scale, DS, &a->q, a->D, &a->dk);
+    if (a->dq.data) mix(b);
+}
+
+static void clear_rows(const hd_few *all, char *rows, int64_t count, int64_t step, int64_t features) {
+    for (int64_t i = 0; i < count; i++)
+        memset(rows + i * step * all->size, 0, (size_t)(features * all->size));
+}
+
+static void clear_keys(const head *b, const hd_heads *t, int64_t features) {
+    const hd_few *all = b->s.all;
+    const hd_span *span = &b->s.span;
+    const int64_t from = least(b->s.part * all->stretch, span->S);
+    if (!t->data) return;
+    clear_rows(all, hd_few_at(all, t, span->batch, b->hk, span->k_first + from),
+               least(all->stretch, span->S - from), t->row, features);
+}
+
+static void backward_task(void *arg, int64_t task, int worker) {
+    const backward *all = arg;
+    const hd_attention_task *a = all->few.a;
+    const int64_t group = a->H / a->Hk, pair = task / all->few.stretches;
+    head b = {.tile = all->tile, .hk = pair % a->Hk};
+    hd_few_stretch *s = &b.s;
+    hd_few_take(&all->few, pair / a->Hk, task % all->few.stretches, worker, s);
+    clear_keys(&b, &a->dk, a->D);
+    clear_keys(&b, &a->dv, a->Dv);
+    if (s->span.L == 0) return;
+    for (s->h = b.hk * group; s->h < (b.hk + 1) * group; s->h++) {
+        int64_t step;
+        if (s->keys > 0)
+            backward_head(&b);
+        else if (a->dq.data) {
+            char *rows = hd_few_sums(s, &a->dq, &step);
+            clear_rows(&all->few, rows, s->span.L, step, a->D);
+        }
+    }
+}
+
+/* dq of one row. */
+static void sum_stretches(void *arg, int64_t row, int worker) {
+    (void)worker;
+    const hd_few *all = &((const backward *)arg)->few;
+    const hd_attention_task *a = all->a;
+    char *to = hd_few_at(all, &a->dq, row / (a->H * a->L), row / a->L % a->H, row % a->L);
+    memset(to, 0, (size_t)(a->D * all->size));
+    for (int64_t i = 0; i < all->stretches; i++)
+        all->kernels->accumulate[a->dtype](a->D, all->sums + (row * all->stretches + i) * a->D * all->size,
+                                           to);
+}
+
+hd_status hd_attention_few_backward(hd_ctx *cx, const hd_attention_task *a) {
+    backward all = {.tile = a->dtype == HD_F32 ? &cx->gemm->direct.f32 : &cx->gemm->direct.f64};
+    hd_few *few = &all.few;
+    hd_few_cut(cx, a, a->D, few);
+    few->room = (size_t)(ROOMS * few->longest * few->stretch * few->size) + HD_GEMM_SLACK;
+    if (hd_few_alloc(cx, few)) return cx->error.status;
+    hd_status status = hd_bias_parallel(cx, a, few->stretches, backward_task, &all);
+    if (!status && few->parts && a->dq.data)
+        status = hd_parallel(cx, a->B * a->H * a->L, sum_stretches, &all);
+    hd_free(cx->account, few->scratch);
+    return status;
+}

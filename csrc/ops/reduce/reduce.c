@@ -1,0 +1,294 @@
+/* reduce.c: sums, means and their kin over some dimensions.
+ *
+ *     sum:  dx = g, repeated                    mean: dx = g / n, repeated
+ *     prod: dx = g times the other factors      max, min: dx = g shared equally by the largest
+ *     var:  dx = 2 (x - mean) g / (n - correction)
+ *     logsumexp: dx = g exp(x - y); 0 in a row of -inf
+ */
+#include "ops/reduce/reduce.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "ops/internal.h"
+#include "ops/reduce/partial.h"
+
+/* ---- gradients that broadcasting had spread -------------------------------------------------- */
+
+hd_tensor *hd_sum_to_shape(hd_ctx *cx, hd_tensor *t, int ndim, const int64_t *shape) {
+    int lead = t->ndim - ndim;
+    uint32_t dims = 0;
+    bool same = lead == 0;
+    for (int d = 0; d < t->ndim; d++) {
+        int64_t own = d < lead ? 1 : shape[d - lead];
+        if (t->shape[d] == own) continue;
+        dims |= 1u << d;
+        same = false;
+    }
+    if (same) return hd_retain(t);
+    if (!dims) return hd_reshape(cx, t, ndim, shape);
+    hd_tensor *y = hd_reduce_data(cx, HD_SUM, t, dims);
+    hd_tensor *shaped = y ? hd_reshape(cx, y, ndim, shape) : NULL;
+    hd_release(y);
+    return shaped;
+}
+
+hd_input_meta hd_node_input(const hd_node *node, int i) {
+    const hd_edge *e = &node->edges[i];
+    if (e->leaf) return (hd_input_meta){(hd_dtype)e->leaf->dtype, e->leaf->ndim, e->leaf->shape};
+    const hd_output_meta *m = &e->node->outputs[e->output];
+    return (hd_input_meta){(hd_dtype)m->dtype, m->ndim, m->shape};
+}
+
+hd_tensor *hd_zero_for_input(hd_ctx *cx, const hd_node *node, int i) {
+    hd_input_meta in = hd_node_input(node, i);
+    return hd_tensor_zeros(cx, in.dtype, in.ndim, in.shape);
+}
+
+hd_tensor *hd_grad_to_input(hd_ctx *cx, const hd_node *node, int i, hd_tensor *g) {
+    if (!g) return NULL;
+    hd_input_meta in = hd_node_input(node, i);
+    hd_tensor *summed = hd_sum_to_shape(cx, g, in.ndim, in.shape);
+    hd_release(g);
+    if (!summed) return NULL;
+    hd_tensor *y = hd_as_dtype(cx, summed, in.dtype);
+    hd_release(summed);
+    return y;
+}
+
+/* ---- sum, prod, max, min, any, all ----------------------------------------------------------- */
+
+static hd_status sum_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grads, hd_tensor **grad_inputs) {
+    /* y = sum x  ->  dx = g, repeated */
+    if (!grads[0]) return HD_OK;
+    hd_input_meta x = hd_node_input(node, 0);
+    grad_inputs[0] = hd_spread(cx, grads[0], (const hd_reduce_params *)node->params, x.ndim, x.shape);
+    return hd_made(cx, grad_inputs[0]);
+}
+
+/* dx[i] = g times the product of the others: prefixes times suffixes, so that zeros need no special case. */
+#define OTHERS_OF(type)                                                                                      \
+    static void others_##type(int64_t n, const type *x, type g, type *dx) {                                  \
+        type before = g;                                                                                     \
+        for (int64_t i = 0; i < n; i++) dx[i] = before, before *= x[i];                                      \
+        type after = 1;                                                                                      \
+        for (int64_t i = n - 1; i >= 0; i--) dx[i] *= after, after *= x[i];                                  \
+    }
+OTHERS_OF(float)
+OTHERS_OF(double)
+
+static hd_tensor *d_prod_rows(hd_ctx *cx, const hd_tensor *x, const hd_tensor *g, int64_t rows,
+                              int64_t length) {
+    hd_tensor *dx = hd_tensor_like(cx, x);
+    for (int64_t r = 0; dx && r < rows; r++) {
+        if (x->dtype == HD_F32)
+            others_float(length, (const float *)hd_data(x) + r * length, ((const float *)hd_data(g))[r],
+                         (float *)hd_data(dx) + r * length);
+        else
+            others_double(length, (const double *)hd_data(x) + r * length, ((const double *)hd_data(g))[r],
+                          (double *)hd_data(dx) + r * length);
+    }
+    return dx;
+}
+
+static hd_status prod_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grads, hd_tensor **grad_inputs) {
+    /* y = prod x  ->  dx = g times the other factors */
+    if (!grads[0]) return HD_OK;
+    const hd_reduce_params *p = (const hd_reduce_params *)node->params;
+    hd_tensor *x = hd_node_saved(cx, node, 0);
+    if (!x) return cx->error.status;
+    int64_t rows, length;
+    hd_tensor *g = hd_dense(cx, grads[0], (hd_dtype)x->dtype);
+    hd_tensor *turned = g ? hd_rows_to_reduce(cx, x, p->dims, &rows, &length) : NULL;
+    hd_tensor *dx = turned ? d_prod_rows(cx, turned, g, rows, length) : NULL;
+    if (dx) grad_inputs[0] = hd_rows_back(cx, dx, p->dims, x->ndim, x->shape);
+    hd_release(g);
+    hd_release(turned);
+    hd_release(dx);
+    return hd_made(cx, grad_inputs[0]);
+}
+
+static hd_status extremum_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grads,
+                                   hd_tensor **grad_inputs) {
+    /* y = max x  ->  dx = g / (how many are largest) for those, 0 for the others */
+    hd_tensor *g = grads[0];
+    if (!g) return HD_OK;
+    const hd_reduce_params *p = (const hd_reduce_params *)node->params;
+    hd_tensor *x = hd_node_saved(cx, node, 0), *y = x ? hd_node_saved(cx, node, 1) : NULL;
+    if (!y) return cx->error.status;
+    hd_tensor *wide_y = hd_spread(cx, y, p, x->ndim, x->shape);
+    hd_tensor *loses = wide_y ? hd_binary_op(cx, HD_NE, x, wide_y) : NULL;
+    hd_tensor *wins = loses ? hd_unary_op(cx, HD_LOGICAL_NOT, loses) : NULL;
+    hd_tensor *count =
+        wins ? hd_drop_dims(hd_reduce_data(cx, HD_SUM, wins, p->dims), p->dims, p->keepdim) : NULL;
+    hd_tensor *share = count ? hd_binary_op(cx, HD_DIV, g, count) : NULL;
+    hd_tensor *wide = share ? hd_spread(cx, share, p, x->ndim, x->shape) : NULL;
+    if (wide) grad_inputs[0] = hd_masked_fill(cx, wide, loses, hd_scalar_i(0));
+    hd_release(wide_y);
+    hd_release(loses);
+    hd_release(wins);
+    hd_release(count);
+    hd_release(share);
+    hd_release(wide);
+    return hd_made(cx, grad_inputs[0]);
+}
+
+static const hd_node_class classes[HD_REDUCTION_COUNT] = {
+    [HD_SUM] = {"sum", sum_backward, NULL},      [HD_PROD] = {"prod", prod_backward, NULL},
+    [HD_MAX] = {"max", extremum_backward, NULL}, [HD_MIN] = {"min", extremum_backward, NULL},
+    [HD_ANY] = {"any", sum_backward, NULL},      [HD_ALL] = {"all", sum_backward, NULL},
+};
+
+static hd_status check_not_empty(hd_ctx *cx, const char *name, const hd_tensor *x, uint32_t dims) {
+    char text[HD_SHAPE_TEXT];
+    for (int d = 0; d < x->ndim; d++)
+        if ((dims >> d & 1) && x->shape[d] == 0)
+            return hd_fail(cx, HD_EARG, "dim: %s over dimension %d of %s, which has no elements", name, d + 1,
+                           hd_tensor_shape_text(x, text));
+    return HD_OK;
+}
+
+/* On truth values the largest is "any" and the smallest "all". */
+static hd_reduction on_dtype(hd_reduction op, hd_dtype t) {
+    if (t != HD_BOOL) return op;
+    return op == HD_MAX ? HD_ANY : op == HD_MIN ? HD_ALL : op;
+}
+
+hd_tensor *hd_reduce(hd_ctx *cx, hd_reduction op, hd_tensor *x, uint32_t dims, bool keepdim) {
+    dims = hd_dims_of(x, dims);
+    if (hd_check_computes(cx, x)) return NULL;
+    if ((op == HD_MAX || op == HD_MIN) && check_not_empty(cx, classes[op].name, x, dims)) return NULL;
+    hd_tensor *y = hd_drop_dims(hd_reduce_data(cx, on_dtype(op, (hd_dtype)x->dtype), x, dims), dims, keepdim);
+    if (!y || !x->requires_grad || !hd_dtype_is_float((hd_dtype)y->dtype)) return y;
+    bool sums = op == HD_SUM, compares = op == HD_MAX || op == HD_MIN;
+    hd_tensor *saved[] = {sums ? NULL : x, compares ? y : NULL};
+    hd_reduce_params params = {dims, keepdim};
+    return hd_record(cx, &classes[op], y, 1, &x, 2, saved, &params, sizeof params);
+}
+
+/* ---- mean ------------------------------------------------------------------------------------ */
+
+static hd_status mean_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grads, hd_tensor **grad_inputs) {
+    /* y = sum x / n  ->  dx = g / n, repeated */
+    if (!grads[0]) return HD_OK;
+    hd_input_meta x = hd_node_input(node, 0);
+    const hd_reduce_params *p = (const hd_reduce_params *)node->params;
+    double n = 1;
+    for (int d = 0; d < x.ndim; d++)
+        if (p->dims >> d & 1) n *= (double)x.shape[d];
+    hd_tensor *share = hd_binary_scalar(cx, HD_DIV, grads[0], hd_scalar_f(n), false);
+    if (share) grad_inputs[0] = hd_spread(cx, share, p, x.ndim, x.shape);
+    hd_release(share);
+    return hd_made(cx, grad_inputs[0]);
+}
+static const hd_node_class mean_class = {"mean", mean_backward, NULL};
+
+/* The sum of integers is exact; only the quotient is rounded to f32. */
+static hd_tensor *mean_of(hd_ctx *cx, hd_tensor *x, uint32_t dims) {
+    double n = (double)hd_reduced_count(x, dims);
+    hd_tensor *sum = hd_reduce_data(cx, HD_SUM, x, dims);
+    if (!sum) return NULL;
+    if (hd_dtype_is_float((hd_dtype)sum->dtype)) return hd_chain_scalar(cx, HD_DIV, sum, n);
+    hd_tensor *exact = hd_cast(cx, sum, HD_F64);
+    hd_release(sum);
+    exact = hd_chain_scalar(cx, HD_DIV, exact, n);
+    hd_tensor *y = exact ? hd_cast(cx, exact, HD_F32) : NULL;
+    hd_release(exact);
+    return y;
+}
+
+hd_tensor *hd_mean(hd_ctx *cx, hd_tensor *x, uint32_t dims, bool keepdim) {
+    dims = hd_dims_of(x, dims);
+    if (hd_check_computes(cx, x)) return NULL;
+    hd_reduce_params params = {dims, keepdim};
+    hd_tensor *y = hd_drop_dims(mean_of(cx, x, dims), dims, keepdim);
+    return hd_record(cx, &mean_class, y, 1, &x, 0, NULL, &params, sizeof params);
+}
+
+/* ---- var ------------------------------------------------------------------------------------- */
+
+typedef struct var_params {
+    hd_reduce_params reduce;
+    double divisor;
+} var_params;
+
+static hd_status var_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grads, hd_tensor **grad_inputs) {
+    /* y = sum (x - mean)^2 / divisor  ->  dx = 2 (x - mean) g / divisor */
+    if (!grads[0]) return HD_OK;
+    const var_params *p = (const var_params *)node->params;
+    hd_tensor *x = hd_node_saved(cx, node, 0), *mean = x ? hd_node_saved(cx, node, 1) : NULL;
+    if (!mean) return cx->error.status;
+    hd_tensor *share = hd_binary_scalar(cx, HD_MUL, grads[0], hd_scalar_f(2 / p->divisor), false);
+    hd_tensor *wide = share ? hd_spread(cx, share, &p->reduce, x->ndim, x->shape) : NULL;
+    if (wide) grad_inputs[0] = hd_chain_binary(cx, HD_MUL, hd_binary_op(cx, HD_SUB, x, mean), wide);
+    hd_release(share);
+    hd_release(wide);
+    return hd_made(cx, grad_inputs[0]);
+}
+static const hd_node_class var_class = {"var", var_backward, NULL};
+
+static void finish_var(const void *divisor, int64_t length, double mean, double squares, double y[2]) {
+    y[0] = (length ? squares : 0) / *(const double *)divisor;
+    y[1] = length ? mean : NAN;
+}
+
+hd_tensor *hd_var(hd_ctx *cx, hd_tensor *x, uint32_t dims, bool keepdim, int correction) {
+    dims = hd_dims_of(x, dims);
+    if (hd_check_computes(cx, x)) return NULL;
+    double divisor = (double)(hd_reduced_count(x, dims) - correction);
+    var_params params = {{dims, keepdim}, divisor > 0 ? divisor : 0};
+    hd_tensor *plain =
+        hd_dtype_is_float((hd_dtype)x->dtype) ? hd_tensor_alias(cx, x) : hd_cast(cx, x, HD_F32);
+    hd_tensor *y[2] = {NULL, NULL};
+    int count = hd_wants_grad(cx, 1, &x) ? 2 : 1; /* backward wants the mean */
+    if (plain) hd_reduce_partial(cx, HD_MOMENTS, plain, dims, finish_var, &params.divisor, count, y);
+    hd_release(plain);
+    hd_tensor *saved[] = {x, y[1]};
+    hd_tensor *result =
+        hd_record(cx, &var_class, hd_drop_dims(y[0], dims, keepdim), 1, &x, 2, saved, &params, sizeof params);
+    hd_release(y[1]);
+    return result;
+}
+
+/* ---- logsumexp ------------------------------------------------------------------------------- */
+
+static hd_status logsumexp_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grads,
+                                    hd_tensor **grad_inputs) {
+    /* y = log sum exp x  ->  dx = g exp(x - y), 0 where x = -inf (so for a row of nothing else) */
+    if (!grads[0]) return HD_OK;
+    const hd_reduce_params *p = (const hd_reduce_params *)node->params;
+    hd_tensor *x = hd_node_saved(cx, node, 0), *y = x ? hd_node_saved(cx, node, 1) : NULL;
+    if (!y) return cx->error.status;
+    hd_tensor *wide_y = hd_spread(cx, y, p, x->ndim, x->shape);
+    hd_tensor *wide_g = wide_y ? hd_spread(cx, grads[0], p, x->ndim, x->shape) : NULL;
+    hd_tensor *weight = wide_g ? hd_chain_unary(cx, HD_EXP, hd_binary_op(cx, HD_SUB, x, wide_y)) : NULL;
+    hd_tensor *dx = hd_chain_binary(cx, HD_MUL, weight, wide_g);
+    if (dx)
+        grad_inputs[0] =
+            hd_chain_masked_fill(cx, dx, hd_binary_scalar(cx, HD_EQ, x, hd_scalar_f(-INFINITY), false), 0);
+    hd_release(wide_y);
+    hd_release(wide_g);
+    return hd_made(cx, grad_inputs[0]);
+}
+static const hd_node_class logsumexp_class = {"logsumexp", logsumexp_backward, NULL};
+
+static void finish_logsumexp(const void *unused, int64_t length, double most, double sum, double y[2]) {
+    (void)unused, (void)length;
+    y[0] = most + log(sum);
+}
+
+static hd_tensor *logsumexp_of(hd_ctx *cx, hd_tensor *x, uint32_t dims) {
+    hd_tensor *y[2];
+    return hd_reduce_partial(cx, HD_LOGSUMEXP, x, dims, finish_logsumexp, NULL, 1, y) ? NULL : y[0];
+}
+
+hd_tensor *hd_logsumexp(hd_ctx *cx, hd_tensor *x, uint32_t dims, bool keepdim) {
+    dims = hd_dims_of(x, dims);
+    if (hd_check_computes(cx, x)) return NULL;
+    hd_reduce_params params = {dims, keepdim};
+    hd_tensor *from = hd_as_dtype(cx, x, hd_dtype_is_float((hd_dtype)x->dtype) ? (hd_dtype)x->dtype : HD_F32);
+    hd_tensor *y = from ? hd_drop_dims(logsumexp_of(cx, from, dims), dims, keepdim) : NULL;
+    hd_release(from);
+    hd_tensor *saved[] = {x, y};
+    return hd_record(cx, &logsumexp_class, y, 1, &x, 2, saved, &params, sizeof params);
+}
