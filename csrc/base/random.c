@@ -23,16 +23,6 @@ void hd_philox(hd_draw draw, uint64_t block, uint32_t out[4]) {
     }
 }
 
-uint32_t hd_draw_u32(hd_draw draw, uint64_t i) {
-    uint32_t words[4];
-    hd_philox(draw, i / 4, words);
-    return words[i % 4];
-}
-
-float hd_draw_f32(hd_draw draw, uint64_t i) {
-    return (float)(hd_draw_u32(draw, i) >> 8) * 0x1p-24f;
-}
-
 double hd_draw_f64(hd_draw draw, uint64_t i) {
     uint32_t words[4];
     hd_philox(draw, i / 2, words);

@@ -32,9 +32,6 @@ typedef struct hd_gemm {
  * Calls hd_gemm_init when nobody has. */
 hd_status hd_gemm_run(hd_ctx *cx, const hd_gemm *g);
 
-/* The same by three loops, for the specs. */
-void hd_gemm_naive(const hd_gemm *g);
-
 /* Chooses the kernel by microarchitecture; refuses (HD_EARG) a BLIS of another version than the one built
  * for. */
 hd_status hd_gemm_init(hd_ctx *cx);

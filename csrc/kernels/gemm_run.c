@@ -52,22 +52,3 @@ hd_status hd_gemm_run(hd_ctx *cx, const hd_gemm *g) {
     if (large(&product, blocked)) return hd_gemm_blocked(cx, blocked, &product);
     return hd_gemm_direct(cx, direct, &product);
 }
-
-#define NAIVE(T)                                                                                             \
-    for (int64_t e = 0; e < g->batch; e++)                                                                   \
-        for (int64_t i = 0; i < g->m; i++)                                                                   \
-            for (int64_t j = 0; j < g->n; j++) {                                                             \
-                T sum = 0;                                                                                   \
-                for (int64_t p = 0; p < g->k; p++)                                                           \
-                    sum += *(T *)hd_gemm_at(g, &g->a, e, i, p) * *(T *)hd_gemm_at(g, &g->b, e, p, j);        \
-                T *c = (T *)hd_gemm_at(g, &g->c, e, i, j);                                                   \
-                *c = (T)g->alpha * sum + (g->beta == 0 ? 0 : (T)g->beta * *c);                               \
-            }
-
-void hd_gemm_naive(const hd_gemm *g) {
-    if (g->dtype == HD_F64) {
-        NAIVE(double)
-    } else {
-        NAIVE(float)
-    }
-}

@@ -13,6 +13,7 @@
 #include "base/parallel.h"
 #include "base/sanitizers.h"
 #include "check.h"
+#include "draws.h"
 
 enum { POOLED = !HD_ASAN };
 
@@ -49,12 +50,12 @@ static void test_draws(void) {
     CHECK(first.draw == 0 && second.draw == 1 && rng.draw == 2);
     uint32_t words[4];
     hd_philox(first, 1, words);
-    CHECK(hd_draw_u32(first, 6) == words[2]);
+    CHECK(draw_u32(first, 6) == words[2]);
     CHECK(hd_draw_f64(first, 3) ==
           (double)(((uint64_t)words[3] << 32 | words[2]) >> 11) / 9007199254740992.0);
     double sum32 = 0, sum64 = 0;
     for (uint64_t i = 0; i < 10000; i++) {
-        float u = hd_draw_f32(first, i);
+        float u = draw_f32(first, i);
         double v = hd_draw_f64(second, i);
         CHECK(u >= 0 && u < 1 && v >= 0 && v < 1);
         sum32 += u;
@@ -90,7 +91,7 @@ static void test_blocks_do_not_overlap(void) {
     hd_ctx *cx = context(1);
     hd_draw draw = {.seed = 3};
     for (unsigned round = 0; round < ROUNDS; round++) {
-        unsigned i = hd_draw_u32(draw, 2 * round) % BLOCKS, random = hd_draw_u32(draw, 2 * round + 1);
+        unsigned i = draw_u32(draw, 2 * round) % BLOCKS, random = draw_u32(draw, 2 * round + 1);
         unsigned char mark = (unsigned char)(i * 7 + 1);
         if (blocks[i] != NULL) {
             CHECK(blocks[i][0] == mark && blocks[i][sizes[i] / 2] == mark && blocks[i][sizes[i] - 1] == mark);

@@ -8,7 +8,29 @@
 #include "base/parallel.h"
 #include "check.h"
 #include "kernels/gemm.h"
+#include "kernels/gemm_loops.h"
 #include "kernels/gemm_tile.h"
+
+/* ---- three loops --------------------------------------------------------------------------------------- */
+
+#define NAIVE(T)                                                                                             \
+    for (int64_t e = 0; e < g->batch; e++)                                                                   \
+        for (int64_t i = 0; i < g->m; i++)                                                                   \
+            for (int64_t j = 0; j < g->n; j++) {                                                             \
+                T sum = 0;                                                                                   \
+                for (int64_t p = 0; p < g->k; p++)                                                           \
+                    sum += *(T *)hd_gemm_at(g, &g->a, e, i, p) * *(T *)hd_gemm_at(g, &g->b, e, p, j);        \
+                T *c = (T *)hd_gemm_at(g, &g->c, e, i, j);                                                   \
+                *c = (T)g->alpha * sum + (g->beta == 0 ? 0 : (T)g->beta * *c);                               \
+            }
+
+static void gemm_naive(const hd_gemm *g) {
+    if (g->dtype == HD_F64) {
+        NAIVE(double)
+    } else {
+        NAIVE(float)
+    }
+}
 
 static uint32_t state = 1;
 
@@ -96,7 +118,7 @@ static void check_product(hd_ctx *cx, product *p) {
     memcpy(want, p->c.bytes, size);
     hd_gemm naive = p->g;
     naive.c.data = want + offset;
-    hd_gemm_naive(&naive);
+    gemm_naive(&naive);
     const hd_status status = hd_gemm_run(cx, &p->g);
     const int right = status == HD_OK && same(p->g.dtype, p->c.bytes, want, p->c.count);
     if (!right) {

@@ -1,5 +1,6 @@
 /* Random numbers, dropout and its fusions, AdamW of every table. */
 #include "kernels_check.h"
+#include "draws.h"
 
 static const hd_draw seeded = {0x1234567890abcdefu, 7};
 
@@ -28,7 +29,7 @@ static void check_uniform_and_normal(void) {
         const int64_t far = (INT64_C(1) << 40) + 3;
         k->uniform[t](seeded, far, MAX, 0, 1, &out);
         for (int64_t i = 0; i < MAX; i++)
-            CHECK(get(t, &out, i) == (t == HD_F32 ? hd_draw_f32(seeded, (uint64_t)(far + i))
+            CHECK(get(t, &out, i) == (t == HD_F32 ? draw_f32(seeded, (uint64_t)(far + i))
                                                   : hd_draw_f64(seeded, (uint64_t)(far + i))));
         k->uniform[t](seeded, 0, MAX, 5, 5, &out);
         for (int64_t i = 0; i < MAX; i++) CHECK(get(t, &out, i) == 5);
@@ -50,14 +51,14 @@ static void check_uniform_and_normal(void) {
     k->normal[HD_F32](seeded, 0, MAX, 0, 1, out.f);
     for (int64_t i = 0; i < MAX; i++) { /* Box and Muller, as the header of isa/random.c says */
         uint64_t pair = (uint64_t)i & ~(uint64_t)1;
-        double radius = sqrt(-2 * log(hd_draw_f32(seeded, pair) + 0x1p-24)),
-               angle = 2 * M_PI * hd_draw_f32(seeded, pair + 1);
+        double radius = sqrt(-2 * log(draw_f32(seeded, pair) + 0x1p-24)),
+               angle = 2 * M_PI * draw_f32(seeded, pair + 1);
         CHECK(fabs(out.f[i] - radius * (i & 1 ? sin(angle) : cos(angle))) < 3e-6);
     }
 }
 
 static bool kept(int64_t i, double p) {
-    return p < 1 && hd_draw_u32(seeded, (uint64_t)i) >= (uint64_t)(p * 0x1p32);
+    return p < 1 && draw_u32(seeded, (uint64_t)i) >= (uint64_t)(p * 0x1p32);
 }
 
 static void check_dropout(void) {
@@ -90,7 +91,7 @@ static void check_dropout(void) {
         for (int64_t i = 0; i < MAX; i++) CHECK(near(t, get(t, &in_a, i), kept(i, p) ? 2 * scale : 0, 1e-6));
     }
     /* the word at the threshold itself is kept */
-    double edge = hd_draw_u32(seeded, 17) * 0x1p-32;
+    double edge = draw_u32(seeded, 17) * 0x1p-32;
     float ones[40];
     for (int i = 0; i < 40; i++) ones[i] = 1;
     k->dropout[HD_F32](seeded, 0, 40, edge, ones, ones);

@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "ops/internal.h"
+#include "ops/ops.h"
 #include "ops/nn/rows.h"
 
 typedef enum packing { SEPARATE, PACKED_QKV, PACKED_KV } packing;
@@ -264,7 +264,7 @@ static hd_heads result_heads(const hd_tensor *t, packing packing, int64_t featur
 
 /* The gradient of out as heads, whether it came as [B,H,L,Dv] or, packed, as [B,L,E]. A new reference. */
 static hd_tensor *upstream(hd_ctx *cx, hd_tensor *g, const attention_call *c, hd_attention_task *a) {
-    hd_tensor *own = g->stride[g->ndim - 1] == 1 ? hd_tensor_alias(cx, g) : hd_packed(cx, g);
+    hd_tensor *own = g->stride[g->ndim - 1] == 1 ? hd_tensor_alias(cx, g) : hd_contiguous_detached(cx, g);
     if (!own) return NULL;
     a->g = result_heads(own, c->params.packing, a->Dv);
     return own;
@@ -309,7 +309,8 @@ static const hd_node_class attention_class = {"attention", attention_backward, r
 
 static hd_tensor *with_contiguous_features(hd_ctx *cx, hd_tensor *t) {
     int last = t->ndim - 1;
-    return t->stride[last] == 1 || t->shape[last] <= 1 ? hd_tensor_alias(cx, t) : hd_packed(cx, t);
+    return t->stride[last] == 1 || t->shape[last] <= 1 ? hd_tensor_alias(cx, t)
+                                                       : hd_contiguous_detached(cx, t);
 }
 
 static attention_params params_of(const hd_tensor *q, const hd_attention_options *o, packing packing) {

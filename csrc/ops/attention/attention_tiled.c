@@ -218,7 +218,8 @@ void hd_lanes_score(hd_lane_block *b, void *best, bool cap) {
     all->k->judge(b->halves, b->keys, &rules, s, best);
 }
 
-void hd_lanes_write(const hd_lane_block *b, const void *from, const void *factor, char *whole) {
+/* What lies across at `from`, one number a key and lane, into rows of a whole [B, H, L, S] (zeros), times factor. */
+static void write_rows(const hd_lane_block *b, const void *from, const void *factor, char *whole) {
     const hd_lanes *all = b->all;
     const int64_t S = all->a->S, half = all->k->lanes / 2, first = b->halves == HD_SECOND_HALF ? half : 0;
     const int64_t end = b->halves == HD_FIRST_HALF ? least(half, b->count) : b->count;
@@ -305,7 +306,7 @@ static void write_weights(hd_lane_block *b, int64_t from, int64_t to) {
             if (!hd_lanes_look(b, j, end)) continue;
             hd_lanes_score(b, NULL, false);
             all->k->weights(b->halves, b->keys, hd_lane_room(b, all->at.lse), hd_lane_bits(b), s);
-            hd_lanes_write(b, s, NULL, a->weights);
+            write_rows(b, s, NULL, a->weights);
         }
     }
 }

@@ -110,8 +110,6 @@ void hd_lanes_narrow(const hd_lane_block *b, int64_t *from, int64_t *to);
 bool hd_lanes_look(hd_lane_block *b, int64_t from, int64_t to);
 /* The scores of the block, in room s; `best` (NULL: not wanted) keeps the largest. cap: the slope of the softcap too. */
 void hd_lanes_score(hd_lane_block *b, void *best, bool cap);
-/* What lies across at `from`, one number a key and lane, into rows of a whole [B, H, L, S] (zeros), times factor. */
-void hd_lanes_write(const hd_lane_block *b, const void *from, const void *factor, char *whole);
 /* Which weights of the block stay. */
 void hd_lanes_draw(hd_lane_block *b);
 /* o[features][lanes] = o · factor + sum over the keys of the block of p x. A careful block is not touched in a lane by

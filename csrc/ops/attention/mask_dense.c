@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/parallel.h"
-#include "ops/internal.h"
+#include "ops/ops.h"
 #include "ops/nn/rows.h"
 
 typedef struct dense {

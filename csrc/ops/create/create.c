@@ -3,7 +3,8 @@
 #include <math.h>
 
 #include "base/parallel.h"
-#include "ops/internal.h"
+#include "ops/elementwise/inplace.h"
+#include "ops/elementwise/scalar.h"
 
 /* ---- filled ---------------------------------------------------------------------------------- */
 

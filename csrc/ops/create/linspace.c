@@ -2,7 +2,8 @@
 #include <math.h>
 
 #include "base/parallel.h"
-#include "ops/internal.h"
+#include "ops/elementwise/scalar.h"
+#include "ops/elementwise/walk.h"
 
 typedef struct linspace_loop {
     hd_dtype dtype; /* f32 or f64 */

@@ -8,7 +8,7 @@
 #include <math.h>
 
 #include "base/parallel.h"
-#include "ops/internal.h"
+#include "ops/elementwise/cast.h"
 #include "ops/order/order.h"
 #include "ops/nn/rows.h"
 
@@ -131,7 +131,7 @@ static hd_status draw_all(hd_ctx *cx, hd_rng *rng, const hd_tensor *weights, int
 hd_tensor *hd_multinomial(hd_ctx *cx, hd_rng *rng, hd_tensor *x, int64_t n, bool replacement) {
     if (check_weights(cx, x, n)) return NULL;
     int64_t rows = x->ndim == 2 ? x->shape[0] : 1, shape[] = {rows, n};
-    hd_tensor *weights = hd_dense(cx, x, HD_F64);
+    hd_tensor *weights = hd_contiguous_as(cx, x, HD_F64);
     hd_tensor *y = weights ? hd_tensor_new(cx, HD_I64, x->ndim, x->ndim == 2 ? shape : shape + 1) : NULL;
     if (y && rows > 0 && draw_all(cx, rng, weights, rows, n, replacement, y)) {
         hd_release(y);

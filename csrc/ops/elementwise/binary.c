@@ -4,7 +4,12 @@
  * gradients are summed to the operands' shapes. `/` of integers gives f32, comparisons and logic give bool.
  * Integers divided by zero with // or %, or raised to a negative power, are errors; floats follow IEEE 754.
  */
-#include "ops/internal.h"
+#include "ops/elementwise/cast.h"
+#include "ops/elementwise/chain.h"
+#include "ops/elementwise/inplace.h"
+#include "ops/elementwise/scalar.h"
+#include "ops/elementwise/walk.h"
+#include "ops/gradient.h"
 
 static hd_status tensor_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grads, hd_tensor **grad_inputs);
 static hd_status scalar_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grads, hd_tensor **grad_inputs);

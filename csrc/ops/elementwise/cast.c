@@ -2,7 +2,9 @@
  *
  *     dx = g as x's dtype, between floats; to integers and bool there is no gradient.
  */
-#include "ops/internal.h"
+#include "ops/elementwise/cast.h"
+#include "ops/gradient.h"
+#include "ops/elementwise/walk.h"
 
 static hd_status cast_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grads, hd_tensor **grad_inputs) {
     /* y = cast(x)  ->  dx = cast(g) */
@@ -32,6 +34,6 @@ hd_tensor *hd_as_dtype(hd_ctx *cx, hd_tensor *x, hd_dtype dtype) {
     return (hd_dtype)x->dtype == dtype ? hd_retain(x) : cast(cx, x, dtype);
 }
 
-hd_tensor *hd_dense(hd_ctx *cx, hd_tensor *x, hd_dtype dtype) {
+hd_tensor *hd_contiguous_as(hd_ctx *cx, hd_tensor *x, hd_dtype dtype) {
     return (hd_dtype)x->dtype == dtype && hd_is_contiguous(x) ? hd_retain(x) : cast(cx, x, dtype);
 }

@@ -1,5 +1,5 @@
 /* chain.c: operations that consume their first operand. */
-#include "ops/internal.h"
+#include "ops/elementwise/chain.h"
 
 hd_tensor *hd_chain_unary(hd_ctx *cx, hd_unary op, hd_tensor *x) {
     hd_tensor *y = x ? hd_unary_op(cx, op, x) : NULL;

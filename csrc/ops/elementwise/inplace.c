@@ -6,7 +6,10 @@
  */
 #include <string.h>
 
-#include "ops/internal.h"
+#include "ops/elementwise/inplace.h"
+#include "ops/elementwise/scalar.h"
+#include "ops/gradient.h"
+#include "ops/elementwise/walk.h"
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 

@@ -8,7 +8,11 @@
 #include <math.h>
 #include <string.h>
 
-#include "ops/internal.h"
+#include "ops/elementwise/cast.h"
+#include "ops/elementwise/chain.h"
+#include "ops/elementwise/scalar.h"
+#include "ops/elementwise/walk.h"
+#include "ops/gradient.h"
 
 /* Operands y, a, b, w. */
 #define LERP(type, size_of)                                                                                  \

@@ -5,7 +5,10 @@
  *
  * Integers and bool become f32. NaN stays; at 0 the slope is that of the left side.
  */
-#include "ops/internal.h"
+#include "ops/elementwise/cast.h"
+#include "ops/elementwise/inplace.h"
+#include "ops/elementwise/scalar.h"
+#include "ops/elementwise/walk.h"
 
 typedef struct shaped {
     hd_shaped op;

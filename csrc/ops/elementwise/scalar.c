@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "ops/internal.h"
+#include "ops/elementwise/scalar.h"
 #include "tensor/half.h"
 
 hd_status hd_check_computes(hd_ctx *cx, const hd_tensor *t) {

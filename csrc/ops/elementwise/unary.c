@@ -10,7 +10,11 @@
  */
 #include <math.h>
 
-#include "ops/internal.h"
+#include "ops/elementwise/cast.h"
+#include "ops/elementwise/inplace.h"
+#include "ops/elementwise/scalar.h"
+#include "ops/elementwise/walk.h"
+#include "ops/gradient.h"
 
 static hd_status unary_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grads, hd_tensor **grad_inputs);
 

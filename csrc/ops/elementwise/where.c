@@ -4,7 +4,11 @@
  *     masked_fill: y = m ? value : x    ->  dx = m ? 0 : g
  *     clamp:       y = min(max(x, low), high)  ->  dx = low <= x <= high ? g : 0
  */
-#include "ops/internal.h"
+#include "ops/elementwise/cast.h"
+#include "ops/elementwise/inplace.h"
+#include "ops/elementwise/scalar.h"
+#include "ops/elementwise/walk.h"
+#include "ops/gradient.h"
 
 #include <string.h>
 

@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include "base/parallel.h"
-#include "ops/internal.h"
+#include "ops/elementwise/walk.h"
+#include "ops/index/indexing.h"
+#include "ops/lines.h"
 
 /* Elements a task copies or adds. */
 #define GRAIN 32768

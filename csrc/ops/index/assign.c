@@ -11,6 +11,11 @@
 #include <string.h>
 
 #include "tensor/view.h"
+#include "ops/elementwise/cast.h"
+#include "ops/elementwise/inplace.h"
+#include "ops/elementwise/walk.h"
+#include "ops/gradient.h"
+#include "ops/index/indexing.h"
 
 hd_tensor hd_without_leading_ones(const hd_tensor *v, int ndim) {
     hd_tensor lean = *v;
@@ -129,7 +134,7 @@ static hd_tensor *mask_over(hd_ctx *cx, const hd_tensor *x, hd_tensor *mask) {
     }
     int64_t shape[HD_MAX_DIMS];
     for (int d = 0; d < x->ndim; d++) shape[d] = d < mask->ndim ? mask->shape[d] : 1;
-    hd_tensor *dense = hd_dense(cx, mask, HD_BOOL);
+    hd_tensor *dense = hd_contiguous_as(cx, mask, HD_BOOL);
     hd_tensor *own = dense && hd_shares_memory(dense, x) ? hd_clone(cx, dense)
                      : dense                             ? hd_retain(dense)
                                                          : NULL;
@@ -180,11 +185,11 @@ static const hd_node_class assign_mask_class = {"mask assignment", assign_mask_b
 /* rows: contiguous [count, ...], of x's dtype. x is written through a contiguous copy when it is not. */
 static hd_status write_masked(hd_ctx *cx, hd_tensor *x, const hd_tensor *mask, int64_t count,
                               const hd_tensor *rows) {
-    hd_tensor *dense = hd_dense(cx, x, (hd_dtype)x->dtype);
+    hd_tensor *dense = hd_contiguous_as(cx, x, (hd_dtype)x->dtype);
     if (!dense) return cx->error.status;
     int64_t places = hd_numel(mask);
     size_t bytes = places ? (size_t)(hd_numel(x) / places) * hd_dtype_size((hd_dtype)x->dtype) : 0;
-    hd_spread_masked(places, count, bytes, hd_data(mask), hd_data(rows), hd_data(dense));
+    hd_unpack_masked(places, count, bytes, hd_data(mask), hd_data(rows), hd_data(dense));
     hd_status status = dense == x ? HD_OK : hd_apply_copy(cx, x, dense);
     hd_release(dense);
     return status;

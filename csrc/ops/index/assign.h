@@ -2,7 +2,7 @@
 #ifndef HD_ASSIGN_H
 #define HD_ASSIGN_H
 
-#include "ops/internal.h"
+#include "ops/ops.h"
 
 /* The value as it is written: without leading dimensions of size 1 beyond `ndim`. A header for reading alone. */
 hd_tensor hd_without_leading_ones(const hd_tensor *v, int ndim);

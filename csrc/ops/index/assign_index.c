@@ -8,6 +8,9 @@
 
 #include "ops/index/assign.h"
 #include "ops/index/index.h"
+#include "ops/elementwise/inplace.h"
+#include "ops/elementwise/walk.h"
+#include "ops/gradient.h"
 
 /* What backward wants besides the indices. */
 typedef struct written {

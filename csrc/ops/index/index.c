@@ -9,6 +9,10 @@
 #include <string.h>
 
 #include "tensor/view.h"
+#include "ops/elementwise/cast.h"
+#include "ops/elementwise/inplace.h"
+#include "ops/gradient.h"
+#include "ops/index/indexing.h"
 
 /* ---- the indices ------------------------------------------------------------------------------- */
 
@@ -41,7 +45,7 @@ static hd_tensor *owned(hd_ctx *cx, hd_tensor *index, const hd_tensor *written) 
             cx, HD_EARG, "index: expected integers, got %s; heed.ids(...) makes them, t:to \"i64\" converts",
             hd_dtype_name((hd_dtype)index->dtype));
     bool apart = written && hd_shares_memory(index, written);
-    return apart && index->dtype == HD_I64 ? hd_clone(cx, index) : hd_dense(cx, index, HD_I64);
+    return apart && index->dtype == HD_I64 ? hd_clone(cx, index) : hd_contiguous_as(cx, index, HD_I64);
 }
 
 static hd_tensor *positions(hd_ctx *cx, hd_tensor *index, int64_t size, const hd_tensor *written) {
@@ -68,7 +72,7 @@ static hd_status broadcast(hd_ctx *cx, hd_lookup *l) {
     l->places = hd_numel(&together);
     for (int i = 0; i < l->count; i++) {
         hd_tensor *wide = hd_view_expand(cx, l->index[i], l->ndim, l->shape);
-        hd_tensor *dense = wide ? hd_dense(cx, wide, HD_I64) : NULL;
+        hd_tensor *dense = wide ? hd_contiguous_as(cx, wide, HD_I64) : NULL;
         hd_release(wide);
         if (!dense) return cx->error.status;
         hd_release(l->index[i]);
@@ -117,7 +121,8 @@ void hd_lookup_end(hd_lookup *l) {
     l->count = 0;
 }
 
-hd_tensor *hd_lookup_joined(hd_ctx *cx, const hd_lookup *l, const int64_t *sizes) {
+/* All indexed dimensions as one: the place in it, from 1, for each element; i64 of the shape. A new reference. */
+static hd_tensor *joined_index(hd_ctx *cx, const hd_lookup *l, const int64_t *sizes) {
     if (l->count == 1) return hd_retain(l->index[0]);
     hd_tensor *joined = hd_tensor_new(cx, HD_I64, l->ndim, l->shape);
     for (int64_t p = 0; joined && p < l->places; p++) {
@@ -163,7 +168,7 @@ hd_tensor *hd_index(hd_ctx *cx, hd_tensor *x, hd_tensor *const *index) {
     hd_lookup l;
     hd_tensor *y = NULL;
     if (!hd_lookup_begin(cx, &l, x, index, NULL)) {
-        hd_tensor *at = hd_lookup_joined(cx, &l, x->shape);
+        hd_tensor *at = joined_index(cx, &l, x->shape);
         hd_tensor *from = !at ? NULL : l.count == 1 ? hd_retain(x) : join_dims(cx, x, &l);
         if (from) y = hd_index_select(cx, from, l.at, at);
         hd_release(from);
@@ -176,7 +181,7 @@ hd_tensor *hd_index(hd_ctx *cx, hd_tensor *x, hd_tensor *const *index) {
 /* ---- masks among them ---------------------------------------------------------------------------- */
 
 hd_status hd_mask_places(hd_ctx *cx, hd_tensor *mask, hd_tensor **index) {
-    hd_tensor *dense = hd_dense(cx, mask, HD_BOOL);
+    hd_tensor *dense = hd_contiguous_as(cx, mask, HD_BOOL);
     if (!dense) return cx->error.status;
     int64_t count = hd_count_true(dense);
     hd_status status = HD_OK;

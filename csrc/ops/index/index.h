@@ -3,7 +3,7 @@
 #ifndef HD_INDEX_H
 #define HD_INDEX_H
 
-#include "ops/internal.h"
+#include "ops/ops.h"
 
 typedef struct hd_lookup {
     int count;                     /* of the dimensions that have an index */
@@ -24,7 +24,5 @@ hd_status hd_lookup_begin(hd_ctx *cx, hd_lookup *l, const hd_tensor *x, hd_tenso
                           const hd_tensor *written);
 /* Drops its tensors; also after hd_lookup_begin has failed. */
 void hd_lookup_end(hd_lookup *l);
-/* All indexed dimensions as one: the place in it, from 1, for each element; i64 of the shape. A new reference. */
-hd_tensor *hd_lookup_joined(hd_ctx *cx, const hd_lookup *l, const int64_t *sizes /* of x */);
 
 #endif

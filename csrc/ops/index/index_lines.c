@@ -2,6 +2,7 @@
 #include "ops/index/index_lines.h"
 
 #include "base/parallel.h"
+#include "ops/lines.h"
 
 #define GRAIN 16384 /* elements a task moves */
 

@@ -6,7 +6,7 @@
 #ifndef HD_OPS_INDEX_LINES_H
 #define HD_OPS_INDEX_LINES_H
 
-#include "ops/internal.h"
+#include "ops/ops.h"
 
 #define HD_LINE_COLUMNS 64 /* that go along together */
 

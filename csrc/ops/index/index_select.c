@@ -8,18 +8,15 @@
 #include <string.h>
 
 #include "base/parallel.h"
-#include "ops/internal.h"
+#include "ops/elementwise/cast.h"
+#include "ops/elementwise/walk.h"
+#include "ops/gradient.h"
+#include "ops/index/indexing.h"
+#include "ops/lines.h"
 #include "tensor/view.h"
 
 /* Elements a task copies or adds. */
 #define GRAIN 32768
-
-hd_lines hd_lines_of(const hd_tensor *x, int dim) {
-    hd_lines l = {1, x->ndim ? x->shape[dim] : 1, 1};
-    for (int d = 0; d < dim; d++) l.outer *= x->shape[d];
-    for (int d = dim + 1; d < x->ndim; d++) l.inner *= x->shape[d];
-    return l;
-}
 
 /* ---- checks ---------------------------------------------------------------------------------- */
 
@@ -35,7 +32,7 @@ static int64_t first_outside(const int64_t *v, int64_t n, int64_t size) {
     return n;
 }
 
-hd_status hd_check_index(hd_ctx *cx, const hd_tensor *index, int64_t size) {
+static hd_status check_index(hd_ctx *cx, const hd_tensor *index, int64_t size) {
     if (index->storage->hollow) return HD_OK;
     const int64_t *v = hd_data(index);
     int64_t n = hd_numel(index), i = first_outside(v, n, size);
@@ -49,8 +46,8 @@ hd_tensor *hd_checked_index(hd_ctx *cx, hd_tensor *index, int64_t size) {
     if (index->dtype != HD_I64)
         return hd_fail_null(cx, HD_EARG, "index: expected i64, got %s; t:to \"i64\" converts",
                             hd_dtype_name((hd_dtype)index->dtype));
-    hd_tensor *dense = hd_dense(cx, index, HD_I64);
-    if (dense && hd_check_index(cx, dense, size)) {
+    hd_tensor *dense = hd_contiguous_as(cx, index, HD_I64);
+    if (dense && check_index(cx, dense, size)) {
         hd_release(dense);
         return NULL;
     }
@@ -151,7 +148,7 @@ static hd_status index_select_backward(hd_ctx *cx, hd_node *node, hd_tensor *con
     int dim;
     memcpy(&dim, node->params, sizeof dim);
     hd_input_meta x = hd_node_input(node, 0);
-    hd_tensor *g = hd_dense(cx, grads[0], x.dtype);
+    hd_tensor *g = hd_contiguous_as(cx, grads[0], x.dtype);
     hd_tensor *dx = g ? hd_tensor_zeros(cx, x.dtype, x.ndim, x.shape) : NULL;
     grad_inputs[0] = dx;
     hd_status status = dx ? hd_add_lines(cx, dx, dim, index, g) : cx->error.status;
@@ -191,7 +188,7 @@ hd_tensor *hd_index_select(hd_ctx *cx, hd_tensor *x, int dim, hd_tensor *index) 
     int d;
     if (hd_check_dim(cx, "dim", dim, x->ndim, &d)) return NULL;
     hd_tensor *checked = hd_checked_index(cx, index, x->shape[d]);
-    hd_tensor *dense = checked ? hd_dense(cx, x, (hd_dtype)x->dtype) : NULL;
+    hd_tensor *dense = checked ? hd_contiguous_as(cx, x, (hd_dtype)x->dtype) : NULL;
     hd_tensor *y = dense ? select_lines(cx, dense, d, checked) : NULL;
     y = hd_record(cx, &index_select_class, y, 1, &x, 1, &checked, &d, sizeof d);
     hd_release(dense);

@@ -4,7 +4,9 @@
  */
 #include <string.h>
 
-#include "ops/internal.h"
+#include "ops/elementwise/cast.h"
+#include "ops/gradient.h"
+#include "ops/index/indexing.h"
 #include "tensor/view.h"
 
 /* Elements as bits, or rows that are as wide, which need not be aligned. Without a branch, which a mask without order would make the processor guess: every element is moved, and the next
@@ -38,7 +40,7 @@ static void pick_masked(int64_t count, size_t size, const uint8_t *m, const void
     }
 }
 
-void hd_spread_masked(int64_t n, int64_t count, size_t bytes, const uint8_t *m, const void *list, void *y) {
+void hd_unpack_masked(int64_t n, int64_t count, size_t bytes, const uint8_t *m, const void *list, void *y) {
     switch (bytes) {
     case 1: spread_1(count, m, list, y); return;
     case 2: spread_2(count, m, list, y); return;
@@ -63,7 +65,7 @@ int64_t hd_count_true(const hd_tensor *mask) {
 /* t as `dtype`, expanded to the shape, contiguous. */
 static hd_tensor *spread_out(hd_ctx *cx, hd_tensor *t, hd_dtype dtype, int ndim, const int64_t *shape) {
     hd_tensor *wide = hd_view_expand(cx, t, ndim, shape);
-    hd_tensor *dense = wide ? hd_dense(cx, wide, dtype) : NULL;
+    hd_tensor *dense = wide ? hd_contiguous_as(cx, wide, dtype) : NULL;
     hd_release(wide);
     return dense;
 }
@@ -73,11 +75,11 @@ static hd_status masked_select_backward(hd_ctx *cx, hd_node *node, hd_tensor *co
     /* y = x where mask, in order  ->  dx = g back in its places, 0 elsewhere */
     if (!grads[0]) return HD_OK;
     hd_tensor *mask = hd_node_saved(cx, node, 0);
-    hd_tensor *g = mask ? hd_dense(cx, grads[0], (hd_dtype)grads[0]->dtype) : NULL;
+    hd_tensor *g = mask ? hd_contiguous_as(cx, grads[0], (hd_dtype)grads[0]->dtype) : NULL;
     if (!g) return cx->error.status;
     hd_tensor *dx = hd_tensor_zeros(cx, (hd_dtype)g->dtype, mask->ndim, mask->shape);
     if (dx) {
-        hd_spread_masked(hd_numel(mask), hd_numel(g), hd_dtype_size((hd_dtype)g->dtype), hd_data(mask),
+        hd_unpack_masked(hd_numel(mask), hd_numel(g), hd_dtype_size((hd_dtype)g->dtype), hd_data(mask),
                          hd_data(g), hd_data(dx));
     }
     hd_release(g);

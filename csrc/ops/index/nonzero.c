@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/parallel.h"
-#include "ops/internal.h"
+#include "ops/elementwise/cast.h"
 
 #define BLOCK 65536
 
@@ -74,7 +74,7 @@ static hd_tensor *truth_of(hd_ctx *cx, hd_tensor *x) {
     hd_tensor *plain = hd_tensor_alias(cx, x);
     hd_tensor *from = plain ? hd_cast(cx, plain, hd_dtype_of_gradient((hd_dtype)x->dtype)) : NULL;
     hd_tensor *truth = !from                 ? NULL
-                       : x->dtype == HD_BOOL ? hd_dense(cx, from, HD_BOOL)
+                       : x->dtype == HD_BOOL ? hd_contiguous_as(cx, from, HD_BOOL)
                                              : hd_binary_scalar(cx, HD_NE, from, hd_scalar_i(0), false);
     hd_release(plain);
     hd_release(from);

@@ -13,6 +13,12 @@
 #include <string.h>
 
 #include "ops/index/index_lines.h"
+#include "ops/elementwise/cast.h"
+#include "ops/elementwise/inplace.h"
+#include "ops/elementwise/scalar.h"
+#include "ops/elementwise/walk.h"
+#include "ops/gradient.h"
+#include "ops/index/indexing.h"
 
 /* ---- lines ------------------------------------------------------------------------------------ */
 
@@ -249,7 +255,8 @@ static hd_status check_index_add(hd_ctx *cx, const hd_tensor *x, int dim, const 
 }
 
 static hd_status add_src_lines(hd_ctx *cx, hd_tensor *y, int dim, const hd_tensor *index, hd_tensor *src) {
-    hd_tensor *to = hd_dense(cx, y, (hd_dtype)y->dtype), *from = hd_dense(cx, src, (hd_dtype)src->dtype);
+    hd_tensor *to = hd_contiguous_as(cx, y, (hd_dtype)y->dtype),
+              *from = hd_contiguous_as(cx, src, (hd_dtype)src->dtype);
     hd_status status = to && from ? hd_add_lines(cx, to, dim, index, from) : cx->error.status;
     if (!status && to != y) status = hd_apply_copy(cx, y, to);
     hd_release(from);
@@ -259,7 +266,7 @@ static hd_status add_src_lines(hd_ctx *cx, hd_tensor *y, int dim, const hd_tenso
 
 static hd_status sum_src_lines(hd_ctx *cx, hd_tensor *y, hd_tensor *x, int dim, const hd_tensor *index,
                                hd_tensor *src) {
-    hd_tensor *from = hd_dense(cx, src, (hd_dtype)src->dtype);
+    hd_tensor *from = hd_contiguous_as(cx, src, (hd_dtype)src->dtype);
     hd_status status = from ? hd_sum_lines(cx, y, x, dim, index, from) : cx->error.status;
     hd_release(from);
     return status;

@@ -12,6 +12,13 @@
 #include <string.h>
 
 #include "ops/index/index_lines.h"
+#include "ops/elementwise/cast.h"
+#include "ops/elementwise/chain.h"
+#include "ops/elementwise/inplace.h"
+#include "ops/elementwise/scalar.h"
+#include "ops/elementwise/walk.h"
+#include "ops/gradient.h"
+#include "ops/index/indexing.h"
 
 /* ---- lines ------------------------------------------------------------------------------------ */
 
@@ -82,7 +89,8 @@ static hd_status prod_backward(hd_ctx *cx, hd_node *node, hd_tensor *g, hd_tenso
               *src = x ? hd_node_saved(cx, node, 2) : NULL;
     if (!src) return cx->error.status;
     bool wide = src->dtype == HD_F64;
-    hd_tensor *view = covered(cx, src, index), *list = view ? hd_dense(cx, view, (hd_dtype)src->dtype) : NULL;
+    hd_tensor *view = covered(cx, src, index),
+              *list = view ? hd_contiguous_as(cx, view, (hd_dtype)src->dtype) : NULL;
     hd_tensor *before = list ? hd_binary_op(cx, HD_MUL, g, x) : NULL;
     hd_tensor *behind = before ? hd_full(cx, (hd_dtype)x->dtype, x->ndim, x->shape, hd_scalar_i(1)) : NULL;
     hd_tensor *d_src = behind ? hd_tensor_new(cx, (hd_dtype)src->dtype, index->ndim, index->shape) : NULL;

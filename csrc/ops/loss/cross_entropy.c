@@ -31,7 +31,7 @@ static hd_status cross_entropy_backward(hd_ctx *cx, hd_node *node, hd_tensor *co
     if (!grads[0]) return HD_OK;
     hd_tensor *saved = hd_node_saved(cx, node, 0), *dx = NULL;
     if (!saved) return cx->error.status;
-    hd_tensor *g = hd_packed(cx, grads[0]);
+    hd_tensor *g = hd_contiguous_detached(cx, grads[0]);
     if (!g) return cx->error.status;
     bool is_scalar = g->ndim == 0;
     if (is_scalar && hd_load(hd_data(g), (hd_dtype)g->dtype, 0) == 1) {
@@ -67,10 +67,10 @@ hd_tensor *hd_cross_entropy(hd_ctx *cx, hd_tensor *logits, hd_tensor *targets,
                             const hd_cross_entropy_options *o) {
     if (check(cx, logits, targets, o)) return NULL;
     hd_loss_pass p = {.dtype = (hd_dtype)logits->dtype, .rule = hd_loss_rule_of(o)};
-    hd_tensor *rows = hd_as_rows(cx, logits, &p.logits), *flat = hd_packed(cx, targets), *weight = NULL,
-              *excluded = NULL, *grad = NULL, *loss = NULL;
+    hd_tensor *rows = hd_as_rows(cx, logits, &p.logits), *flat = hd_contiguous_detached(cx, targets),
+              *weight = NULL, *excluded = NULL, *grad = NULL, *loss = NULL;
     if (!rows || !flat || hd_loss_exclude(cx, p.logits.width, o, &excluded)) goto done;
-    if (o->weight && !(weight = hd_packed(cx, o->weight))) goto done;
+    if (o->weight && !(weight = hd_contiguous_detached(cx, o->weight))) goto done;
     if (hd_wants_grad(cx, 1, &logits)) {
         if (!(grad = hd_tensor_like(cx, logits))) goto done;
         p.grad = hd_rows_of(grad);

@@ -15,7 +15,7 @@
 #include "base/parallel.h"
 #include "kernels/gemm.h"
 #include "ops/elementwise/element.h"
-#include "ops/internal.h"
+#include "ops/ops.h"
 
 #include <string.h>
 
@@ -224,7 +224,8 @@ static hd_status each_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grad
     const bool wanted[INPUTS] = {hd_node_needs(node, IN_X), hd_node_needs(node, IN_W),
                                  hd_node_needs(node, IN_B)};
     bool done = false;
-    if (!(rows = hd_as_rows(cx, saved[SAVED_X], &j.x)) || !(g = hd_packed(cx, grads[0]))) goto done;
+    if (!(rows = hd_as_rows(cx, saved[SAVED_X], &j.x)) || !(g = hd_contiguous_detached(cx, grads[0])))
+        goto done;
     if (want_gradients(cx, &j, saved[SAVED_X], wanted) || begin(cx, &j, saved[SAVED_TARGETS])) goto done;
     if (!(scales = hd_alloc(cx, (size_t)j.pass.count * sizeof *scales))) goto done;
     for (int64_t i = 0; i < j.pass.count; i++) scales[i] = hd_load(hd_data(g), j.dtype, j.rows[i]);
@@ -302,9 +303,9 @@ hd_tensor *hd_linear_cross_entropy(hd_ctx *cx, hd_tensor *x, hd_tensor *w, hd_te
     hd_tensor *inputs[INPUTS] = {x, w, b}, *saved[SAVED] = {0}, *loss = NULL;
     saved[SAVED_X] = hd_retain(x);
     saved[SAVED_W] = hd_retain(w);
-    bool ready = (saved[SAVED_TARGETS] = hd_packed(cx, targets)) != NULL &&
-                 (!b || (saved[SAVED_B] = hd_packed(cx, b))) &&
-                 (!o->weight || (saved[SAVED_WEIGHT] = hd_packed(cx, o->weight))) &&
+    bool ready = (saved[SAVED_TARGETS] = hd_contiguous_detached(cx, targets)) != NULL &&
+                 (!b || (saved[SAVED_B] = hd_contiguous_detached(cx, b))) &&
+                 (!o->weight || (saved[SAVED_WEIGHT] = hd_contiguous_detached(cx, o->weight))) &&
                  !hd_loss_exclude(cx, w->shape[0], o, &saved[SAVED_EXCLUDED]);
     if (ready) loss = compute(cx, inputs, saved, o);
     for (int i = 0; i < SAVED; i++) hd_release(saved[i]);

@@ -4,7 +4,7 @@
  *   d loss / d x_c = - weight_t where c is t, else 0
  */
 #include "ops/elementwise/element.h"
-#include "ops/internal.h"
+#include "ops/gradient.h"
 #include "ops/loss/loss_rows.h"
 
 #include <string.h>
@@ -24,7 +24,8 @@ static hd_status nll_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grads
     if (!targets || (node->saved[SAVED_WEIGHT].tensor && !(weight = hd_node_saved(cx, node, SAVED_WEIGHT))))
         return cx->error.status;
     hd_input_meta x = hd_node_input(node, 0);
-    hd_tensor *g = hd_packed(cx, grads[0]), *dx = g ? hd_tensor_zeros(cx, x.dtype, x.ndim, x.shape) : NULL;
+    hd_tensor *g = hd_contiguous_detached(cx, grads[0]),
+              *dx = g ? hd_tensor_zeros(cx, x.dtype, x.ndim, x.shape) : NULL;
     if (dx) {
         hd_loss_pass p = {.dtype = x.dtype,
                           .rule = o.rule,
@@ -63,8 +64,8 @@ hd_tensor *hd_nll_loss(hd_ctx *cx, hd_tensor *x, hd_tensor *targets, const hd_cr
     if (hd_loss_check(cx, (hd_dtype)x->dtype, classes, x->ndim - 1, x->shape, targets, o)) return NULL;
     hd_loss_pass p = {.dtype = (hd_dtype)x->dtype, .rule = hd_loss_rule_of(o), .classes = classes};
     hd_tensor *saved[SAVED] = {0}, *loss = NULL, *rows = hd_as_rows(cx, x, &p.logits);
-    bool ready = rows && (saved[SAVED_TARGETS] = hd_packed(cx, targets)) &&
-                 (!o->weight || (saved[SAVED_WEIGHT] = hd_packed(cx, o->weight)));
+    bool ready = rows && (saved[SAVED_TARGETS] = hd_contiguous_detached(cx, targets)) &&
+                 (!o->weight || (saved[SAVED_WEIGHT] = hd_contiguous_detached(cx, o->weight)));
     if (ready) {
         p.count = p.logits.count;
         p.targets = hd_data(saved[SAVED_TARGETS]);

@@ -13,7 +13,7 @@
 
 #include "base/parallel.h"
 #include "ops/elementwise/element.h"
-#include "ops/internal.h"
+#include "ops/elementwise/inplace.h"
 
 #include <string.h>
 
@@ -127,7 +127,7 @@ static hd_status pair_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grad
     pair_params o;
     memcpy(&o, node->params, sizeof o);
     pair_pass p = pass_of(cx, saved, &o);
-    hd_tensor *g = hd_packed(cx, grads[0]);
+    hd_tensor *g = hd_contiguous_detached(cx, grads[0]);
     if (!g) return cx->error.status;
     p.g = hd_data(g);
     bool ok = true;
@@ -157,7 +157,8 @@ static hd_status check_weight(hd_ctx *cx, const char *argument, hd_tensor *weigh
 }
 
 static hd_tensor *spread(hd_ctx *cx, hd_tensor *weight, const hd_tensor *x) {
-    hd_tensor *wide = hd_expand(cx, weight, x->ndim, x->shape), *packed = wide ? hd_packed(cx, wide) : NULL;
+    hd_tensor *wide = hd_expand(cx, weight, x->ndim, x->shape),
+              *packed = wide ? hd_contiguous_detached(cx, wide) : NULL;
     hd_release(wide);
     return packed;
 }
@@ -198,7 +199,8 @@ hd_tensor *hd_pair_loss(hd_ctx *cx, hd_tensor *x, hd_tensor *y, const hd_pair_op
         check_weight(cx, "pos_weight", o->pos_weight, x))
         return NULL;
     hd_tensor *inputs[INPUTS] = {x, y}, *saved[SAVED] = {0}, *loss = NULL;
-    bool ready = (saved[SAVED_X] = hd_packed(cx, x)) && (saved[SAVED_Y] = hd_packed(cx, y)) &&
+    bool ready = (saved[SAVED_X] = hd_contiguous_detached(cx, x)) &&
+                 (saved[SAVED_Y] = hd_contiguous_detached(cx, y)) &&
                  (!o->weight || (saved[SAVED_WEIGHT] = spread(cx, o->weight, x))) &&
                  (!o->pos_weight || (saved[SAVED_POSITIVE] = spread(cx, o->pos_weight, x)));
     if (ready) {

@@ -36,7 +36,8 @@ static void drop_range(void *arg, int64_t first, int64_t last, int worker) {
 }
 
 static hd_tensor *run(hd_ctx *cx, hd_tensor *x, hd_tensor *residual, const dropout_params *params) {
-    hd_tensor *from = hd_packed(cx, x), *onto = residual ? hd_packed(cx, residual) : NULL;
+    hd_tensor *from = hd_contiguous_detached(cx, x),
+              *onto = residual ? hd_contiguous_detached(cx, residual) : NULL;
     hd_tensor *y = from && (onto || !residual) ? hd_tensor_like(cx, x) : NULL;
     if (y) {
         dropout_pass p = {cx->kernels,

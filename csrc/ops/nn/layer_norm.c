@@ -140,7 +140,9 @@ static hd_tensor *norm(hd_ctx *cx, const hd_node_class *class, hd_tensor *x, hd_
     norm_pass p = {.kernels = cx->kernels, .dtype = (hd_dtype)x->dtype, .eps = eps};
     hd_tensor *weight = NULL, *bias = NULL, *y = NULL, *stats = NULL, *result = NULL;
     hd_tensor *rows = hd_as_rows(cx, x, &p.x);
-    if (!rows || (w && !(weight = hd_packed(cx, w))) || (b && !(bias = hd_packed(cx, b)))) goto done;
+    if (!rows || (w && !(weight = hd_contiguous_detached(cx, w))) ||
+        (b && !(bias = hd_contiguous_detached(cx, b))))
+        goto done;
     int64_t stats_shape[2] = {p.x.count, class == &layer_norm_class ? 2 : 1};
     if (!(y = hd_tensor_like(cx, x)) || !(stats = hd_tensor_new(cx, p.dtype, 2, stats_shape))) goto done;
     p.y = hd_rows_of(y);

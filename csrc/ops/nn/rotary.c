@@ -64,7 +64,7 @@ static hd_tensor *rotated(hd_ctx *cx, hd_tensor *x, hd_tensor *cos, hd_tensor *s
     if (!y || hd_numel(y) == 0) return y;
     int64_t D = x->shape[x->ndim - 1], rows = hd_numel(x) / D;
     bool dense = D == 1 || x->stride[x->ndim - 1] == 1;
-    hd_tensor *source = dense ? hd_tensor_alias(cx, x) : hd_packed(cx, x);
+    hd_tensor *source = dense ? hd_tensor_alias(cx, x) : hd_contiguous_detached(cx, x);
     hd_status status = source ? HD_OK : cx->error.status;
     if (!status) {
         rotation r = {source, hd_data(y), hd_data(cos), hd_data(sin), .sign = sign};
@@ -121,7 +121,8 @@ static hd_status check(hd_ctx *cx, const hd_tensor *x, const hd_tensor *cos, con
 
 hd_tensor *hd_rotary(hd_ctx *cx, hd_tensor *x, hd_tensor *cos, hd_tensor *sin, bool interleaved) {
     if (check(cx, x, cos, sin)) return NULL;
-    hd_tensor *c = hd_packed(cx, cos), *s = c ? hd_packed(cx, sin) : NULL, *y = NULL;
+    hd_tensor *c = hd_contiguous_detached(cx, cos), *s = c ? hd_contiguous_detached(cx, sin) : NULL,
+              *y = NULL;
     if (s) y = rotated(cx, x, c, s, interleaved, 1);
     hd_tensor *saved[SAVED] = {c, s};
     if (y) y = hd_record(cx, &rotary_class, y, 1, &x, SAVED, saved, &interleaved, sizeof interleaved);

@@ -22,7 +22,7 @@ static bool fold(const hd_tensor *x, hd_rows *rows) {
     return rows->count <= 1 || rows->stride >= rows->width;
 }
 
-hd_tensor *hd_packed(hd_ctx *cx, hd_tensor *x) {
+hd_tensor *hd_contiguous_detached(hd_ctx *cx, hd_tensor *x) {
     hd_tensor *alias = hd_tensor_alias(cx, x);
     if (!alias) return NULL;
     hd_tensor *packed = hd_contiguous(cx, alias);
@@ -38,7 +38,7 @@ hd_rows hd_rows_of(const hd_tensor *t) {
 
 hd_tensor *hd_as_rows(hd_ctx *cx, hd_tensor *x, hd_rows *rows) {
     if (hd_numel(x) > 0 && fold(x, rows)) return hd_tensor_alias(cx, x);
-    hd_tensor *packed = hd_packed(cx, x);
+    hd_tensor *packed = hd_contiguous_detached(cx, x);
     if (packed) *rows = hd_rows_of(packed);
     return packed;
 }

@@ -26,7 +26,7 @@ hd_tensor *hd_rows_put_back(hd_ctx *cx, hd_tensor *y, int dim);
 /* The rows of a contiguous tensor. */
 hd_rows hd_rows_of(const hd_tensor *t);
 /* x, detached and contiguous: an alias or a copy. */
-hd_tensor *hd_packed(hd_ctx *cx, hd_tensor *x);
+hd_tensor *hd_contiguous_detached(hd_ctx *cx, hd_tensor *x);
 
 /* Rows a task: enough work to be worth one, by the width alone. */
 int64_t hd_rows_grain(int64_t width);

@@ -7,7 +7,9 @@
 #include "ops/nn/rows.h"
 
 #include "base/parallel.h"
-#include "ops/internal.h"
+#include "ops/elementwise/cast.h"
+#include "ops/gradient.h"
+#include "ops/lines.h"
 
 #include <string.h>
 
@@ -112,7 +114,7 @@ static hd_tensor *columns_forward(hd_ctx *cx, hd_tensor *x, const softmax_params
 
 static hd_tensor *columns_backward(hd_ctx *cx, hd_tensor *y, hd_tensor *grad, const softmax_params *params) {
     const hd_kernels *k = cx->kernels;
-    hd_tensor *g = hd_dense(cx, grad, (hd_dtype)y->dtype), *dx = g ? hd_tensor_like(cx, y) : NULL;
+    hd_tensor *g = hd_contiguous_as(cx, grad, (hd_dtype)y->dtype), *dx = g ? hd_tensor_like(cx, y) : NULL;
     if (dx) {
         columns_pass p = {.backward = params->is_log ? k->log_softmax_cols_grad[y->dtype]
                                                      : k->softmax_cols_grad[y->dtype],

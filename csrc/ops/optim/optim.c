@@ -8,7 +8,9 @@
 #include <string.h>
 
 #include "base/parallel.h"
-#include "ops/internal.h"
+#include "ops/elementwise/cast.h"
+#include "ops/elementwise/scalar.h"
+#include "ops/elementwise/walk.h"
 
 #define CHUNK 16384
 
@@ -64,7 +66,7 @@ static hd_tensor **dense_all(hd_ctx *cx, int64_t count, hd_tensor *const *tensor
     hd_tensor **dense = hd_alloc_zeroed(cx, (size_t)count * sizeof *dense);
     if (!dense) return NULL;
     for (int64_t i = 0; i < count; i++) {
-        dense[i] = hd_dense(cx, tensors[i], (hd_dtype)tensors[i]->dtype);
+        dense[i] = hd_contiguous_as(cx, tensors[i], (hd_dtype)tensors[i]->dtype);
         if (dense[i]) continue;
         release_all(cx, count, dense);
         return NULL;
@@ -90,7 +92,7 @@ static void sum_chunk(void *arg, int64_t task, int worker) {
     l->sums[task] = l->kernels->sum_squares[t->dtype](chunk_length(hd_numel(t), start), element(t, start));
 }
 
-hd_status hd_sum_of_squares(hd_ctx *cx, int64_t count, hd_tensor *const *tensors, double *sum) {
+static hd_status sum_of_squares(hd_ctx *cx, int64_t count, hd_tensor *const *tensors, double *sum) {
     hd_status status = HD_ENOMEM;
     double *sums = NULL;
     int64_t *first = NULL;
@@ -113,7 +115,7 @@ hd_status hd_total_norm(hd_ctx *cx, int64_t count, hd_tensor *const *tensors, do
     for (int64_t i = 0; i < count; i++)
         if (check_float(cx, "tensor", i, tensors[i])) return cx->error.status;
     double sum;
-    if (hd_sum_of_squares(cx, count, tensors, &sum)) return cx->error.status;
+    if (sum_of_squares(cx, count, tensors, &sum)) return cx->error.status;
     *norm = sqrt(sum);
     return HD_OK;
 }
@@ -156,7 +158,8 @@ static void release_table(hd_ctx *cx, int64_t count, row *table) {
 
 static bool make_dense(hd_ctx *cx, const row *from, row *to) {
     for (int k = 0; k < WIDEST; k++)
-        if (from->t[k] && !(to->t[k] = hd_dense(cx, from->t[k], (hd_dtype)from->t[k]->dtype))) return false;
+        if (from->t[k] && !(to->t[k] = hd_contiguous_as(cx, from->t[k], (hd_dtype)from->t[k]->dtype)))
+            return false;
     return true;
 }
 

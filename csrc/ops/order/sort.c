@@ -5,7 +5,10 @@
  * Stable: equal elements (0 and -0 are) stay in the order they had. NaN is larger than all.
  */
 #include "base/parallel.h"
-#include "ops/internal.h"
+#include "ops/elementwise/scalar.h"
+#include "ops/elementwise/walk.h"
+#include "ops/gradient.h"
+#include "ops/index/indexing.h"
 #include "ops/order/order.h"
 #include "ops/nn/rows.h"
 

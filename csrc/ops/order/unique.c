@@ -5,7 +5,7 @@
  * those of the blocks before it.
  */
 #include "base/parallel.h"
-#include "ops/internal.h"
+#include "ops/gradient.h"
 
 #define BLOCK 65536
 

@@ -11,7 +11,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "ops/internal.h"
+#include "ops/elementwise/inplace.h"
+#include "ops/elementwise/scalar.h"
+#include "ops/gradient.h"
 #include "tensor/view.h"
 
 /* Labels of dimensions: 'A'..'Z' are 0..25, 'a'..'z' 26..51, as they are sorted; behind them the dimensions of "...",

@@ -96,7 +96,7 @@ static hd_tensor *linear(hd_ctx *cx, hd_tensor *const inputs[INPUTS], linear_par
     for (int d = 0; d < x->ndim; d++) shape[d] = x->shape[d];
     shape[x->ndim - 1] = w->shape[0];
     if (!(rows = hd_as_rows(cx, x, &in))) goto done;
-    if (inputs[IN_B] && !(bias = hd_packed(cx, inputs[IN_B]))) goto done;
+    if (inputs[IN_B] && !(bias = hd_contiguous_detached(cx, inputs[IN_B]))) goto done;
     if (inputs[IN_RESIDUAL] && !(residual = hd_as_rows(cx, inputs[IN_RESIDUAL], &e.residual))) goto done;
     if (!(z = hd_tensor_new(cx, e.dtype, x->ndim, shape))) goto done;
     bool keep_z = params.act > HD_ACT_RELU && hd_wants_grad(cx, INPUTS, inputs);

@@ -11,7 +11,11 @@
 
 #include "base/parallel.h"
 #include "kernels/gemm.h"
-#include "ops/internal.h"
+#include "ops/elementwise/cast.h"
+#include "ops/elementwise/inplace.h"
+#include "ops/elementwise/scalar.h"
+#include "ops/elementwise/walk.h"
+#include "ops/gradient.h"
 
 /* ---- batches of products --------------------------------------------------------------------- */
 
@@ -216,7 +220,7 @@ static hd_status multiply(hd_ctx *cx, const hd_tensor *a, bool at, const hd_tens
         return hd_fill_data(cx, c, &zero);
     }
     if (c->dtype == HD_I64) {
-        hd_tensor *dense = hd_dense(cx, (hd_tensor *)b, HD_I64);
+        hd_tensor *dense = hd_contiguous_as(cx, (hd_tensor *)b, HD_I64);
         if (!dense) return cx->error.status;
         p.b = side_of(dense, false, ndim, shape);
         hd_status status = multiply_integers(cx, &p);

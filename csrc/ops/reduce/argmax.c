@@ -7,7 +7,10 @@
 #include <string.h>
 
 #include "base/parallel.h"
-#include "ops/internal.h"
+#include "ops/elementwise/scalar.h"
+#include "ops/elementwise/walk.h"
+#include "ops/gradient.h"
+#include "ops/index/indexing.h"
 #include "ops/reduce/reduce_layout.h"
 
 #define ROW_BLOCK 65536     /* elements of a row in one part */

@@ -11,7 +11,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "ops/internal.h"
+#include "ops/elementwise/chain.h"
+#include "ops/elementwise/scalar.h"
+#include "ops/gradient.h"
 #include "ops/reduce/partial.h"
 
 typedef struct norm_params {

@@ -5,8 +5,6 @@
 #include "kernels/kernels.h"
 #include "tensor/tensor.h"
 
-/* The dtype of op over elements of dtype t: sums and products of integers are i64, any and all are bool. */
-hd_dtype hd_reduced_dtype(hd_reduction op, hd_dtype t);
 /* A new tensor, reduced dimensions kept with size 1. x has a dtype that op is made for. Order and blocks of
  * the additions depend on the shape alone. Reducing nothing gives the neutral element (max, min: the caller
  * refuses). */

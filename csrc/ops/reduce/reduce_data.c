@@ -20,7 +20,8 @@
 #define LONG_COLUMNS 128   /* so many are a loop worth having */
 #define SHORT_ROW 8        /* rows up to this length are reduced side by side */
 
-hd_dtype hd_reduced_dtype(hd_reduction op, hd_dtype t) {
+/* The dtype of op over elements of dtype t: sums and products of integers are i64, any and all are bool. */
+static hd_dtype reduced_dtype(hd_reduction op, hd_dtype t) {
     if (op == HD_ANY || op == HD_ALL) return HD_BOOL;
     if ((op == HD_SUM || op == HD_PROD) && !hd_dtype_is_float(t)) return HD_I64;
     return t;
@@ -58,7 +59,7 @@ typedef struct row_loop {
 static hd_binary_fn pair_of(const hd_ctx *cx, hd_reduction op, hd_dtype t) {
     static const hd_binary pairs[] = {
         [HD_SUM] = HD_ADD, [HD_PROD] = HD_MUL, [HD_MAX] = HD_MAXIMUM, [HD_MIN] = HD_MINIMUM};
-    bool keeps_dtype = op <= HD_MIN && hd_reduced_dtype(op, t) == t;
+    bool keeps_dtype = op <= HD_MIN && reduced_dtype(op, t) == t;
     return keeps_dtype ? cx->kernels->binary[pairs[op]][t] : NULL;
 }
 
@@ -89,7 +90,7 @@ static void reduce_row_blocks(void *arg, int64_t first, int64_t last, int worker
 /* y[r] = op of the row r of x [rows][length] */
 static hd_status reduce_rows(hd_ctx *cx, hd_reduction op, hd_dtype t, const char *x, int64_t rows,
                              int64_t length, char *y) {
-    hd_dtype out = hd_reduced_dtype(op, t);
+    hd_dtype out = reduced_dtype(op, t);
     row_loop l = {cx->kernels->reduce_row[op][t],
                   x,
                   y,
@@ -160,7 +161,7 @@ static void reduce_column_block(void *arg, int64_t task, int worker) {
 /* y[o][c] = op over r of x [outer][length][columns] */
 static hd_status reduce_columns(hd_ctx *cx, hd_reduction op, hd_dtype t, const char *x, int64_t outer,
                                 int64_t length, int64_t columns, char *y) {
-    hd_dtype out = hd_reduced_dtype(op, t);
+    hd_dtype out = reduced_dtype(op, t);
     column_loop l = {.op = op,
                      .t = t,
                      .out = out,
@@ -247,7 +248,7 @@ static hd_status reduce_groups(hd_ctx *cx, hd_reduction op, hd_dtype t, groups *
         int64_t left = product(g, 0, i) * product(g, i + 1, g->count);
         bool last = true;
         for (int k = 0; k < i; k++) last = last && !g->reduced[k];
-        hd_dtype out = hd_reduced_dtype(op, t);
+        hd_dtype out = reduced_dtype(op, t);
         char *to = last ? y : hd_alloc(cx, (size_t)left * hd_dtype_size(out));
         status = to ? reduce_group(cx, op, t, g, i, x, to) : cx->error.status;
         hd_free(cx->account, scratch);
@@ -323,7 +324,7 @@ hd_tensor *hd_reduce_data(hd_ctx *cx, hd_reduction op, hd_tensor *x, uint32_t di
     int64_t shape[HD_MAX_DIMS];
     int order[HD_MAX_DIMS];
     for (int d = 0; d < x->ndim; d++) shape[d] = dims >> d & 1 ? 1 : x->shape[d];
-    hd_tensor *y = hd_tensor_new(cx, hd_reduced_dtype(op, (hd_dtype)x->dtype), x->ndim, shape);
+    hd_tensor *y = hd_tensor_new(cx, reduced_dtype(op, (hd_dtype)x->dtype), x->ndim, shape);
     if (!y || hd_numel(y) == 0) return y;
     bool turns = !hd_is_contiguous(x) && hd_memory_order(x, order);
     hd_status status = turns ? reduce_turned(cx, op, x, dims, y, order) : reduce_dense(cx, op, x, dims, y);

@@ -5,7 +5,11 @@
 #include <string.h>
 
 #include "base/parallel.h"
-#include "ops/internal.h"
+#include "ops/elementwise/cast.h"
+#include "ops/elementwise/scalar.h"
+#include "ops/elementwise/walk.h"
+#include "ops/gradient.h"
+#include "ops/lines.h"
 
 typedef struct scan_loop {
     const char *x;
@@ -73,7 +77,7 @@ static void scan_range(void *arg, int64_t first, int64_t last, int worker) {
 }
 
 static hd_tensor *scan(hd_ctx *cx, hd_tensor *x, int dim, hd_dtype dtype, bool backwards) {
-    hd_tensor *dense = hd_dense(cx, x, dtype);
+    hd_tensor *dense = hd_contiguous_as(cx, x, dtype);
     hd_tensor *y = dense ? hd_tensor_like(cx, dense) : NULL;
     if (y && hd_numel(y) > 0) {
         scan_loop l = {

@@ -6,7 +6,9 @@
  */
 #include <string.h>
 
-#include "ops/internal.h"
+#include "ops/elementwise/inplace.h"
+#include "ops/elementwise/walk.h"
+#include "ops/gradient.h"
 
 static hd_tensor *copy_of(hd_ctx *cx, const hd_tensor *x) {
     hd_tensor *y = hd_tensor_like(cx, x);

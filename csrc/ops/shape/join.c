@@ -5,7 +5,8 @@
  */
 #include <string.h>
 
-#include "ops/internal.h"
+#include "ops/elementwise/walk.h"
+#include "ops/gradient.h"
 #include "tensor/view.h"
 
 static hd_status cat_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grads, hd_tensor **grad_inputs) {

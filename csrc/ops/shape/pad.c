@@ -10,7 +10,9 @@
  */
 #include <string.h>
 
-#include "ops/internal.h"
+#include "ops/elementwise/scalar.h"
+#include "ops/elementwise/walk.h"
+#include "ops/gradient.h"
 #include "tensor/view.h"
 
 typedef struct amounts {

@@ -63,7 +63,7 @@ static hd_status copy(hd_ctx *cx, const hd_tensor *padded, const hd_tensor *pack
 static hd_tensor *packed_of(hd_ctx *cx, hd_tensor *x, hd_tensor *lengths, int64_t total) {
     int64_t shape[HD_MAX_DIMS] = {total};
     for (int d = 2; d < x->ndim; d++) shape[d - 1] = x->shape[d];
-    hd_tensor *from = hd_packed(cx, x),
+    hd_tensor *from = hd_contiguous_detached(cx, x),
               *to = from ? hd_tensor_new(cx, (hd_dtype)x->dtype, x->ndim - 1, shape) : NULL;
     if (to && copy(cx, from, to, lengths, true)) {
         hd_release(to);
@@ -76,7 +76,7 @@ static hd_tensor *packed_of(hd_ctx *cx, hd_tensor *x, hd_tensor *lengths, int64_
 static hd_tensor *unpacked_of(hd_ctx *cx, hd_tensor *x, hd_tensor *lengths, int64_t L) {
     int64_t shape[HD_MAX_DIMS] = {lengths->shape[0], L};
     for (int d = 1; d < x->ndim; d++) shape[d + 1] = x->shape[d];
-    hd_tensor *from = hd_packed(cx, x),
+    hd_tensor *from = hd_contiguous_detached(cx, x),
               *to = from ? hd_tensor_new(cx, (hd_dtype)x->dtype, x->ndim + 1, shape) : NULL;
     if (to && copy(cx, to, from, lengths, false)) {
         hd_release(to);

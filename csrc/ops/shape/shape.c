@@ -4,7 +4,9 @@
  * A view of a tensor that is recorded (or wants a gradient) is marked, so that nobody writes into the memory
  * of a recorded tensor behind the graph's back.
  */
-#include "ops/internal.h"
+#include "ops/elementwise/cast.h"
+#include "ops/elementwise/walk.h"
+#include "ops/gradient.h"
 #include "tensor/view.h"
 
 static hd_tensor *record_view(hd_ctx *cx, const hd_node_class *class, hd_tensor *y, hd_tensor *x,
@@ -35,7 +37,7 @@ hd_tensor *hd_reshape(hd_ctx *cx, hd_tensor *x, int ndim, const int64_t *shape) 
     if (y || possible) return record_view(cx, &reshape_class, y, x, NULL, 0);
     int64_t wanted[HD_MAX_DIMS];
     if (hd_infer_shape(cx, x, ndim, shape, wanted)) return NULL;
-    hd_tensor *dense = hd_dense(cx, x, (hd_dtype)x->dtype);
+    hd_tensor *dense = hd_contiguous_as(cx, x, (hd_dtype)x->dtype);
     y = dense ? hd_view_reshape(cx, dense, ndim, wanted, &possible) : NULL;
     hd_release(dense);
     return hd_record(cx, &reshape_class, y, 1, &x, 0, NULL, NULL, 0);

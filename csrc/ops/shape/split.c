@@ -9,7 +9,9 @@
 #include <limits.h>
 #include <string.h>
 
-#include "ops/internal.h"
+#include "ops/elementwise/inplace.h"
+#include "ops/elementwise/walk.h"
+#include "ops/gradient.h"
 #include "tensor/view.h"
 
 static hd_tensor *part_of(hd_ctx *cx, const hd_tensor *x, int dim, bool slices, int64_t start,

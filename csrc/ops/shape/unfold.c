@@ -5,7 +5,8 @@
  * Windows stand along that dimension, their elements along a new last one; what is left over at the end is left
  * out. Where windows overlap, several elements of the view are one in memory, and nothing may write there.
  */
-#include "ops/internal.h"
+#include "ops/elementwise/walk.h"
+#include "ops/gradient.h"
 #include "tensor/view.h"
 
 typedef struct windows {

@@ -79,14 +79,6 @@ function inspect.names(value, accept)
     return list
 end
 
----Can it be called? (Calling it may still fail.)
----@return boolean
-function inspect.callable(value)
-    if type(value) == "function" then return true end
-    local meta = getmetatable(value)
-    return type(meta) == "table" and rawget(meta, "__call") ~= nil
-end
-
 -- ---- names of modules and functions --------------------------------------------------------------------------------
 
 ---@return string[] every module that require finds without looking for files, sorted
