@@ -117,7 +117,7 @@ void hd_rebase(hd_tensor *t, hd_node *node);
 /* ---- backward ----------------------------------------------------------------------------------------- */
 typedef struct hd_backward hd_backward;
 
-/* What the pass has to compute itself. The operations hand it in (ops/gradient.c): this room lies below them. */
+/* What the pass has to compute itself. The operations hand it in (ops/backward.c): this room lies below them. */
 typedef struct hd_gradient_arithmetic {
     /* sum + gradient: into sum's own memory when nothing else refers to it, else into new memory. A new reference; `sum` stays
      * the caller's to release. */

@@ -27,7 +27,7 @@ static inline hd_scalar hd_scalar_i(int64_t i) {
 
 #define HD_ALL_DIMS 0xFFFFFFFFu /* reductions take dimensions as a bit set: bit d for dimension d */
 
-/* ---- gradient.c: backward (autograd/graph.h) with the arithmetic that it needs ------------------------------------------ */
+/* ---- backward.c: backward (autograd/graph.h) with the arithmetic that it needs ------------------------------------------ */
 extern const hd_gradient_arithmetic hd_gradients;
 /* All of it, from root with gradient (NULL: root has one element and gets 1). retain: another pass may follow. */
 hd_status hd_backward_run(hd_ctx *cx, hd_tensor *root, hd_tensor *gradient, bool retain);
