@@ -250,21 +250,17 @@ hd_tensor *hd_rotary(hd_ctx *cx, hd_tensor *x, hd_tensor *cos, hd_tensor *sin, b
 
 /* ---- attention.c ------------------------------------------------------------------------------------------------------ */
 /* softmax(scale · q k^T + bias) v. q [B,H,L,D], k [B,Hk,S,D], v [B,Hk,S,Dv], any strides; H a multiple of Hk.
- * What a query may see: all of these at once (booleans and). See docs/attention.md for the rules. */
+ * See docs/attention.md for the rules. */
 typedef struct hd_attention_options {
-    double scale;           /* 0: 1/sqrt(D) */
-    double softcap;         /* 0: none */
-    double dropout;         /* of the weights; the caller gives 0 in evaluation */
-    bool causal;            /* query i sees keys j <= S - L + i */
-    hd_tensor *key_lengths; /* i64 [B] or NULL: keys j <= lengths[b] */
-    bool aligned;           /* row b ends there: its last query stands at key lengths[b], which is S for it */
-    hd_tensor *mask;        /* bool (or integer: nonzero may attend), broadcastable to [B,H,L,S]; or NULL */
-    struct hd_mask *sight;  /* any other rule (attention_mask.h); or NULL */
-    hd_tensor *alibi;       /* f64 [H], contiguous: alibi[h] · |S - L + i - j| is taken off; or NULL */
-    hd_tensor *bias;        /* float, added, broadcastable to [B,H,L,S]; or NULL; differentiable */
+    double scale;         /* 0: 1/sqrt(D) */
+    double softcap;       /* 0: none */
+    double dropout;       /* of the weights; the caller gives 0 in evaluation */
+    struct hd_mask *mask; /* which keys a query sees (attention_mask.h); NULL: all */
+    hd_tensor *alibi;     /* f64 [H], contiguous: alibi[h] · |S - L + i - j| is taken off; or NULL */
+    hd_tensor *bias;      /* float, added, broadcastable to [B,H,L,S]; or NULL; differentiable */
     /* Sequences packed one behind the other (sequences.c): q [1,H,N,D], k, v [1,Hk,M,D]. i64 [count + 1] each, both or
      * neither: the queries, and the keys, before each sequence, and all of them. A sequence sees its own keys alone, and
-     * causality is aligned within it. Without key_lengths. */
+     * causality is aligned within it. */
     hd_tensor *query_starts, *key_starts;
     bool want_weights;
 } hd_attention_options;
@@ -276,8 +272,8 @@ hd_status hd_attention(hd_ctx *cx, hd_tensor *q, hd_tensor *k, hd_tensor *v, con
 hd_status hd_attention_packed(hd_ctx *cx, hd_tensor *q, hd_tensor *packed, int num_heads,
                               const hd_attention_options *o, hd_tensor **out, hd_tensor **weights);
 
-/* mask_dense.c: what options let the queries see, of scores = B, H, L, S: bool [B, H, n, S] for n queries `rows` (i64 [n],
- * from 1), NULL: all L. And what alibi adds to their scores: [1, H, n, S] of f32 or f64, [B, H, n, S] when aligned. */
+/* mask_dense.c: what mask and starts let the queries see, of scores = B, H, L, S: bool [B, H, n, S] for n queries `rows` (i64 [n],
+ * from 1), NULL: all L. And what alibi adds to their scores: [1, H, n, S] of f32 or f64, [B, H, n, S] when the mask has ends. */
 hd_tensor *hd_mask_dense(hd_ctx *cx, const hd_attention_options *o, const int64_t scores[4],
                          const hd_tensor *rows);
 hd_tensor *hd_alibi_dense(hd_ctx *cx, const hd_attention_options *o, hd_dtype dtype, const int64_t scores[4],

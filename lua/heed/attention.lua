@@ -1,6 +1,6 @@
 local check = require "heed.check"
 local core = require "heed.core"
-local masks = require "heed.masks"
+local program = require "heed.mask.program"
 local weights_of = require "heed.weights"
 
 local KNOWN = check.set("mask", "scale", "softcap", "dropout", "weights")
@@ -29,11 +29,11 @@ local KNOWN = check.set("mask", "scale", "softcap", "dropout", "weights")
 local function attention(q, k, v, options)
     if options == nil then return (core.attention(q, k, v)) end
     check.options("heed.attention", options, KNOWN)
-    local mask, bias = masks.arguments("heed.attention: mask", options.mask, q, k)
+    local mask = program.argument("heed.attention: mask", options.mask, q, k)
     local wish, scale, softcap, dropout = options.weights, options.scale, options.softcap, options.dropout
-    if type(wish) ~= "table" then return core.attention(q, k, v, scale, softcap, dropout, mask, bias, wish) end
-    local out = core.attention(q, k, v, scale, softcap, dropout, mask, bias)
-    return out, weights_of("heed.attention: weights", q, k, scale, softcap, mask, bias, wish)
+    if type(wish) ~= "table" then return core.attention(q, k, v, scale, softcap, dropout, mask, wish) end
+    local out = core.attention(q, k, v, scale, softcap, dropout, mask)
+    return out, weights_of("heed.attention: weights", q, k, scale, softcap, mask, wish)
 end
 
 return attention

@@ -47,10 +47,9 @@ end
 ---@param scale? number
 ---@param softcap? number
 ---@param mask? userdata
----@param bias? heed.Tensor
 ---@param wish { rows?: heed.Ids, heads?: heed.Ids }
 ---@return heed.Tensor weights [B, heads, rows, S]; [B, rows, S] or [rows, S] of queries that have no heads
-local function weights_of(where, q, k, scale, softcap, mask, bias, wish)
+local function weights_of(where, q, k, scale, softcap, mask, wish)
     check.options(where, wish, WISH)
     if wish.heads and q:dim() ~= 4 then
         errors.raise("%s: heads: expected queries with heads, [B, H, L, D], got %s", where, tostring(q.shape))
@@ -64,6 +63,7 @@ local function weights_of(where, q, k, scale, softcap, mask, bias, wish)
     local heads, list = positions(where, "heads", wish.heads, H)
     local seen = mask and core.mask_dense(mask, B, H, L, S, rows)
     local linear = mask and chosen(core.mask_dense(mask, B, H, L, S, rows, q.dtype), nil, heads)
+    local bias = mask and core.mask_bias(mask)
     bias = chosen(bias and four_dimensions(bias), rows, heads)
     if linear then bias = bias and bias + linear or linear end
     if rows then q = q:index_select(3, rows) end
@@ -71,8 +71,8 @@ local function weights_of(where, q, k, scale, softcap, mask, bias, wish)
         q, k = q:index_select(2, heads), k:index_select(2, key_heads(list, H, Hk))
         seen = seen and seen:index_select(2, heads)
     end
-    local own = seen and core.mask { { "dense", seen } }
-    local _, weights = core.attention(q, k, k:narrow(-1, 1, 1), scale, softcap, nil, own, bias, true)
+    local own = (seen or bias) and core.mask(seen and { { "dense", seen } }, bias)
+    local _, weights = core.attention(q, k, k:narrow(-1, 1, 1), scale, softcap, nil, own, true)
     return dims == 4 and weights or dims == 3 and weights:squeeze(2) or weights:squeeze(2):squeeze(1)
 end
 

@@ -16,7 +16,7 @@ typedef struct problem {
     hd_tensor *q, *k, *v, *g; /* f64 */
     hd_attention_options o;
     int steps;
-    hd_mask_step step[8]; /* what o.sight was made of */
+    hd_mask_step step[16]; /* what o.mask was made of */
 } problem;
 
 static int64_t at4(const hd_tensor *t, int64_t b, int64_t h, int64_t i, int64_t j) {
@@ -33,22 +33,27 @@ static double broadcast_entry(const hd_tensor *t, int64_t b, int64_t h, int64_t 
     return get(t, flat);
 }
 
+/* The keys of row b. */
+static int64_t end_of(const problem *p, int64_t b) {
+    return p->o.mask && p->o.mask->ends ? (int64_t)get(p->o.mask->ends, b) : p->S;
+}
+
 static bool primitive_shows(const problem *p, const hd_mask_step *s, int64_t b, int64_t h, int64_t i,
                             int64_t j) {
-    const int64_t at = p->S - p->L + i;
+    const int64_t at = end_of(p, b) - p->L + i;
     switch (s->code) {
     case HD_MASK_CAUSAL: return j <= at;
     case HD_MASK_WINDOW: return at - j <= s->left && j - at <= s->right;
-    case HD_MASK_PREFIX: return j < s->left;
-    case HD_MASK_LENGTHS: return j < get(s->tensor, b);
-    case HD_MASK_QUERY_LENGTHS: return i < get(s->tensor, b);
+    case HD_MASK_PREFIX: return j < (s->tensor ? get(s->tensor, b) : (double)s->left);
+    case HD_MASK_LENGTHS:
+    case HD_MASK_ENDS: return j < get(s->tensor, b);
     case HD_MASK_SEGMENTS: return get(s->tensor, b * p->L + i) == get(s->keys, b * p->S + j);
     default: return broadcast_entry(s->tensor, b, h, i, j) != 0;
     }
 }
 
 static bool program_shows(const problem *p, int64_t b, int64_t h, int64_t i, int64_t j) {
-    bool stack[8];
+    bool stack[16];
     int depth = 0;
     for (int n = 0; n < p->steps; n++) {
         const hd_mask_step *s = &p->step[n];
@@ -65,9 +70,6 @@ static bool program_shows(const problem *p, int64_t b, int64_t h, int64_t i, int
 }
 
 static bool may_see(const problem *p, int64_t b, int64_t h, int64_t i, int64_t j) {
-    if (p->o.causal && j > p->S - p->L + i) return false;
-    if (p->o.key_lengths && j >= get(p->o.key_lengths, b)) return false;
-    if (p->o.mask && broadcast_entry(p->o.mask, b, h, i, j) == 0) return false;
     if (!program_shows(p, b, h, i, j)) return false;
     return !(p->o.bias && broadcast_entry(p->o.bias, b, h, i, j) == -INFINITY);
 }
@@ -79,7 +81,10 @@ static void begin_draws(void) {
 
 /* What dropout makes of the weights of a row: 1 / (1 - p) or 0. */
 static void draw_row(const problem *p, int64_t b, int64_t h, int64_t i, double *keep) {
-    const int64_t row = (p->S + 15) / 16 * 16;
+    int64_t longest = 0;
+    for (int64_t n = 0; n < p->B; n++)
+        if (end_of(p, n) > longest) longest = end_of(p, n);
+    const int64_t row = (longest + 15) / 16 * 16;
     for (int64_t j = 0; j < p->S; j++) keep[j] = 1;
     if (p->o.dropout > 0)
         cx->kernels->dropout[HD_F64]((hd_draw){7, 0}, ((b * p->H + h) * p->L + i) * row, p->S, p->o.dropout,
@@ -110,7 +115,7 @@ static void reference_row(const problem *p, int64_t b, int64_t h, int64_t i, row
             r->slope[j] = 1 - t * t;
             s[j] = p->o.softcap * t;
         }
-        if (p->o.alibi) s[j] -= get(p->o.alibi, h) * fabs((double)(p->S - p->L + i - j));
+        if (p->o.alibi) s[j] -= get(p->o.alibi, h) * fabs((double)(end_of(p, b) - p->L + i - j));
         if (p->o.bias) s[j] += broadcast_entry(p->o.bias, b, h, i, j);
         if (s[j] > top) top = s[j];
     }
@@ -211,27 +216,50 @@ static hd_tensor *random_mask(const problem *p) {
 }
 
 static hd_mask_step random_primitive(const problem *p) {
-    hd_mask_step s = {.code = (hd_mask_code)pick(HD_MASK_CAUSAL, HD_MASK_DENSE), .within = pick(0, 1)};
+    hd_mask_step s = {.code = (hd_mask_code)pick(HD_MASK_CAUSAL, HD_MASK_DENSE)};
     s.left = pick(0, 5) ? pick(0, p->S) : INT64_MAX;
     s.right = pick(0, 1) ? pick(0, 20) : 0;
     if (s.code == HD_MASK_LENGTHS) s.tensor = random_ids(p->B, 0, 0, p->S);
-    if (s.code == HD_MASK_QUERY_LENGTHS) s.tensor = random_ids(p->B, 0, 0, p->L);
+    if (s.code == HD_MASK_PREFIX && pick(0, 1)) s.tensor = random_ids(p->B, 0, 0, p->S + 5);
     if (s.code == HD_MASK_SEGMENTS)
         s.tensor = random_ids(p->B, p->L, 1, 3), s.keys = random_ids(p->B, p->S, 1, 3);
     if (s.code == HD_MASK_DENSE) s.tensor = random_mask(p);
     return s;
 }
 
-static void random_program(problem *p) {
+static void add_step(problem *p, hd_mask_step step) {
+    p->step[p->steps++] = step;
+}
+
+/* What is seen by the rules before, and by this one. */
+static void add_rule(problem *p, hd_mask_step step) {
+    const bool joins = p->steps > 0;
+    add_step(p, step);
+    if (joins) add_step(p, (hd_mask_step){.code = HD_MASK_AND});
+}
+
+static void random_rules(problem *p) {
     const int64_t joins = pick(0, 2);
-    p->step[p->steps++] = random_primitive(p);
+    add_step(p, random_primitive(p));
     for (int64_t n = 0; n < joins; n++) {
-        p->step[p->steps++] = random_primitive(p);
-        p->step[p->steps++] = (hd_mask_step){.code = pick(0, 1) ? HD_MASK_AND : HD_MASK_OR};
+        add_step(p, random_primitive(p));
+        add_step(p, (hd_mask_step){.code = pick(0, 1) ? HD_MASK_AND : HD_MASK_OR});
     }
-    if (pick(0, 2) == 0) p->step[p->steps++] = (hd_mask_step){.code = HD_MASK_NOT};
-    p->o.sight = hd_mask_new(cx, p->steps, p->step);
-    CHECK(p->o.sight != NULL);
+    if (pick(0, 2) == 0) add_step(p, (hd_mask_step){.code = HD_MASK_NOT});
+}
+
+/* Rules that a model would have, behind others. */
+static void random_program(problem *p) {
+    if (pick(0, 1)) random_rules(p);
+    if (pick(0, 1)) add_rule(p, (hd_mask_step){.code = HD_MASK_CAUSAL});
+    if (pick(0, 2) == 0)
+        add_rule(p, (hd_mask_step){.code = HD_MASK_LENGTHS, .tensor = random_ids(p->B, 0, 0, p->S)});
+    if (pick(0, 2) == 0) add_rule(p, (hd_mask_step){.code = HD_MASK_DENSE, .tensor = random_mask(p)});
+    if (pick(0, 3) == 0)
+        add_rule(p, (hd_mask_step){.code = HD_MASK_ENDS, .tensor = random_ids(p->B, 0, 0, p->S)});
+    if (p->steps == 0) return;
+    p->o.mask = hd_mask_new(cx, p->steps, p->step);
+    CHECK(p->o.mask != NULL);
 }
 
 static void random_additions(problem *p) {
@@ -271,13 +299,10 @@ static problem problem_of_sizes(const problem *sizes) {
     p.k = parameter(HD_F64, SHAPE(p.B, p.Hk, p.S, p.D));
     p.v = parameter(HD_F64, SHAPE(p.B, p.Hk, p.S, p.Dv));
     p.g = random_tensor(HD_F64, SHAPE(p.B, p.H, p.L, p.Dv));
-    p.o.causal = pick(0, 1);
     if (pick(0, 1)) p.o.scale = 1.5;
     if (pick(0, 2) == 0) p.o.softcap = 0.7;
     if (pick(0, 3) == 0) p.o.dropout = 0.3;
-    if (pick(0, 2) == 0) p.o.key_lengths = random_ids(p.B, 0, 0, p.S);
-    if (pick(0, 2) == 0) p.o.mask = random_mask(&p);
-    if (pick(0, 1)) random_program(&p);
+    random_program(&p);
     random_additions(&p);
     return p;
 }
@@ -289,9 +314,9 @@ static problem random_problem(void) {
 }
 
 static void drop_problem(problem *p) {
-    hd_tensor *all[] = {p->q, p->k, p->v, p->g, p->o.key_lengths, p->o.mask, p->o.bias, p->o.alibi};
-    release_inputs(8, all);
-    hd_mask_release(p->o.sight);
+    hd_tensor *all[] = {p->q, p->k, p->v, p->g, p->o.bias, p->o.alibi};
+    release_inputs(6, all);
+    hd_mask_release(p->o.mask);
     for (int n = 0; n < p->steps; n++) {
         hd_release(p->step[n].tensor);
         hd_release(p->step[n].keys);

@@ -40,7 +40,7 @@ static void test_many_keys(void) {
 static void test_future_nan(void) {
     hd_tensor *q = parameter(HD_F32, SHAPE(1, 1, 40, 8)), *k = parameter(HD_F32, SHAPE(1, 1, 40, 8));
     hd_tensor *v = parameter(HD_F32, SHAPE(1, 1, 40, 8)), *out = NULL;
-    hd_attention_options o = {.causal = true};
+    hd_attention_options o = {.mask = hd_mask_causal(cx)};
     for (int64_t d = 0; d < 8; d++) set(v, 30 * 8 + d, NAN);
     CHECK(!hd_attention(cx, q, k, v, &o, &out, NULL));
     for (int64_t i = 0; i < 40 * 8; i++) CHECK(isnan(get(out, i)) == (i >= 30 * 8));
@@ -50,6 +50,7 @@ static void test_future_nan(void) {
     for (int64_t i = 0; i < 30 * 8; i++) CHECK(isfinite(get(q->grad, i)));
     hd_tensor *all[] = {q, k, v, out, g};
     release_inputs(5, all);
+    hd_mask_release(o.mask);
 }
 
 /* ---- rows of CASES whose answers are known --------------------------------------------------------- */
@@ -74,11 +75,12 @@ static void expect_uniform(int64_t L, int64_t S, const hd_attention_options *o, 
 }
 
 static void test_causality_is_aligned_to_the_end(void) {
-    hd_attention_options o = {.causal = true};
+    hd_attention_options o = {.mask = hd_mask_causal(cx)};
     expect_uniform(3, 3, &o, (double[]){1, 1.5, 2});
     expect_uniform(2, 5, &o, (double[]){2.5, 3});
     expect_uniform(5, 2, &o, (double[]){0, 0, 0, 1, 1.5});
     expect_uniform(1, 8, &o, (double[]){4.5});
+    hd_mask_release(o.mask);
 }
 
 static void test_float_padding_is_the_bool_mask(void) {
@@ -86,9 +88,10 @@ static void test_float_padding_is_the_bool_mask(void) {
               *mask = hd_tensor_zeros(cx, HD_BOOL, SHAPE(1, 2));
     set(bias, 1, -INFINITY);
     set(mask, 0, 1);
-    hd_attention_options added = {.bias = bias}, hidden = {.mask = mask};
+    hd_attention_options added = {.bias = bias}, hidden = {.mask = hd_mask_of_tensor(cx, mask)};
     expect_uniform(2, 2, &added, (double[]){1, 1});
     expect_uniform(2, 2, &hidden, (double[]){1, 1});
+    hd_mask_release(hidden.mask);
     hd_release(bias);
     hd_release(mask);
 }
@@ -99,7 +102,7 @@ static void test_empty_row(void) {
               *out = NULL, *w = NULL;
     for (int i = 0; i < 4; i++) set(v, i, i + 1);
     set(mask, 0, 1);
-    hd_attention_options o = {.mask = mask, .want_weights = true};
+    hd_attention_options o = {.mask = hd_mask_of_tensor(cx, mask), .want_weights = true};
     CHECK(!hd_attention(cx, q, k, v, &o, &out, &w));
     const double wanted[4] = {1, 2, 0, 0}, weights[4] = {1, 0, 0, 0};
     for (int i = 0; i < 4; i++) CHECK(get(out, i) == wanted[i] && get(w, i) == weights[i]);
@@ -109,6 +112,7 @@ static void test_empty_row(void) {
     for (int i = 0; i < 4; i++) CHECK(isfinite(get(v->grad, i)));
     hd_tensor *all[] = {mask, q, k, v, out, w, g};
     release_inputs(7, all);
+    hd_mask_release(o.mask);
 }
 
 static void test_grouped_heads_are_not_tiled(void) {
@@ -137,7 +141,7 @@ static void test_transposed_values(void) {
 static void expect_empty(int64_t B, int64_t L, int64_t S) {
     hd_tensor *q = parameter(HD_F32, SHAPE(B, 2, L, 8)), *k = parameter(HD_F32, SHAPE(B, 2, S, 8));
     hd_tensor *v = parameter(HD_F32, SHAPE(B, 2, S, 8)), *out = NULL;
-    hd_attention_options o = {.causal = true};
+    hd_attention_options o = {.mask = hd_mask_causal(cx)};
     CHECK(!hd_attention(cx, q, k, v, &o, &out, NULL));
     CHECK(out->shape[0] == B && out->shape[1] == 2 && out->shape[2] == L && out->shape[3] == 8);
     for (int64_t i = 0; i < hd_numel(out); i++) CHECK(get(out, i) == 0);
@@ -146,6 +150,7 @@ static void expect_empty(int64_t B, int64_t L, int64_t S) {
     for (int64_t i = 0; i < hd_numel(k); i++) CHECK(get(k->grad, i) == 0 && get(v->grad, i) == 0);
     hd_tensor *all[] = {q, k, v, out, g};
     release_inputs(5, all);
+    hd_mask_release(o.mask);
 }
 
 static void test_nothing_to_attend(void) {
@@ -183,9 +188,10 @@ static hd_tensor *attend(hd_tensor *const *in, const void *arg) {
 static void test_gradients(void) {
     hd_tensor *in[] = {parameter(HD_F64, SHAPE(2, 4, 7, 5)), parameter(HD_F64, SHAPE(2, 2, 9, 5)),
                        parameter(HD_F64, SHAPE(2, 2, 9, 3)), parameter(HD_F64, SHAPE(4, 1, 9))};
-    hd_attention_options o = {.causal = true, .dropout = 0.3, .softcap = 2};
+    hd_attention_options o = {.mask = hd_mask_causal(cx), .dropout = 0.3, .softcap = 2};
     check_gradients("attention", attend, 4, in, &o);
     release_inputs(4, in);
+    hd_mask_release(o.mask);
 }
 
 static void test_dropout_of_everything(void) {
@@ -209,13 +215,14 @@ static hd_tensor *packed_cross(hd_tensor *const *in, const void *arg) {
 }
 
 static void test_packed_forms(void) {
-    hd_attention_options o = {.causal = true, .dropout = 0.2};
+    hd_attention_options o = {.mask = hd_mask_causal(cx), .dropout = 0.2};
     hd_tensor *qkv = parameter(HD_F64, SHAPE(2, 6, 24)), *q = parameter(HD_F64, SHAPE(2, 4, 8));
     hd_tensor *kv = parameter(HD_F64, SHAPE(2, 5, 16)), *cross[] = {q, kv};
     check_gradients("packed self-attention", packed_self, 1, &qkv, &o);
     check_gradients("packed cross-attention", packed_cross, 2, cross, &o);
     hd_tensor *all[] = {qkv, q, kv};
     release_inputs(3, all);
+    hd_mask_release(o.mask);
 }
 
 static void expect_refused(hd_tensor *q, hd_tensor *k, hd_tensor *v, hd_attention_options o,
@@ -260,7 +267,8 @@ static void test_packed_sequences(void) {
     hd_tensor *v = parameter(HD_F64, SHAPE(1, 2, 96, 5)), *g = random_tensor(HD_F64, SHAPE(1, 4, 114, 5)),
               *out = NULL;
     hd_tensor *weights = NULL, *bias = parameter(HD_F64, SHAPE(4, 1, 96));
-    hd_attention_options o = {.causal = true, .query_starts = starts_of(5, L), .key_starts = starts_of(5, S)};
+    hd_attention_options o = {
+        .mask = hd_mask_causal(cx), .query_starts = starts_of(5, L), .key_starts = starts_of(5, S)};
     o.bias = bias;
     o.want_weights = true;
     CHECK(!hd_attention(cx, q, k, v, &o, &out, &weights) && !hd_backward_run(cx, out, g, false));
@@ -272,7 +280,7 @@ static void test_packed_sequences(void) {
                              NULL,
                              NULL};
         part[5] = hd_tensor_view(cx, bias, 3, (const int64_t[]){4, 1, S[s]}, bias->stride, k_first);
-        hd_attention_options alone = {.causal = true, .bias = part[5]};
+        hd_attention_options alone = {.mask = o.mask, .bias = part[5]};
         CHECK(!hd_attention(cx, part[0], part[1], part[2], &alone, &part[4], NULL));
         CHECK(!hd_backward_run(cx, part[4], part[3], false));
         expect_rows(out, q_first, part[4]);
@@ -285,13 +293,17 @@ static void test_packed_sequences(void) {
     }
     for (int64_t i = 0; i < 3; i++)
         CHECK(get(weights, i * 96 + 5 - 3 + i + 1) == 0 && get(weights, i * 96 + 2) != 0);
-    o.key_lengths = o.query_starts;
-    expect_refused(q, k, v, o, "query_starts: expected key_starts as well, and no key_lengths");
-    o.key_lengths = NULL;
+    hd_attention_options half = {.query_starts = o.query_starts}, ended = o;
+    expect_refused(q, k, v, half, "query_starts: expected key_starts as well");
+    hd_tensor *ends = integers(SHAPE(1), (int64_t[]){96});
+    ended.mask = hd_mask_new(cx, 1, &(hd_mask_step){.code = HD_MASK_ENDS, .tensor = ends});
+    expect_refused(q, k, v, ended, "mask: packed: expected no ends");
     set(o.query_starts, 5, 113);
     expect_refused(q, k, v, o, "mask: packed: expected lengths that add up to 114, the queries");
-    hd_tensor *all[] = {q, k, v, g, out, weights, bias, o.query_starts, o.key_starts};
-    release_inputs(9, all);
+    hd_tensor *all[] = {q, k, v, g, out, weights, bias, o.query_starts, o.key_starts, ends};
+    release_inputs(10, all);
+    hd_mask_release(o.mask);
+    hd_mask_release(ended.mask);
 }
 
 /* ---- threads, memory, misuse ----------------------------------------------------------------------- */
@@ -302,7 +314,7 @@ static void run_f32(int threads, float *to) {
     noise = 5;
     hd_tensor *in[] = {parameter(HD_F32, SHAPE(3, 8, 100, 32)), parameter(HD_F32, SHAPE(3, 4, 130, 32)),
                        parameter(HD_F32, SHAPE(3, 4, 130, 32)), NULL};
-    hd_attention_options o = {.causal = true, .dropout = 0.1};
+    hd_attention_options o = {.mask = hd_mask_causal(cx), .dropout = 0.1};
     hd_tensor *out = attend(in, &o), *g = random_tensor(HD_F32, 4, out->shape);
     CHECK(!hd_backward_run(cx, out, g, false));
     int64_t n = 0;
@@ -312,6 +324,7 @@ static void run_f32(int threads, float *to) {
     release_inputs(3, in);
     hd_release(out);
     hd_release(g);
+    hd_mask_release(o.mask);
     free_context(cx);
     cx = outer;
 }
@@ -375,13 +388,63 @@ static void test_misuse(void) {
     expect_refused(half, q, q, (hd_attention_options){0}, "k: expected bf16, got f32");
     expect_refused(q, half, q, (hd_attention_options){0}, "v: expected bf16, got f32");
     expect_refused(q, half, half, (hd_attention_options){.bias = half}, "bias: expected f32, got bf16");
-    expect_refused(q, q, q, (hd_attention_options){.mask = q}, "mask: expected bool or integers");
     expect_refused(q, q, q, (hd_attention_options){.bias = d}, "bias: expected f32, got f64");
     expect_refused(q, q, q, (hd_attention_options){.bias = k}, "broadcasts to [B, H, L, S] = [2, 4, 3, 3]");
     expect_refused(q, q, q, (hd_attention_options){.dropout = 2}, "dropout: expected a probability");
-    expect_refused(q, q, q, (hd_attention_options){.key_lengths = q}, "key_lengths: expected i64");
     hd_tensor *all[] = {q, k, d, three, half};
     release_inputs(5, all);
+}
+
+/* ---- programs ---------------------------------------------------------------------------------------- */
+
+static void expect_no_mask(int count, const hd_mask_step *steps, const char *part) {
+    CHECK(hd_mask_new(cx, count, steps) == NULL && cx->error.status == HD_EARG);
+    if (!strstr(cx->error.message, part)) printf("%s\n", cx->error.message);
+    CHECK(strstr(cx->error.message, part) != NULL);
+}
+
+static void test_masks_that_are_none(void) {
+    hd_tensor *x = random_tensor(HD_F32, SHAPE(3)), *n = integers(SHAPE(2), (int64_t[]){1, 2});
+    const hd_mask_step causal = {.code = HD_MASK_CAUSAL}, both = {.code = HD_MASK_AND},
+                       either = {.code = HD_MASK_OR};
+    const hd_mask_step inverted = {.code = HD_MASK_NOT}, ends = {.code = HD_MASK_ENDS, .tensor = n};
+    const char *left = "mask: expected steps that leave one result";
+    expect_no_mask(0, NULL, left);
+    expect_no_mask(1, &both, left);
+    expect_no_mask(2, (hd_mask_step[]){causal, causal}, left);
+    expect_no_mask(3, (hd_mask_step[]){causal, ends, either}, left);
+    expect_no_mask(2, (hd_mask_step[]){ends, inverted}, left);
+    expect_no_mask(4, (hd_mask_step[]){causal, ends, both, inverted}, left);
+    expect_no_mask(5, (hd_mask_step[]){causal, ends, both, ends, both}, left);
+    hd_mask_step many[HD_MASK_STEPS + 1];
+    for (int i = 0; i <= HD_MASK_STEPS; i++) many[i] = i ? inverted : causal;
+    expect_no_mask(HD_MASK_STEPS + 1, many, "mask: expected at most 40 steps, got 41");
+    CHECK(!hd_mask_of_tensor(cx, x) && strstr(cx->error.message, "mask: expected bool or integers"));
+    CHECK(!hd_mask_lengths(cx, x) && strstr(cx->error.message, "mask: lengths: expected i64"));
+    CHECK(!hd_mask_and(cx, hd_mask_causal(cx), NULL));
+    hd_release(x);
+    hd_release(n);
+}
+
+/* Three rows of one query, which stands where its row ends. */
+static void test_masks_joined(void) {
+    hd_tensor *lengths = integers(SHAPE(3), (int64_t[]){5, 1, 2}),
+              *ends = integers(SHAPE(3), (int64_t[]){4, 2, 5});
+    hd_mask *rows = hd_mask_new(cx, 1, &(hd_mask_step){.code = HD_MASK_ENDS, .tensor = ends});
+    hd_mask *m = hd_mask_and(cx, hd_mask_and(cx, hd_mask_causal(cx), rows), hd_mask_lengths(cx, lengths));
+    CHECK(m != NULL && m->count == 3 && m->ends == ends);
+    const int64_t scores[4] = {3, 1, 1, 5}, wanted[3] = {4, 1, 2};
+    hd_tensor *dense = hd_mask_dense(cx, &(hd_attention_options){.mask = m}, scores, NULL);
+    for (int64_t b = 0; b < 3; b++)
+        for (int64_t j = 0; j < 5; j++) CHECK(get(dense, b * 5 + j) == (j < wanted[b]));
+    set(ends, 1, 6);
+    CHECK(!hd_mask_dense(cx, &(hd_attention_options){.mask = m}, scores, NULL));
+    CHECK(strstr(cx->error.message, "mask: ends: expected lengths from 0 to the 5 keys, got 6 at row 2") !=
+          NULL);
+    CHECK(!hd_mask_and(cx, hd_mask_retain(m), hd_mask_retain(m)));
+    hd_mask_release(m);
+    hd_tensor *all[] = {lengths, ends, dense};
+    release_inputs(3, all);
 }
 
 /* ---- weights ----------------------------------------------------------------------------------------- */
@@ -441,6 +504,8 @@ int main(void) {
     test_threads_change_no_bit();
     test_failing_allocations();
     test_misuse();
+    test_masks_that_are_none();
+    test_masks_joined();
     test_weights_beside_libm();
     CHECK(cx->account->live == 0);
     free_context(cx);

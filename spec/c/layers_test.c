@@ -3,6 +3,7 @@
 #include <limits.h>
 
 #include "layers/layers.h"
+#include "ops/attention/attention_mask.h"
 
 /* ---- operations on rows: gradients ----------------------------------------------------------------- */
 
@@ -363,14 +364,16 @@ static void test_layer_gradients(void) {
     hd_tensor *in[INPUTS];
     layer_inputs(in, HD_F64, 2, 4, 5, E, F);
     hd_tensor *lengths = integers(SHAPE(2), (int64_t[]){4, 2});
+    hd_mask *causal = hd_mask_causal(cx), *padding = hd_mask_lengths(cx, lengths);
     for (int form = 0; form < 4; form++) {
         layer_case c = {.norm_first = form & 1, .is_decoder = form & 2};
-        c.mask.causal = c.is_decoder;
-        c.mask.key_lengths = c.is_decoder ? NULL : lengths;
-        c.memory_mask.key_lengths = lengths;
+        c.mask.mask = c.is_decoder ? causal : padding;
+        c.memory_mask.mask = padding;
         check_gradients(c.is_decoder ? "decoder layer" : "encoder layer", layer,
                         c.is_decoder ? INPUTS : IN_MEMORY, in, &c);
     }
+    hd_mask_release(causal);
+    hd_mask_release(padding);
     hd_release(lengths);
     release_inputs(INPUTS, in);
 }
@@ -438,7 +441,7 @@ static void test_positions(void) {
 static void test_failing_allocations(void) {
     hd_tensor *in[INPUTS];
     layer_inputs(in, HD_F32, 2, 4, 5, E, F);
-    layer_case c = {.is_decoder = true, .mask = {.causal = true}};
+    layer_case c = {.is_decoder = true, .mask = {.mask = hd_mask_causal(cx)}};
     hd_tensor *targets = integers(SHAPE(2, 4), (int64_t[]){1, 2, 3, 4, 5, 6, 7, 8});
     hd_cross_entropy_options o = {.label_smoothing = 0.1};
     int64_t live = cx->account->live;
@@ -455,6 +458,7 @@ static void test_failing_allocations(void) {
         for (int i = 0; i < INPUTS; i++) clear_grad(in[i]);
         CHECK(cx->account->live == live);
     }
+    hd_mask_release(c.mask.mask);
     hd_release(targets);
     release_inputs(INPUTS, in);
 }
@@ -488,7 +492,7 @@ static uint64_t hash_of_a_step(int threads) {
     noise = 11;
     hd_tensor *in[INPUTS];
     layer_inputs(in, HD_F32, 16, 24, 31, 64, 200);
-    layer_case c = {.is_decoder = true, .mask = {.causal = true}};
+    layer_case c = {.is_decoder = true, .mask = {.mask = hd_mask_causal(cx)}};
     hd_tensor *y = layer(in, &c), *g = random_tensor(HD_F32, 3, y->shape);
     uint64_t hash = mix(14695981039346656037u, y);
     CHECK(!hd_backward_run(cx, y, g, false));
@@ -496,6 +500,7 @@ static uint64_t hash_of_a_step(int threads) {
     hd_release(y);
     hd_release(g);
     release_inputs(INPUTS, in);
+    hd_mask_release(c.mask.mask);
     free_context(cx);
     cx = outer;
     return hash;

@@ -3,7 +3,7 @@
 local BODY = "csrc/kernels/isa/attention_body.h"
 local TILED, DECODE = "csrc/ops/attention/attention_tiled.c", "csrc/ops/attention/attention_decode.c"
 local ROWS, BACKWARD = "csrc/kernels/isa/attention_rows_body.h", "csrc/ops/attention/attention_tiled_backward.c"
-local MASK = "csrc/ops/attention/attention_mask.c"
+local MASK = "csrc/ops/attention/resolved_mask.c"
 
 return {
     { "tail lane skipped", BODY, "i < TILED && l + i < count", "i < TILED && l + i + 1 < count" },
@@ -23,12 +23,12 @@ return {
         "for (int64_t i = 2; i < all->stretches; i++) {" },
     { "gradient of bias keeps the scale", BACKWARD, "= (float)(1 / a->scale);", "= 1;" },
     { "gradient of a repeated bias overwritten", BACKWARD, "to, t->stride[2], true", "to, t->stride[2], false" },
-    { "causal edge off by one", MASK, "CAUSAL: return (stretch){0, p + 1};", "CAUSAL: return (stretch){0, p + 2};" },
+    { "causal edge off by one", MASK, "CAUSAL: return (key_range){0, p + 1};", "CAUSAL: return (key_range){0, p + 2};" },
     { "window's edge off by one in its bits", MASK, "sum_within(at, s->left) + 1", "sum_within(at, s->left)" },
     { "block of one seen key skipped", MASK, "hull.to <= b->j ||", "hull.to <= b->j + 1 ||" },
     { "block of the last segment skipped", MASK, "keys.high < queries.low", "keys.high <= queries.low" },
-    { "last key of a segment cut off", MASK, "return (stretch){b->j + from, b->j + to};",
-        "return (stretch){b->j + from, b->j + to - (to < b->keys)};" },
+    { "last key of a segment cut off", MASK, "return (key_range){b->j + from, b->j + to};",
+        "return (key_range){b->j + from, b->j + to - (to < b->keys)};" },
     { "hull of two alternatives too small", MASK, "least(x.from, y->from), most(x.to, y->to)", "least(x.from, y->from), y->to" },
     { "heads of a few queries tiled", DECODE, "(b->hk + g / b->count) * (a->H / a->Hk) + b->first + g % b->count",
         "b->hk + g / b->count + (b->first + g % b->count) * a->Hk" },

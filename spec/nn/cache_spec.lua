@@ -352,7 +352,7 @@ describe("a forward that fails", function()
 end)
 
 describe("masks over rows that end at different keys", function()
-    local row_masks = require "heed.nn.row_masks"
+    local row_masks = require "heed.mask.rows"
     local before, S = { 4, 0, 33 }, 33 + 20
     local bias, odd = heed.randn(3, 4, 20, S), heed.randn(1, 1, 20, S):gt(0)
     local ids = heed.randint(1, 3, { 3, S })

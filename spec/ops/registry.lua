@@ -50,6 +50,7 @@ registry.not_operations = {
     backward = "runs the graph",
     cached_attention = "writes into a cache; spec/nn/cache_spec.lua",
     mask = "compiles masks; spec/attention/mask_spec.lua",
+    mask_bias = "the bias of a mask; spec/attention/attention_spec.lua",
     mask_dense = "masks as tensors; spec/attention/mask_spec.lua",
     shapes_only = "the mode of nn.Module:check; spec/nn/check_spec.lua",
     no_grad = "the mode of recording",

@@ -1,20 +1,18 @@
-/* Masks of attention, compiled: lua/heed/masks.lua makes them of its expressions, and what attends takes them as one argument.
- */
+/* Masks of attention, compiled: lua/heed/mask/program.lua makes them of its trees, and what attends takes them as one argument. */
 #include <string.h>
 
 #include "lua/nn/nn.h"
 #include "ops/attention/attention_mask.h"
 
-/* A mask is a userdata that holds the part of hd_attention_options that says who is seen, without a bias, and owns
- * what is in it. */
+/* A mask is a userdata that holds the part of hd_attention_options that says who is seen, and owns what is in it. Its bias is
+ * user value 1, as Lua holds it: it is dropped when its scope ends, and may have anchors (function.c). */
 static hd_attention_options *mask_at(hd_call *c, int index) {
     return hd_to_type(c->L, c->h->mask_type, index);
 }
 
 static int collected(lua_State *L) {
     hd_attention_options *o = lua_touserdata(L, 1);
-    hd_mask_release(o->sight);
-    hd_release(o->key_lengths);
+    hd_mask_release(o->mask);
     hd_release(o->alibi);
     hd_release(o->query_starts);
     hd_release(o->key_starts);
@@ -31,10 +29,11 @@ typedef struct step_kind {
 } step_kind;
 
 static const step_kind step_kinds[] = {
-    {"causal", HD_MASK_CAUSAL, 0, 0},     {"window", HD_MASK_WINDOW, 2, 0},
-    {"prefix", HD_MASK_PREFIX, 1, 0},     {"lengths", HD_MASK_LENGTHS, 0, 1},
-    {"segments", HD_MASK_SEGMENTS, 0, 2}, {"dense", HD_MASK_DENSE, 0, 1},
-    {"and", HD_MASK_AND, 0, 0},           {"or", HD_MASK_OR, 0, 0},
+    {"causal", HD_MASK_CAUSAL, 0, 0},   {"window", HD_MASK_WINDOW, 2, 0},
+    {"prefix", HD_MASK_PREFIX, 1, 0},   {"prefixes", HD_MASK_PREFIX, 0, 1},
+    {"lengths", HD_MASK_LENGTHS, 0, 1}, {"segments", HD_MASK_SEGMENTS, 0, 2},
+    {"dense", HD_MASK_DENSE, 0, 1},     {"ends", HD_MASK_ENDS, 0, 1},
+    {"and", HD_MASK_AND, 0, 0},         {"or", HD_MASK_OR, 0, 0},
     {"not", HD_MASK_NOT, 0, 0},
 };
 
@@ -62,13 +61,13 @@ static int64_t integer_field(hd_call *c, int i) {
     return value;
 }
 
-/* The table on top of the stack as a step. CAUSAL and WINDOW count within packed sequences. */
+/* The table on top of the stack as a step. */
 static hd_mask_step step_on_top(hd_call *c) {
     if (lua_type(c->L, -1) != LUA_TTABLE) hd_arg_expected(c, -1, "steps", "tables");
     lua_rawgeti(c->L, -1, 1);
     const step_kind *kind = kind_of(c, -1);
     lua_pop(c->L, 1);
-    hd_mask_step step = {.code = kind->code, .within = true};
+    hd_mask_step step = {.code = kind->code};
     if (kind->numbers > 0) step.left = integer_field(c, 2);
     if (kind->numbers > 1) step.right = integer_field(c, 3);
     if (kind->tensors > 0) step.tensor = tensor_field(c, 2);
@@ -97,28 +96,46 @@ static hd_tensor *retained(hd_tensor *t) {
     return t ? hd_retain(t) : NULL;
 }
 
-/* mask(steps, causal, key_lengths, query_starts, key_starts, alibi, aligned): all of them at once; each may be nil. A step is
- * { name, ... } as in step_kinds, in postfix order. */
+/* What a mask is made of: steps, or those of another mask with its starts and alibi. */
+static void make(hd_call *c, hd_attention_options *o) {
+    const hd_attention_options *other = hd_given(c, 1) ? mask_at(c, 1) : NULL;
+    if (hd_given(c, 1) && !other) o->mask = program_of(c, 1);
+    if (other && other->mask) o->mask = hd_mask_retain(other->mask);
+    o->query_starts = retained(other ? other->query_starts : hd_opt_tensor(c, 3, "query_starts"));
+    o->key_starts = retained(other ? other->key_starts : hd_opt_tensor(c, 4, "key_starts"));
+    o->alibi = retained(other ? other->alibi : hd_opt_tensor(c, 5, "alibi"));
+}
+
+/* mask(steps, bias, query_starts, key_starts, alibi): all of them at once; each may be nil. A step is { name, ... } as in
+ * step_kinds, in postfix order. mask(other, bias): another mask with a bias. */
 static int mask(lua_State *L) {
     hd_call c = hd_begin(L, "mask");
-    hd_attention_options *o = lua_newuserdatauv(L, sizeof *o, 0);
+    hd_attention_options *o = lua_newuserdatauv(L, sizeof *o, 1);
+    int index = lua_gettop(L);
     memset(o, 0, sizeof *o);
     hd_push_uv(L, HD_UV_MASK);
-    lua_setmetatable(L, -2);
-    if (hd_given(&c, 1)) o->sight = program_of(&c, 1);
-    o->causal = hd_opt_boolean(&c, 2, "causal", false);
-    o->key_lengths = retained(hd_opt_tensor(&c, 3, "key_lengths"));
-    o->query_starts = retained(hd_opt_tensor(&c, 4, "query_starts"));
-    o->key_starts = retained(hd_opt_tensor(&c, 5, "key_starts"));
-    o->alibi = retained(hd_opt_tensor(&c, 6, "alibi"));
-    o->aligned = hd_opt_boolean(&c, 7, "aligned", false);
+    lua_setmetatable(L, index);
+    make(&c, o);
+    if (hd_given(&c, 2)) {
+        if (!hd_to_handle(L, c.h, 2)) hd_arg_expected(&c, 2, "bias", "a tensor");
+        lua_pushvalue(L, 2);
+        lua_setiuservalue(L, index, 1);
+    }
+    return 1;
+}
+
+/* mask_bias(mask) -> its bias or nil */
+static int mask_bias(lua_State *L) {
+    hd_call c = hd_begin(L, "mask_bias");
+    if (!hd_given(&c, 1) || !mask_at(&c, 1)) hd_arg_expected(&c, 1, "mask", "a mask of heed.core");
+    lua_getiuservalue(L, 1, 1);
     return 1;
 }
 
 /* ---- as tensors -------------------------------------------------------------------------- */
 
-/* mask_dense(mask, B, H, L, S, rows, dtype) -> bool [B, H, n, S]; with dtype, what alibi adds to the same scores, [1, H, n, S], or
- * nil. rows: i64 [n], default all L. */
+/* mask_dense(mask, B, H, L, S, rows, dtype) -> bool [B, H, n, S], or nil when all is seen; with dtype, what alibi adds to the same
+ * scores, [1, H, n, S], or nil. rows: i64 [n], default all L. */
 static int mask_dense(lua_State *L) {
     hd_call c = hd_enter(L, "mask_dense");
     const hd_attention_options *o = mask_at(&c, 1);
@@ -129,40 +146,34 @@ static int mask_dense(lua_State *L) {
         if (scores[i] < 0) hd_arg_error(&c, "scores", "expected 0 or more, got %lld", (long long)scores[i]);
     }
     hd_tensor *rows = hd_opt_tensor(&c, 6, "rows");
-    if (!hd_given(&c, 7)) return hd_return(&c, hd_mask_dense(c.cx, o, scores, rows));
-    hd_dtype dtype = hd_arg_dtype(&c, 7, "dtype");
-    if (o->alibi)
-        return hd_return(&c, hd_alibi_dense(c.cx, o, dtype == HD_F64 ? HD_F64 : HD_F32, scores, rows));
+    if (!hd_given(&c, 7)) {
+        if (o->mask || o->query_starts) return hd_return(&c, hd_mask_dense(c.cx, o, scores, rows));
+    } else if (o->alibi) {
+        hd_dtype dtype = hd_arg_dtype(&c, 7, "dtype") == HD_F64 ? HD_F64 : HD_F32;
+        return hd_return(&c, hd_alibi_dense(c.cx, o, dtype, scores, rows));
+    }
     lua_pushnil(L);
     return 1;
 }
 
 /* ---- as arguments ------------------------------------------------------------------------ */
 
-/* [B, L, S] to [B, 1, L, S], in a userdata that is pushed. */
-static hd_tensor *for_all_heads(hd_call *c, hd_tensor *bias) {
-    if (!bias || bias->ndim != 3) return bias;
-    hd_handle *made = hd_push_handle(c);
-    made->t = hd_unsqueeze(c->cx, bias, 1);
-    if (!made->t) hd_raise(c);
-    if (c->h->live_functions) hd_anchor_result(c, lua_gettop(c->L));
-    return made->t;
-}
-
-void hd_read_mask(hd_call *c, int index, bool of_memory, hd_attention_options *o) {
-    if (hd_given(c, index)) {
-        const hd_attention_options *seen = mask_at(c, index);
-        if (!seen) hd_arg_expected(c, index, of_memory ? "memory_mask" : "mask", "a mask of heed.core");
-        o->sight = seen->sight, o->causal = seen->causal, o->key_lengths = seen->key_lengths;
-        o->aligned = seen->aligned;
-        o->query_starts = seen->query_starts, o->key_starts = seen->key_starts, o->alibi = seen->alibi;
-    }
-    o->bias = for_all_heads(c, hd_opt_tensor(c, index + 1, of_memory ? "memory_bias" : "bias"));
+void hd_read_mask(hd_call *c, int index, const char *argument, hd_attention_options *o) {
+    if (!hd_given(c, index)) return;
+    const hd_attention_options *given = mask_at(c, index);
+    if (!given) hd_arg_expected(c, index, argument, "a mask of heed.core");
+    o->mask = given->mask, o->alibi = given->alibi;
+    o->query_starts = given->query_starts, o->key_starts = given->key_starts;
+    lua_getiuservalue(c->L, index, 1);
+    hd_handle *bias = hd_to_handle(c->L, c->h, -1);
+    if (bias) o->bias = hd_tensor_of(c, bias, argument);
+    lua_pop(c->L, 1);
 }
 
 static const hd_function functions[] = {
     {"mask", mask, HD_MODULE},
     {"mask_dense", mask_dense, HD_MODULE},
+    {"mask_bias", mask_bias, HD_MODULE},
     {NULL, NULL, 0},
 };
 

@@ -41,6 +41,12 @@ static void join_argument(lua_State *L, const hd_lua *h, int index, int acc, boo
     if (hd_to_handle(L, h, index)) {
         lua_getiuservalue(L, index, 1);
         join(L, acc, joined);
+    } else if (hd_to_type(L, h->mask_type, index)) {
+        if (lua_getiuservalue(L, index, 1) == LUA_TUSERDATA) { /* its bias */
+            lua_getiuservalue(L, -1, 1);
+            join(L, acc, joined);
+        }
+        lua_pop(L, 1);
     } else if (lua_type(L, index) == LUA_TTABLE) {
         lua_Integer count = (lua_Integer)lua_rawlen(L, index);
         for (lua_Integer i = 1; i <= count; i++) {

@@ -84,13 +84,13 @@ static hd_tensor *without_batch(hd_ctx *cx, hd_tensor *t) {
 }
 
 /* multi_head_attention(in_w, in_b, out_w, out_b, num_heads, dropout, training, query, key, value, mask,
- * bias, want_weights) -> out, weights or nil */
+ * want_weights) -> out, weights or nil */
 static int multi_head_attention(lua_State *L) {
     hd_call c = hd_enter(L, "multi_head_attention");
-    hd_attention_options o = {.want_weights = hd_opt_boolean(&c, 13, "weights", false)};
+    hd_attention_options o = {.want_weights = hd_opt_boolean(&c, 12, "weights", false)};
     hd_handle *second = o.want_weights ? hd_push_handle(&c) : NULL;
     int second_slot = lua_gettop(L);
-    hd_read_mask(&c, 11, false, &o);
+    hd_read_mask(&c, 11, "mask", &o);
     reader r = {&c, 1};
     hd_mha_params p = own_params(&r);
     p.num_heads = heads(&r);
@@ -104,26 +104,26 @@ static int multi_head_attention(lua_State *L) {
     return hd_return_attention(&c, out, second, second_slot, weights);
 }
 
-/* cached_attention(in_w, in_b, out_w, out_b, num_heads, num_kv_heads, scale, softcap, query, mask, bias, want_weights, cos, sin,
+/* cached_attention(in_w, in_b, out_w, out_b, num_heads, num_kv_heads, scale, softcap, query, mask, want_weights, cos, sin,
  * interleaved, of_memory, k, v, places, before, length) -> out, weights or nil. query [B, L, E] */
 static int cached_attention(lua_State *L) {
     hd_call c = hd_enter(L, "cached_attention");
-    hd_attention_options o = {.want_weights = hd_opt_boolean(&c, 12, "weights", false)};
+    hd_attention_options o = {.want_weights = hd_opt_boolean(&c, 11, "weights", false)};
     hd_handle *second = o.want_weights ? hd_push_handle(&c) : NULL;
     int second_slot = lua_gettop(L);
-    hd_read_mask(&c, 10, false, &o);
+    hd_read_mask(&c, 10, "mask", &o);
     reader r = {&c, 1};
     hd_mha_params p = own_params(&r);
     p.num_heads = heads(&r), p.num_kv_heads = heads(&r);
     p.scale = hd_opt_number(&c, r.next++, "scale", 0), p.softcap = hd_opt_number(&c, r.next++, "softcap", 0);
     hd_tensor *query = tensor(&r, "query"), *out = NULL, *weights = NULL;
-    r.next = 13;
+    r.next = 12;
     p.rotary.cos = maybe(&r, "cos"), p.rotary.sin = maybe(&r, "sin");
     p.rotary.interleaved = flag(&r, "interleaved");
     hd_kept kept;
     bool of_memory = flag(&r, "of_memory");
     p.kept = kept_of(&r, of_memory, &kept);
-    if (!p.kept) hd_arg_expected(&c, 17, "keys", "a tensor");
+    if (!p.kept) hd_arg_expected(&c, 16, "keys", "a tensor");
     if (hd_multi_head_attention(c.cx, &p, query, NULL, NULL, &o, false, &out, &weights))
         return hd_return(&c, NULL);
     return hd_return_attention(&c, out, second, second_slot, weights);
@@ -165,13 +165,13 @@ static void complete(hd_mha_params *p, const layer_options *o) {
     p->dropout = o->attention_dropout;
 }
 
-/* encoder_layer(x, mask, bias, training, dropout, attention_dropout, num_heads, activation, norm_first, eps,
+/* encoder_layer(x, mask, training, dropout, attention_dropout, num_heads, activation, norm_first, eps,
  * in_w, in_b, out_w, out_b, w1, b1, w2, b2, n1w, n1b, n2w, n2b, and of a cache k, v, places, before, length) */
 static int encoder_layer(lua_State *L) {
     hd_call c = hd_enter(L, "encoder_layer");
     hd_attention_options masks = {0};
-    hd_read_mask(&c, 2, false, &masks);
-    reader r = {&c, 4};
+    hd_read_mask(&c, 2, "mask", &masks);
+    reader r = {&c, 3};
     layer_options o = read_options(&r);
     hd_encoder_layer_params p = {.norm_first = o.norm_first, .dropout = o.dropout};
     p.self_attn = attention_params(&r, false);
@@ -186,14 +186,14 @@ static int encoder_layer(lua_State *L) {
     return hd_return(&c, hd_encoder_layer(c.cx, &p, hd_arg_tensor(&c, 1, "x"), &masks, o.training));
 }
 
-/* decoder_layer(x, memory, mask, bias, memory_mask, memory_bias, then as above, with the parameters of
+/* decoder_layer(x, memory, mask, memory_mask, then as above, with the parameters of
  * cross-attention after those of self-attention and n3w, n3b behind the norms; of a cache k and v of the memory too) */
 static int decoder_layer(lua_State *L) {
     hd_call c = hd_enter(L, "decoder_layer");
     hd_attention_options masks = {0}, memory_masks = {0};
-    hd_read_mask(&c, 3, false, &masks);
-    hd_read_mask(&c, 5, true, &memory_masks);
-    reader r = {&c, 7};
+    hd_read_mask(&c, 3, "mask", &masks);
+    hd_read_mask(&c, 4, "memory_mask", &memory_masks);
+    reader r = {&c, 5};
     layer_options o = read_options(&r);
     hd_decoder_layer_params p = {.norm_first = o.norm_first, .dropout = o.dropout};
     p.self_attn = attention_params(&r, false);

@@ -65,18 +65,18 @@ static hd_tensor *without_heads(hd_ctx *cx, hd_tensor *t, int ndim) {
     return matrix;
 }
 
-/* attention(q, k, v, scale, softcap, dropout, mask, bias, want_weights) -> out, weights or nil */
+/* attention(q, k, v, scale, softcap, dropout, mask, want_weights) -> out, weights or nil */
 static int attention(lua_State *L) {
     hd_call c = hd_enter(L, "attention");
     hd_attention_options o = {.scale = hd_opt_number(&c, 4, "scale", 0),
                               .softcap = hd_opt_number(&c, 5, "softcap", 0),
                               .dropout = hd_opt_probability(&c, 6, "dropout"),
-                              .want_weights = hd_opt_boolean(&c, 9, "weights", false)};
+                              .want_weights = hd_opt_boolean(&c, 8, "weights", false)};
     if (hd_given(&c, 4) && (o.scale == 0 || !isfinite(o.scale)))
         hd_arg_error(&c, "scale", "expected a number that is finite and not 0, got %g", o.scale);
     hd_handle *second = o.want_weights ? hd_push_handle(&c) : NULL;
     int second_slot = lua_gettop(L), ndim = hd_arg_tensor(&c, 1, "q")->ndim;
-    hd_read_mask(&c, 7, false, &o);
+    hd_read_mask(&c, 7, "mask", &o);
     hd_tensor *q = as_heads(&c, 1, "q"), *k = as_heads(&c, 2, "k"), *v = as_heads(&c, 3, "v");
     hd_tensor *out = NULL, *weights = NULL;
     if (hd_attention(c.cx, q, k, v, &o, &out, &weights)) return hd_return(&c, NULL);

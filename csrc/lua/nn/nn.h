@@ -8,9 +8,8 @@
 hd_activation hd_opt_activation(hd_call *c, int index, const char *argument);
 /* A probability 0..1; absent: 0. */
 double hd_opt_probability(hd_call *c, int index, const char *argument);
-/* A mask (mask.c) and a bias, or nil, at index and index + 1. A bias [B, L, S] serves all heads: what has to be made for
- * it is pushed. of_memory: messages say memory_mask, memory_bias. mask.c */
-void hd_read_mask(hd_call *c, int index, bool of_memory, hd_attention_options *o);
+/* The mask at index, or nil, into options: who is seen, and the bias. argument: "mask" or "memory_mask". (mask.c) */
+void hd_read_mask(hd_call *c, int index, const char *argument, hd_attention_options *o);
 /* Gives two results their userdata: values at c->slot, weights in `second` (index second_slot) when there are
  * any. */
 int hd_return_attention(hd_call *c, hd_tensor *out, hd_handle *second, int second_slot, hd_tensor *weights);

@@ -123,15 +123,18 @@ static void no_tensor(hd_call *c, int index, const char *argument) {
                  index > c->top ? "nil" : hd_value_text(c, index, text), c->name, c->name);
 }
 
-hd_tensor *hd_arg_tensor(hd_call *c, int index, const char *argument) {
-    hd_handle *handle = hd_given(c, index) ? hd_to_handle(c->L, c->h, index) : NULL;
-    if (handle && handle->t) return met(c, handle->t, argument);
-    if (handle)
+hd_tensor *hd_tensor_of(hd_call *c, const hd_handle *handle, const char *argument) {
+    if (!handle->t)
         hd_arg_error(c, argument,
                      "this tensor was dropped, by the end of its scope or by free(); scope:keep(t) lets it "
                      "out of a scope");
-    no_tensor(c, index, argument);
-    return NULL;
+    return met(c, handle->t, argument);
+}
+
+hd_tensor *hd_arg_tensor(hd_call *c, int index, const char *argument) {
+    hd_handle *handle = hd_given(c, index) ? hd_to_handle(c->L, c->h, index) : NULL;
+    if (!handle) no_tensor(c, index, argument);
+    return hd_tensor_of(c, handle, argument);
 }
 
 hd_tensor *hd_opt_tensor(hd_call *c, int index, const char *argument) {

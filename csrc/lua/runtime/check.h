@@ -32,6 +32,8 @@ static inline bool hd_given(const hd_call *c, int i) {
 /* Refuses arguments behind the `last`: they would be passed over. */
 void hd_no_more(hd_call *c, int last);
 
+/* The tensor of a handle that is no argument itself. */
+hd_tensor *hd_tensor_of(hd_call *c, const hd_handle *handle, const char *argument);
 hd_tensor *hd_arg_tensor(hd_call *c, int index,
                          const char *argument); /* borrowed from the userdata on the stack */
 hd_tensor *hd_opt_tensor(hd_call *c, int index, const char *argument); /* NULL when absent */

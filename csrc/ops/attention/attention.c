@@ -20,8 +20,6 @@ enum {
     SAVED_Q,
     SAVED_K,
     SAVED_V,
-    SAVED_LENGTHS,
-    SAVED_MASK,
     SAVED_BIAS,
     SAVED_Q_STARTS,
     SAVED_K_STARTS,
@@ -35,16 +33,15 @@ enum { IN_Q, IN_K, IN_V, IN_BIAS, INPUTS }; /* PACKED_QKV: all in IN_Q; PACKED_K
 typedef struct attention_params {
     double scale, softcap, dropout;
     hd_draw draw;
-    uint64_t sight_version;
-    bool causal, aligned;
+    uint64_t mask_version;
     packing packing;
 } attention_params;
 
 /* What a call is about, forward and backward: borrowed tensors. */
 typedef struct attention_call {
     hd_tensor *q, *k, *v; /* [B,H,L,D], [B,Hk,S,D], [B,Hk,S,Dv]; features contiguous */
-    hd_tensor *lengths, *mask, *bias, *q_starts, *k_starts, *alibi;
-    hd_mask *sight;
+    hd_tensor *bias, *q_starts, *k_starts, *alibi;
+    hd_mask *mask;
     hd_tensor *lse; /* saved, or to be; NULL: not needed */
     attention_params params;
 } attention_call;
@@ -85,109 +82,68 @@ static hd_status check_heads(hd_ctx *cx, const hd_tensor *q, const hd_tensor *k,
     return HD_OK;
 }
 
-static hd_status check_starts(hd_ctx *cx, const char *argument, const hd_tensor *starts, const hd_tensor *x) {
+static hd_status check_starts(hd_ctx *cx, const char *of, const hd_tensor *starts, int64_t total) {
     char text[HD_SHAPE_TEXT];
-    if (hd_require_dtype(cx, argument, starts, HD_I64)) return cx->error.status;
+    if (hd_require_dtype(cx, of, starts, HD_I64)) return cx->error.status;
     if (starts->ndim != 1 || starts->shape[0] < 1 || !hd_is_contiguous(starts))
         return hd_fail(cx, HD_EARG,
-                       "mask: packed: expected the starts of %s as [sequences + 1], contiguous, got %s",
-                       argument, hd_tensor_shape_text(starts, text));
+                       "mask: packed: expected the starts of %s as [sequences + 1], contiguous, got %s", of,
+                       hd_tensor_shape_text(starts, text));
     const int64_t *at = hd_data(starts);
     int64_t count = starts->shape[0] - 1;
-    bool rises = at[0] == 0 && at[count] == x->shape[2];
+    bool rises = at[0] == 0 && at[count] == total;
     for (int64_t s = 0; s < count; s++) rises = rises && at[s] <= at[s + 1];
     if (rises) return HD_OK;
     return hd_fail(cx, HD_EARG, "mask: packed: expected lengths that add up to %lld, the %s",
-                   (long long)x->shape[2], argument);
+                   (long long)total, of);
 }
 
-static hd_status check_packing(hd_ctx *cx, const hd_tensor *q, const hd_tensor *k,
-                               const hd_attention_options *o) {
+hd_status hd_check_starts(hd_ctx *cx, const hd_attention_options *o, const int64_t scores[4]) {
     if (!o->query_starts && !o->key_starts) return HD_OK;
-    if (!o->query_starts || !o->key_starts || o->key_lengths)
-        return hd_fail(cx, HD_EARG, "query_starts: expected key_starts as well, and no key_lengths");
-    if (q->shape[0] != 1)
-        return hd_fail(cx, HD_EARG, "mask: packed: expected a batch of 1, got %lld", (long long)q->shape[0]);
-    if (check_starts(cx, "queries", o->query_starts, q) || check_starts(cx, "keys", o->key_starts, k))
+    if (!o->query_starts || !o->key_starts)
+        return hd_fail(cx, HD_EARG, "query_starts: expected key_starts as well");
+    if (o->mask && o->mask->ends)
+        return hd_fail(cx, HD_EARG, "mask: packed: expected no ends: starts say where each sequence ends");
+    if (scores[0] != 1)
+        return hd_fail(cx, HD_EARG, "mask: packed: expected a batch of 1, got %lld", (long long)scores[0]);
+    if (check_starts(cx, "queries", o->query_starts, scores[2]) ||
+        check_starts(cx, "keys", o->key_starts, scores[3]))
         return cx->error.status;
     return hd_require_shape(cx, "mask: packed", o->key_starts, 1, o->query_starts->shape);
 }
 
-/* Lengths of keys, one a row of the batch: 0 .. S. */
-static hd_status check_lengths(hd_ctx *cx, const hd_tensor *lengths, const hd_tensor *q, const hd_tensor *k) {
-    char got[HD_SHAPE_TEXT];
-    if (hd_require_dtype(cx, "key_lengths", lengths, HD_I64)) return cx->error.status;
-    if (lengths->ndim != 1 || lengths->shape[0] != q->shape[0])
-        return hd_fail(cx, HD_EARG, "mask: padding: expected %lld lengths, one a row of the batch, got %s",
-                       (long long)q->shape[0], hd_tensor_shape_text(lengths, got));
-    const int64_t *length = hd_data(lengths);
-    for (int64_t b = 0; b < lengths->shape[0]; b++) {
-        int64_t given = length[b * lengths->stride[0]];
-        if (given < 0 || given > k->shape[2])
-            return hd_fail(cx, HD_EARG,
-                           "mask: padding: expected lengths from 0 to the %lld keys, got %lld at row %lld",
-                           (long long)k->shape[2], (long long)given, (long long)b + 1);
-    }
-    return HD_OK;
-}
-
 static hd_status check_options(hd_ctx *cx, const hd_tensor *q, const hd_tensor *k,
                                const hd_attention_options *o) {
-    if (check_packing(cx, q, k, o) || hd_require_probability(cx, "dropout", o->dropout))
+    const int64_t scores[4] = {q->shape[0], q->shape[1], q->shape[2], k->shape[2]};
+    if (hd_check_starts(cx, o, scores) || hd_require_probability(cx, "dropout", o->dropout))
         return cx->error.status;
     if (!(o->softcap >= 0) || isinf(o->softcap))
         return hd_fail(cx, HD_EARG, "softcap: expected a positive number, or 0 for none, got %g", o->softcap);
-    if (o->key_lengths && check_lengths(cx, o->key_lengths, q, k)) return cx->error.status;
-    if (o->aligned && (!o->key_lengths || !hd_is_contiguous(o->key_lengths)))
-        return hd_fail(cx, HD_EARG, "aligned: expected key_lengths, contiguous, for it");
     if (o->alibi && (hd_require_dtype(cx, "alibi", o->alibi, HD_F64) ||
                      hd_require_shape(cx, "alibi", o->alibi, 1, &q->shape[1])))
         return cx->error.status;
-    if (o->mask && hd_dtype_is_float((hd_dtype)o->mask->dtype))
-        return hd_fail(cx, HD_EARG,
-                       "mask: expected bool or integers (nonzero may be seen), got %s; floats are a bias",
-                       hd_dtype_name((hd_dtype)o->mask->dtype));
     return o->bias ? hd_require_dtype(cx, "bias", o->bias, (hd_dtype)q->dtype) : HD_OK;
 }
 
 /* ---- the task -------------------------------------------------------------------------------------- */
 
-/* Everything that hides, as one program. */
-static hd_status sight_of(hd_ctx *cx, const attention_call *c, const hd_attention_task *a, hd_sight *sight) {
-    const int64_t scores[4] = {a->B, a->H, a->L, a->S};
-    hd_mask_step own[3];
-    int count = 0;
-    sight->count = 0, sight->L = a->L, sight->S = a->S;
-    if (c->sight && hd_sight_add(cx, sight, c->sight, scores)) return cx->error.status;
-    if (c->mask) own[count++] = (hd_mask_step){.code = HD_MASK_DENSE, .tensor = c->mask};
-    if (c->params.causal) own[count++] = (hd_mask_step){.code = HD_MASK_CAUSAL, .within = true};
-    if (c->lengths && !c->params.aligned)
-        own[count++] = (hd_mask_step){.code = HD_MASK_LENGTHS, .tensor = c->lengths};
-    for (int i = 0; i < count; i++) {
-        const bool joins = sight->count > 0;
-        if (hd_sight_add_step(cx, sight, &own[i], scores)) return cx->error.status;
-        if (joins && hd_sight_add_step(cx, sight, &(hd_mask_step){.code = HD_MASK_AND}, scores))
-            return cx->error.status;
-    }
-    return HD_OK;
-}
-
-static hd_status task_of(hd_ctx *cx, const attention_call *c, hd_attention_task *a, hd_sight *sight) {
+static hd_status task_of(hd_ctx *cx, const attention_call *c, hd_attention_task *a, hd_mask_resolved *mask) {
     *a = (hd_attention_task){.dtype = (hd_dtype)c->q->dtype, .key_dtype = (hd_dtype)c->k->dtype};
     a->B = c->q->shape[0], a->H = c->q->shape[1], a->L = c->q->shape[2], a->D = c->q->shape[3];
     a->Hk = c->k->shape[1], a->S = c->k->shape[2], a->Dv = c->v->shape[3];
     a->scale = c->params.scale, a->softcap = c->params.softcap;
     a->dropout = c->params.dropout, a->draw = c->params.draw;
     a->q = heads_of(c->q), a->k = heads_of(c->k), a->v = heads_of(c->v);
-    a->sight = sight;
+    a->mask = mask;
     a->sequences = c->q_starts ? c->q_starts->shape[0] - 1 : a->B;
     if (c->q_starts) a->q_starts = hd_data(c->q_starts), a->k_starts = hd_data(c->k_starts);
-    if (c->params.aligned) a->ends = hd_data(c->lengths);
     if (c->alibi) a->slopes = hd_data(c->alibi);
     if (c->lse) a->lse = hd_data(c->lse);
     const int64_t scores[4] = {a->B, a->H, a->L, a->S};
     if (c->bias && hd_score_map_of(cx, "bias", c->bias, scores, &a->bias)) return cx->error.status;
-    return sight_of(cx, c, a, sight);
+    if (hd_mask_resolve(cx, c->mask, scores, mask)) return cx->error.status;
+    a->ends = mask->ends;
+    return HD_OK;
 }
 
 /* ---- backward -------------------------------------------------------------------------------------- */
@@ -200,11 +156,10 @@ static hd_status saved_call(hd_ctx *cx, hd_node *node, attention_call *c) {
             if (!(saved[i] = hd_node_saved(cx, node, i))) return cx->error.status;
     }
     *c = (attention_call){.q = saved[SAVED_Q], .k = saved[SAVED_K], .v = saved[SAVED_V]};
-    c->lengths = saved[SAVED_LENGTHS], c->mask = saved[SAVED_MASK], c->bias = saved[SAVED_BIAS];
-    c->q_starts = saved[SAVED_Q_STARTS], c->k_starts = saved[SAVED_K_STARTS];
-    c->alibi = saved[SAVED_ALIBI], c->lse = saved[SAVED_LSE], c->sight = node->payload;
+    c->bias = saved[SAVED_BIAS], c->alibi = saved[SAVED_ALIBI], c->mask = node->payload;
+    c->q_starts = saved[SAVED_Q_STARTS], c->k_starts = saved[SAVED_K_STARTS], c->lse = saved[SAVED_LSE];
     memcpy(&c->params, node->params, sizeof c->params);
-    if (hd_mask_version(c->sight) == c->params.sight_version) return HD_OK;
+    if (hd_mask_version(c->mask) == c->params.mask_version) return HD_OK;
     return hd_fail(cx, HD_EARG,
                    "attention: a tensor of its mask was overwritten in place; clone it before writing");
 }
@@ -239,6 +194,14 @@ static bool separate_gradient(hd_ctx *cx, const hd_node *node, const hd_attentio
     return grad_inputs[i] != NULL;
 }
 
+/* Keys behind the end of their row are of no task, and get 0. */
+static hd_status clear_behind_ends(hd_ctx *cx, const hd_attention_task *a, hd_tensor *const *grad_inputs) {
+    const double zero = 0;
+    for (int i = 0; a->ends && i < IN_BIAS; i++)
+        if (grad_inputs[i] && hd_fill_data(cx, grad_inputs[i], &zero)) return cx->error.status;
+    return HD_OK;
+}
+
 static hd_status gradients_new(hd_ctx *cx, const hd_node *node, const attention_call *c, hd_attention_task *a,
                                hd_tensor **grad_inputs) {
     hd_heads *parts[3] = {&a->dq, &a->dk, &a->dv};
@@ -254,7 +217,7 @@ static hd_status gradients_new(hd_ctx *cx, const hd_node *node, const attention_
              separate_gradient(cx, node, a, IN_K, c->k, &a->dk, grad_inputs) &&
              separate_gradient(cx, node, a, IN_V, c->v, &a->dv, grad_inputs);
     }
-    return ok ? HD_OK : cx->error.status;
+    return ok ? clear_behind_ends(cx, a, grad_inputs) : cx->error.status;
 }
 
 /* out and its gradient as heads: [B,H,L,Dv] or, packed, [B,L,E]. */
@@ -287,9 +250,9 @@ static hd_status attention_backward(hd_ctx *cx, hd_node *node, hd_tensor *const 
     if (!grads[0]) return HD_OK;
     attention_call c;
     hd_attention_task a;
-    hd_sight sight;
+    hd_mask_resolved mask;
     hd_tensor *out = hd_node_saved(cx, node, SAVED_OUT);
-    if (!out || saved_call(cx, node, &c) || task_of(cx, &c, &a, &sight)) return cx->error.status;
+    if (!out || saved_call(cx, node, &c) || task_of(cx, &c, &a, &mask)) return cx->error.status;
     a.out = result_heads(out, c.params.packing, a.Dv);
     hd_tensor *g = upstream(cx, grads[0], &c, &a);
     hd_status status = g ? gradients_new(cx, node, &c, &a, grad_inputs) : cx->error.status;
@@ -299,11 +262,11 @@ static hd_status attention_backward(hd_ctx *cx, hd_node *node, hd_tensor *const 
     return status;
 }
 
-static void release_sight(hd_node *node) {
+static void release_mask(hd_node *node) {
     hd_mask_release(node->payload);
 }
 
-static const hd_node_class attention_class = {"attention", attention_backward, release_sight};
+static const hd_node_class attention_class = {"attention", attention_backward, release_mask};
 
 /* ---- forward --------------------------------------------------------------------------------------- */
 
@@ -317,17 +280,13 @@ static attention_params params_of(const hd_tensor *q, const hd_attention_options
     return (attention_params){.scale = o->scale != 0 ? o->scale : 1 / sqrt((double)q->shape[3]),
                               .softcap = o->softcap,
                               .dropout = o->dropout,
-                              .causal = o->causal,
-                              .aligned = o->aligned,
-                              .sight_version = hd_mask_version(o->sight),
+                              .mask_version = hd_mask_version(o->mask),
                               .packing = packing};
 }
 
 static attention_call call_of(const hd_attention_options *o) {
-    return (attention_call){.lengths = o->key_lengths,
-                            .mask = o->mask,
+    return (attention_call){.mask = o->mask,
                             .bias = o->bias,
-                            .sight = o->sight,
                             .alibi = o->alibi,
                             .q_starts = o->query_starts,
                             .k_starts = o->key_starts};
@@ -335,10 +294,9 @@ static attention_call call_of(const hd_attention_options *o) {
 
 static hd_tensor *record(hd_ctx *cx, hd_tensor *out, hd_tensor *const inputs[INPUTS],
                          const attention_call *c) {
-    hd_tensor *saved[SAVED] = {c->q,        c->k,        c->v,     c->lengths, c->mask, c->bias,
-                               c->q_starts, c->k_starts, c->alibi, out,        c->lse};
+    hd_tensor *saved[SAVED] = {c->q, c->k, c->v, c->bias, c->q_starts, c->k_starts, c->alibi, out, c->lse};
     out = hd_record(cx, &attention_class, out, INPUTS, inputs, SAVED, saved, &c->params, sizeof c->params);
-    if (out && out->node && c->sight) out->node->payload = hd_mask_retain(c->sight);
+    if (out && out->node && c->mask) out->node->payload = hd_mask_retain(c->mask);
     return out;
 }
 
@@ -378,12 +336,12 @@ static hd_status check_call(hd_ctx *cx, const attention_call *c, const hd_attent
 static hd_status attend(hd_ctx *cx, attention_call *c, packing packing, hd_tensor *const inputs[INPUTS],
                         const hd_attention_options *o, hd_tensor **out, hd_tensor **weights) {
     hd_attention_task a;
-    hd_sight sight;
+    hd_mask_resolved mask;
     hd_tensor *y = NULL, *made = NULL;
     hd_status status = check_call(cx, c, o);
     if (!status) {
         c->params = params_of(c->q, o, packing);
-        status = task_of(cx, c, &a, &sight);
+        status = task_of(cx, c, &a, &mask);
     }
     if (!status && c->params.dropout > 0) a.draw = c->params.draw = hd_rng_take(&cx->rng);
     if (!status) status = compute(cx, &a, c, hd_wants_grad(cx, INPUTS, inputs), o->want_weights, &y, &made);

@@ -5,7 +5,7 @@
 #ifndef HD_ATTENTION_H
 #define HD_ATTENTION_H
 
-#include "ops/attention/attention_mask.h"
+#include "ops/attention/resolved_mask.h"
 #include "ops/ops.h"
 
 /* Rows of features of one of q, k, v, out or their gradients, by batch entry, head and position. Strides in
@@ -27,7 +27,7 @@ typedef struct hd_attention_task {
     int64_t B, H, Hk, L, S, D, Dv;  /* query head h reads key head h / (H / Hk) */
     double scale, softcap, dropout; /* softcap, dropout 0: none */
     hd_draw draw;                   /* of the weights: see hd_attention_row */
-    const hd_sight *sight;          /* who is seen */
+    const hd_mask_resolved *mask;   /* who is seen */
     hd_score_map bias;
     const double *slopes; /* of ALiBi, [H]: slope · |p - j| is taken off; NULL: none */
     hd_heads q, k, v;
@@ -80,9 +80,7 @@ hd_status hd_attention_backward(hd_ctx *cx, const hd_attention_task *a);
 hd_status hd_attention_few_forward(hd_ctx *cx, const hd_attention_task *a);
 hd_status hd_attention_few_backward(hd_ctx *cx, const hd_attention_task *a);
 
-/* Entries [first, first + n) of row (b, h, i) of a bias: where they lie when they are contiguous, else copied into
- * room. NULL: none. (attention_mask.c) */
-const void *hd_bias_row(const hd_score_map *bias, int64_t b, int64_t h, int64_t i, int64_t first, int64_t n,
-                        void *room);
+/* The starts of packed sequences, when there are any: HD_EARG when they do not fit scores = B, H, L, S. (attention.c) */
+hd_status hd_check_starts(hd_ctx *cx, const hd_attention_options *o, const int64_t scores[4]);
 
 #endif

@@ -77,13 +77,13 @@ void hd_few_take(const hd_few *all, int64_t sequence, int64_t part, int worker, 
     s->see = (uint8_t *)s->bias + all->stretch * all->size;
     if (span->L == 0) return;
     /* What one head's queries may see at most, others may too: only tensors tell heads apart, and they narrow nothing. */
-    hd_sight_block b = {.b = span->batch,
-                        .i = span->q_first,
-                        .lanes = span->L,
-                        .j = span->k_first + from,
-                        .keys = to - from,
-                        .shift = shift_of(span)};
-    hd_sight_narrow(all->a->sight, &b);
+    hd_resolved_block b = {.b = span->batch,
+                           .i = span->q_first,
+                           .lanes = span->L,
+                           .j = span->k_first + from,
+                           .keys = to - from,
+                           .shift = shift_of(span)};
+    hd_resolved_narrow(all->a->mask, &b);
     s->j = b.j, s->keys = b.keys;
 }
 
@@ -109,7 +109,7 @@ static void cap_row(const hd_few_stretch *s, char *x, char *cap) {
 }
 
 /* The bias of a row, with that of ALiBi; NULL: none. */
-static const void *bias_row(const hd_few_stretch *s, const hd_sight_block *row) {
+static const void *bias_row(const hd_few_stretch *s, const hd_resolved_block *row) {
     const hd_attention_task *a = s->all->a;
     const void *bias = hd_bias_row(&a->bias, row->b, row->h, row->i, row->j, row->keys, s->bias);
     if (!a->slopes) return bias;
@@ -126,14 +126,14 @@ static const void *bias_row(const hd_few_stretch *s, const hd_sight_block *row) 
 
 double hd_few_weigh(hd_few_stretch *s, int64_t i, char *x, char *cap) {
     const hd_attention_task *a = s->all->a;
-    const hd_sight_block row = {.b = s->span.batch,
-                                .h = s->h,
-                                .i = s->span.q_first + i,
-                                .lanes = 1,
-                                .j = s->j,
-                                .keys = s->keys,
-                                .shift = shift_of(&s->span)};
-    const uint8_t *see = hd_sight_row(a->sight, &row, s->see);
+    const hd_resolved_block row = {.b = s->span.batch,
+                                   .h = s->h,
+                                   .i = s->span.q_first + i,
+                                   .lanes = 1,
+                                   .j = s->j,
+                                   .keys = s->keys,
+                                   .shift = shift_of(&s->span)};
+    const uint8_t *see = hd_resolved_row(a->mask, &row, s->see);
     const void *bias = bias_row(s, &row);
     s->hides = s->hides || see || a->bias.data;
     if (a->softcap > 0) cap_row(s, x, cap);

@@ -120,13 +120,13 @@ void hd_lanes_load_lse(hd_lane_block *b) {
     memcpy(lse, all->a->lse + hd_lane_row(b) * all->size, (size_t)(b->count * all->size));
 }
 
-static hd_sight_block sight_block(const hd_lane_block *b, int64_t from, int64_t to) {
-    return (hd_sight_block){b->span.batch, b->h, b->i, b->count, from, to - from, b->shift};
+static hd_resolved_block mask_block(const hd_lane_block *b, int64_t from, int64_t to) {
+    return (hd_resolved_block){b->span.batch, b->h, b->i, b->count, from, to - from, b->shift};
 }
 
 void hd_lanes_narrow(const hd_lane_block *b, int64_t *from, int64_t *to) {
-    hd_sight_block block = sight_block(b, b->span.k_first + *from, b->span.k_first + *to);
-    hd_sight_narrow(b->all->a->sight, &block);
+    hd_resolved_block block = mask_block(b, b->span.k_first + *from, b->span.k_first + *to);
+    hd_resolved_narrow(b->all->a->mask, &block);
     *from = block.j - b->span.k_first;
     *to = *from + block.keys;
 }
@@ -194,8 +194,8 @@ static bool look_closer(hd_lane_block *b) {
 bool hd_lanes_look(hd_lane_block *b, int64_t from, int64_t to) {
     b->j = b->span.k_first + from;
     b->keys = least(b->all->k->keys, to - from);
-    hd_sight_block block = sight_block(b, b->j, b->j + b->keys);
-    hd_seen seen = hd_sight_of(b->all->a->sight, &block, b->bits);
+    hd_resolved_block block = mask_block(b, b->j, b->j + b->keys);
+    hd_seen seen = hd_resolved_seen(b->all->a->mask, &block, b->bits);
     b->all_seen = seen == HD_SEEN_ALL;
     b->halves = b->count > b->all->k->lanes / 2 ? HD_BOTH_HALVES : HD_FIRST_HALF;
     if (seen == HD_SEEN_NONE || (seen == HD_SEEN_SOME && !look_closer(b))) return false;

@@ -1,7 +1,7 @@
 /* mask_dense.c: masks and linear biases of attention as tensors, for all queries or for chosen ones: to print, and to
  * give weights of a few rows without those of the others.
  */
-#include "ops/attention/attention_mask.h"
+#include "ops/attention/attention.h"
 
 #include <math.h>
 #include <string.h>
@@ -16,7 +16,7 @@ typedef struct dense {
     int64_t count;       /* queries wanted */
     const int64_t *rows; /* which, from 1; NULL: all, in order */
     int64_t rows_stride;
-    hd_sight sight;
+    hd_mask_resolved mask;
     hd_tensor *to;
 } dense;
 
@@ -28,7 +28,7 @@ typedef struct reach {
 
 static reach reach_of(const dense *d, int64_t b, int64_t i) {
     if (!d->o->query_starts) {
-        const int64_t end = d->o->aligned ? ((const int64_t *)hd_data(d->o->key_lengths))[b] : d->S;
+        const int64_t end = d->mask.ends ? d->mask.ends[b] : d->S;
         return (reach){0, end, end - d->L};
     }
     const int64_t *q = hd_data(d->o->query_starts), *k = hd_data(d->o->key_starts);
@@ -49,13 +49,6 @@ static int64_t query_of(const dense *d, int64_t row) {
 
 /* ---- checks ---------------------------------------------------------------------------------------- */
 
-static hd_status check_starts(hd_ctx *cx, const char *of, const hd_tensor *starts, int64_t total) {
-    const int64_t last = starts->shape[0] - 1;
-    if (starts->shape[0] > 1 ? ((const int64_t *)hd_data(starts))[last] == total : total == 0) return HD_OK;
-    return hd_fail(cx, HD_EARG, "mask: packed: expected lengths that add up to %lld, the %s",
-                   (long long)total, of);
-}
-
 static hd_status check_rows(hd_ctx *cx, const hd_tensor *rows, int64_t L) {
     if (hd_require_dtype(cx, "rows", rows, HD_I64)) return cx->error.status;
     for (int64_t n = 0; rows->ndim == 1 && n < rows->shape[0]; n++) {
@@ -67,48 +60,15 @@ static hd_status check_rows(hd_ctx *cx, const hd_tensor *rows, int64_t L) {
     return rows->ndim == 1 ? HD_OK : hd_fail(cx, HD_EARG, "rows: expected one dimension, got %d", rows->ndim);
 }
 
-static hd_status check_ends(hd_ctx *cx, const hd_tensor *ends, const dense *d) {
-    if (!ends || ends->dtype != HD_I64 || !hd_is_contiguous(ends) ||
-        hd_require_shape(cx, "ends", ends, 1, &d->B))
-        return hd_fail(cx, HD_EARG, "mask: expected %lld ends, one a row of the batch", (long long)d->B);
-    for (int64_t b = 0; b < d->B; b++) {
-        const int64_t end = ((const int64_t *)hd_data(ends))[b];
-        if (end < 0 || end > d->S)
-            return hd_fail(cx, HD_EARG, "mask: expected ends from 0 to the %lld keys, got %lld",
-                           (long long)d->S, (long long)end);
-    }
-    return HD_OK;
-}
-
 static hd_status begin(hd_ctx *cx, const hd_attention_options *o, const int64_t scores[4],
                        const hd_tensor *rows, dense *d) {
     *d = (dense){.o = o, .B = scores[0], .H = scores[1], .L = scores[2], .S = scores[3]};
     d->count = rows ? rows->shape[0] : d->L;
     if (rows && check_rows(cx, rows, d->L)) return cx->error.status;
-    if (o->query_starts &&
-        (check_starts(cx, "queries", o->query_starts, d->L) || check_starts(cx, "keys", o->key_starts, d->S)))
+    if (hd_check_starts(cx, o, scores) || hd_mask_resolve(cx, o->mask, scores, &d->mask))
         return cx->error.status;
-    if (o->aligned && check_ends(cx, o->key_lengths, d)) return cx->error.status;
     if (rows) d->rows = hd_data(rows), d->rows_stride = rows->stride[0];
     return HD_OK;
-}
-
-static hd_status join(hd_ctx *cx, hd_sight *sight, const hd_mask_step *step, const int64_t scores[4]) {
-    const bool joins = sight->count > 0;
-    if (hd_sight_add_step(cx, sight, step, scores)) return cx->error.status;
-    return joins ? hd_sight_add_step(cx, sight, &(hd_mask_step){.code = HD_MASK_AND}, scores) : HD_OK;
-}
-
-static hd_status sight_of(hd_ctx *cx, const hd_attention_options *o, const int64_t scores[4],
-                          hd_sight *sight) {
-    sight->count = 0, sight->L = scores[2], sight->S = scores[3];
-    if (o->sight && hd_sight_add(cx, sight, o->sight, scores)) return cx->error.status;
-    hd_mask_step causal = {.code = HD_MASK_CAUSAL, .within = true};
-    hd_mask_step lengths = {.code = HD_MASK_LENGTHS, .tensor = o->key_lengths};
-    hd_mask_step mask = {.code = HD_MASK_DENSE, .tensor = o->mask};
-    if (o->causal && join(cx, sight, &causal, scores)) return cx->error.status;
-    if (o->key_lengths && !o->aligned && join(cx, sight, &lengths, scores)) return cx->error.status;
-    return o->mask ? join(cx, sight, &mask, scores) : HD_OK;
 }
 
 /* ---- who is seen ------------------------------------------------------------------------------------- */
@@ -119,16 +79,16 @@ static void see_row(void *arg, int64_t task, int worker) {
     const int64_t i = query_of(d, task % d->count), bh = task / d->count;
     const reach r = reach_of(d, bh / d->H, i);
     uint8_t *to = (uint8_t *)hd_data(d->to) + task * d->S;
-    const hd_sight_block row = {
+    const hd_resolved_block row = {
         .b = bh / d->H, .h = bh % d->H, .i = i, .lanes = 1, .j = r.first, .keys = r.count, .shift = r.shift};
     memset(to, 0, (size_t)d->S);
-    if (!hd_sight_row(&d->sight, &row, to + r.first)) memset(to + r.first, 1, (size_t)r.count);
+    if (!hd_resolved_row(&d->mask, &row, to + r.first)) memset(to + r.first, 1, (size_t)r.count);
 }
 
 hd_tensor *hd_mask_dense(hd_ctx *cx, const hd_attention_options *o, const int64_t scores[4],
                          const hd_tensor *rows) {
     dense d;
-    if (begin(cx, o, scores, rows, &d) || sight_of(cx, o, scores, &d.sight)) return NULL;
+    if (begin(cx, o, scores, rows, &d)) return NULL;
     const int64_t shape[4] = {d.B, d.H, d.count, d.S};
     d.to = hd_tensor_new(cx, HD_BOOL, 4, shape);
     if (d.to && hd_parallel(cx, d.B * d.H * d.count, see_row, &d)) {
@@ -159,7 +119,7 @@ hd_tensor *hd_alibi_dense(hd_ctx *cx, const hd_attention_options *o, hd_dtype dt
                           const hd_tensor *rows) {
     dense d;
     if (begin(cx, o, scores, rows, &d)) return NULL;
-    const int64_t shape[4] = {o->aligned ? d.B : 1, d.H = o->alibi->shape[0], d.count, d.S};
+    const int64_t shape[4] = {d.mask.ends ? d.B : 1, d.H = o->alibi->shape[0], d.count, d.S};
     d.to = hd_tensor_new(cx, dtype, 4, shape);
     if (d.to && hd_parallel(cx, shape[0] * d.H * d.count, slope_row, &d)) {
         hd_release(d.to);

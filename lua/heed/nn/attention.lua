@@ -5,7 +5,7 @@ local core = require "heed.core"
 local errors = require "heed.errors"
 local initial = require "heed.nn.initial"
 local Linear = require "heed.nn.linear"
-local masks = require "heed.masks"
+local program = require "heed.mask.program"
 local module = require "heed.nn.module"
 local norm = require "heed.nn.norm"
 local Rotary = require "heed.nn.rotary"
@@ -184,12 +184,12 @@ end
 
 -- From queries [B, H, L, D], keys and values to the output. wish: which weights to give, false, true or { rows =, heads = };
 -- listening: which to capture, such a table or nil; single: the batch of one is none.
-local function attend(self, q, k, v, mask, bias, wish, listening, single)
+local function attend(self, q, k, v, mask, wish, listening, single)
     local dropout = self.training and self.dropout or 0
     local all = wish == true or listening ~= nil and not (listening.rows or listening.heads)
-    local heads, weights = core.attention(q, k, v, self.scale, self.softcap, dropout, mask, bias, all)
+    local heads, weights = core.attention(q, k, v, self.scale, self.softcap, dropout, mask, all)
     local out = self.out_proj(heads:transpose(2, 3):reshape(q:size(1), q:size(3), self.num_heads * self.head_dim))
-    local function chosen(which) return weights_of("weights", q, k, self.scale, self.softcap, mask, bias, which) end
+    local function chosen(which) return weights_of("weights", q, k, self.scale, self.softcap, mask, which) end
     local function given(t) return single and t and t:squeeze(1) or t end
     if listening then capture.give(self, given(weights or chosen(listening)), not weights) end
     if wish and wish ~= true then weights = chosen(wish) end
@@ -203,7 +203,7 @@ local function batches_of_one(query, key, value)
     return q, k, value == key and k or value == query and q or value:unsqueeze(1)
 end
 
-local function composed(self, query, key, value, mask, bias, wish, listening)
+local function composed(self, query, key, value, mask, wish, listening)
     check_inputs(self, query, key, value)
     local single = query:dim() == 2
     if single then query, key, value = batches_of_one(query, key, value) end
@@ -211,7 +211,7 @@ local function composed(self, query, key, value, mask, bias, wish, listening)
     if self.q_norm then q, k = self.q_norm(q), self.k_norm(k) end
     q, k, v = q:transpose(2, 3), k:transpose(2, 3), v:transpose(2, 3)
     if self.rotary then q, k = rotated(self, q, k) end
-    return attend(self, q, k, v, mask, bias, wish, listening, single)
+    return attend(self, q, k, v, mask, wish, listening, single)
 end
 
 -- Can C attend to what is kept?
@@ -225,7 +225,7 @@ local function attend_in_c(self, query, turn, wish)
     local out_proj, rotary, cos, sin = self.out_proj, self.rotary, nil, nil
     if rotary and query:numel() > 0 then cos, sin = caches.rotary_rows(turn, rotary, query.dtype) end
     return core.cached_attention(self.in_proj_weight, self.in_proj_bias, out_proj.weight, out_proj.bias, self.num_heads,
-        self.num_kv_heads, self.scale, self.softcap, query, turn.mask, turn.bias, wish, cos, sin, rotary and rotary.interleaved,
+        self.num_kv_heads, self.scale, self.softcap, query, turn.mask, wish, cos, sin, rotary and rotary.interleaved,
         turn.of_memory, turn.k, turn.v, turn.places, turn.before, turn.length)
 end
 
@@ -272,7 +272,8 @@ local function cached(self, query, key, value, options, listening)
         turn = caches.turn(cache, self, x, given, "")
     else
         turn = self:memory_turn(cache, query, key, value)
-        turn.mask, turn.bias = masks.for_sizes(WHERE .. ": mask", given, x:size(1), self.num_heads, x:size(2), turn.length, x.dtype)
+        turn.mask = program.for_sizes(WHERE .. ": mask", given, x:size(1), self.num_heads,
+            x:size(2), turn.length, x.dtype)
     end
     local wish, out, weights = options.weights
     if runs_cached(self) and type(wish) ~= "table" and not listening then
@@ -281,7 +282,7 @@ local function cached(self, query, key, value, options, listening)
     else
         local q, k, v
         if turn.of_memory then q, k, v = with_memory(self, x, turn) else q, k, v = with_past(self, x, turn) end
-        out, weights = attend(self, q, k, v, turn.mask, turn.bias, wish, listening, single)
+        out, weights = attend(self, q, k, v, turn.mask, wish, listening, single)
     end
     caches.done(turn)
     return out, weights
@@ -319,15 +320,15 @@ function MultiHeadAttention:forward(query, key, value, options)
         if wish then return out, weights end
         return out
     end
-    local mask, bias = masks.arguments(WHERE .. ": mask", options.mask, query, key or query, self.num_heads)
+    local mask = program.argument(WHERE .. ": mask", options.mask, query, key or query, self.num_heads)
     if is_plain(self) and not in_part then
         local out_proj = self.out_proj
         out, weights = core.multi_head_attention(self.in_proj_weight, self.in_proj_bias, out_proj.weight, out_proj.bias,
-            self.num_heads, self.dropout, self.training, query, key, value, mask, bias, wish or listening ~= nil)
+            self.num_heads, self.dropout, self.training, query, key, value, mask, wish or listening ~= nil)
         if listening then capture.give(self, weights) end
     else
         key = key or query
-        out, weights = composed(self, query, key, value or key, mask, bias, wish, listening)
+        out, weights = composed(self, query, key, value or key, mask, wish, listening)
     end
     if wish then return out, weights end
     return out

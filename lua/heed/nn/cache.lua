@@ -2,8 +2,9 @@ local activations = require "heed.nn.activations"
 local check = require "heed.check"
 local core = require "heed.core"
 local errors = require "heed.errors"
-local masks = require "heed.masks"
-local row_masks = require "heed.nn.row_masks"
+local mask_tree = require "heed.mask.tree"
+local program = require "heed.mask.program"
+local row_masks = require "heed.mask.rows"
 local walk = require "heed.nn.walk"
 
 local WHERE = "heed.nn.Module:new_cache"
@@ -88,15 +89,13 @@ local function mask_of(step, given, attention, where, dtype)
     local kind = heads .. dtype
     local known = step.masks[kind] or {}
     step.masks[kind] = known
-    local made = known[key]
-    if not made then
+    if known[key] == nil then
         local before, L, own = step.before, step.length, given
         if not before.uniform then own = row_masks.of(given, before.lengths, L, heads) end
-        made = {}
-        made.mask, made.bias = masks.for_sizes(where .. "mask", own, #before.lengths, heads, L, before.longest + L, dtype)
-        known[key] = made
+        known[key] = program.for_sizes(where .. "mask", own, #before.lengths, heads, L,
+            before.longest + L, dtype) or false
     end
-    return made.mask, made.bias
+    return known[key] or nil
 end
 
 -- ---- slots: what one call of an attention keeps; of one that is called several times in a forward each call has its own ---------
@@ -165,7 +164,7 @@ local function new_buffer(self, attention, dtype)
 end
 
 ---A call of an attention with what it keeps: k, v [B, max_len, Hk, D], of which the first `length` of each row count; the new ones
----belong behind `before`, or at `places`; mask, bias: who sees what of it; offset: how many tokens came before, a number or [B].
+---belong behind `before`, or at `places`; mask: who sees what of it; offset: how many tokens came before, a number or [B].
 ---@class heed.CacheTurn
 ---@field k heed.Tensor
 ---@field v heed.Tensor
@@ -174,7 +173,6 @@ end
 ---@field places heed.Tensor|nil
 ---@field offset integer|heed.Tensor|nil
 ---@field mask userdata|nil
----@field bias heed.Tensor|nil
 ---@field of_memory boolean
 
 ---New tokens x [B, L, E] of an attention. What they add is known when `done` was called.
@@ -196,7 +194,7 @@ function cache.turn(self, attention, x, given, where)
     end
     local step = step_of(state, L, row_masks.padding_of(given), self.max_len)
     local turn = { cache = self, entry = entry, slot = slot, step = step, of_memory = false }
-    turn.mask, turn.bias = mask_of(step, given, attention, where, x.dtype)
+    turn.mask = mask_of(step, given, attention, where, x.dtype)
     slot.k, slot.v = slot.k or new_buffer(self, attention, x.dtype), slot.v or new_buffer(self, attention, x.dtype)
     turn.k, turn.v, turn.places, turn.before, turn.length = slot.k, slot.v, step.rows, state.uniform, longest
     turn.offset = state.uniform or tensor_of(state)
@@ -490,7 +488,7 @@ end
 -- What a mask of the `mask` option says, for Cache:append.
 function cache.mask(where, value)
     if value == nil then return nil end
-    local given = masks.of(where, value)
+    local given = mask_tree.of(where, value)
     if given.packed then errors.raise("%s: packed(...) goes with no cache", where) end
     return given
 end

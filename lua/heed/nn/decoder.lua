@@ -1,6 +1,6 @@
 local check = require "heed.check"
 local DecoderLayer = require "heed.nn.decoder_layer"
-local masks = require "heed.masks"
+local program = require "heed.mask.program"
 local module = require "heed.nn.module"
 local sublayers = require "heed.nn.sublayers"
 
@@ -36,8 +36,8 @@ end
 function Decoder:forward(x, memory, options)
     options = check.options(WHERE, options, CALL)
     local shared = {
-        mask = masks.once(WHERE .. ": mask", options.mask, x),
-        memory_mask = masks.once(WHERE .. ": memory_mask", options.memory_mask, x),
+        mask = program.once(WHERE .. ": mask", options.mask, x),
+        memory_mask = program.once(WHERE .. ": memory_mask", options.memory_mask, x),
         cache = options.cache,
     }
     for _, layer in ipairs(self.layers) do x = layer(x, memory, shared) end

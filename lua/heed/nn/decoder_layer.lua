@@ -3,7 +3,7 @@ local capture = require "heed.capture"
 local check = require "heed.check"
 local core = require "heed.core"
 local FeedForward = require "heed.nn.feed_forward"
-local masks = require "heed.masks"
+local program = require "heed.mask.program"
 local module = require "heed.nn.module"
 local sublayers = require "heed.nn.sublayers"
 
@@ -62,14 +62,15 @@ local function cached(self, x, memory, mask, memory_mask, cache)
     cache = caches.check(WHERE, cache)
     local turn = caches.turn(cache, own, x, caches.mask(WHERE .. ": mask", mask), "self_attn: ")
     local over = across:memory_turn(cache, x, memory, memory)
-    local seen, bias
+    local seen
     if memory_mask then
         local given = caches.mask(WHERE .. ": memory_mask", memory_mask)
-        seen, bias = masks.for_sizes(WHERE .. ": memory_mask", given, x:size(1), across.num_heads, x:size(2), over.length, x.dtype)
+        seen = program.for_sizes(WHERE .. ": memory_mask", given, x:size(1), across.num_heads,
+            x:size(2), over.length, x.dtype)
     end
     local norm1, norm2, norm3 = self.norm1, self.norm2, self.norm3
     local linear1, linear2 = self.linear1, self.linear2
-    local out = core.decoder_layer(x, memory, turn.mask, turn.bias, seen, bias, self.training, self.dropout, own.dropout,
+    local out = core.decoder_layer(x, memory, turn.mask, seen, self.training, self.dropout, own.dropout,
         own.num_heads, self.activation, self.norm_first, norm1.eps,
         own.in_proj_weight, own.in_proj_bias, own.out_proj.weight, own.out_proj.bias,
         across.in_proj_weight, across.in_proj_bias, across.out_proj.weight, across.out_proj.bias,
@@ -97,11 +98,12 @@ function DecoderLayer:forward(x, memory, options)
         return composed(self, x, memory, { mask = mask, cache = cache }, { mask = memory_mask, cache = cache })
     end
     local own, across = self.self_attn, self.multihead_attn
-    local seen, bias = masks.arguments(WHERE .. ": mask", mask, x, x, own.num_heads)
-    local m_seen, m_bias = masks.arguments(WHERE .. ": memory_mask", memory_mask, x, memory, own.num_heads)
+    local seen = program.argument(WHERE .. ": mask", mask, x, x, own.num_heads)
+    local memory_seen = program.argument(WHERE .. ": memory_mask", memory_mask, x, memory,
+        own.num_heads)
     local norm1, norm2, norm3 = self.norm1, self.norm2, self.norm3
     local linear1, linear2 = self.linear1, self.linear2
-    return core.decoder_layer(x, memory, seen, bias, m_seen, m_bias, self.training, self.dropout, own.dropout,
+    return core.decoder_layer(x, memory, seen, memory_seen, self.training, self.dropout, own.dropout,
         own.num_heads, self.activation, self.norm_first, norm1.eps,
         own.in_proj_weight, own.in_proj_bias, own.out_proj.weight, own.out_proj.bias,
         across.in_proj_weight, across.in_proj_bias, across.out_proj.weight, across.out_proj.bias,

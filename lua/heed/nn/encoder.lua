@@ -1,6 +1,6 @@
 local check = require "heed.check"
 local EncoderLayer = require "heed.nn.encoder_layer"
-local masks = require "heed.masks"
+local program = require "heed.mask.program"
 local module = require "heed.nn.module"
 local sublayers = require "heed.nn.sublayers"
 
@@ -34,7 +34,7 @@ end
 function Encoder:forward(x, options)
     options = check.options(WHERE, options, CALL)
     local mask, cache = options.mask, options.cache
-    local shared = (mask or cache) and { mask = masks.once(WHERE .. ": mask", mask, x), cache = cache }
+    local shared = (mask or cache) and { mask = program.once(WHERE .. ": mask", mask, x), cache = cache }
     for _, layer in ipairs(self.layers) do x = layer(x, shared) end
     return self.norm and self.norm(x) or x
 end

@@ -3,7 +3,7 @@ local capture = require "heed.capture"
 local check = require "heed.check"
 local core = require "heed.core"
 local FeedForward = require "heed.nn.feed_forward"
-local masks = require "heed.masks"
+local program = require "heed.mask.program"
 local module = require "heed.nn.module"
 local sublayers = require "heed.nn.sublayers"
 
@@ -55,7 +55,7 @@ local function cached(self, x, mask, cache)
     local attention = self.self_attn
     local turn = caches.turn(caches.check(WHERE, cache), attention, x, caches.mask(WHERE .. ": mask", mask), "self_attn: ")
     local out_proj, linear1, linear2, norm1, norm2 = attention.out_proj, self.linear1, self.linear2, self.norm1, self.norm2
-    local out = core.encoder_layer(x, turn.mask, turn.bias, self.training, self.dropout, attention.dropout,
+    local out = core.encoder_layer(x, turn.mask, self.training, self.dropout, attention.dropout,
         attention.num_heads, self.activation, self.norm_first, norm1.eps,
         attention.in_proj_weight, attention.in_proj_bias, out_proj.weight, out_proj.bias,
         linear1.weight, linear1.bias, linear2.weight, linear2.bias, norm1.weight, norm1.bias, norm2.weight, norm2.bias,
@@ -74,9 +74,9 @@ function EncoderLayer:forward(x, options)
     if cache and stock and sublayers.are_batches(self, x) then return cached(self, x, mask, cache) end
     if cache or not stock then return composed(self, x, { mask = mask, cache = cache }) end
     local attention = self.self_attn
-    local seen, bias = masks.arguments(WHERE .. ": mask", mask, x, x, attention.num_heads)
+    local seen = program.argument(WHERE .. ": mask", mask, x, x, attention.num_heads)
     local out_proj, linear1, linear2, norm1, norm2 = attention.out_proj, self.linear1, self.linear2, self.norm1, self.norm2
-    return core.encoder_layer(x, seen, bias, self.training, self.dropout, attention.dropout,
+    return core.encoder_layer(x, seen, self.training, self.dropout, attention.dropout,
         attention.num_heads, self.activation, self.norm_first, norm1.eps,
         attention.in_proj_weight, attention.in_proj_bias, out_proj.weight, out_proj.bias,
         linear1.weight, linear1.bias, linear2.weight, linear2.bias, norm1.weight, norm1.bias, norm2.weight, norm2.bias)

@@ -16,19 +16,23 @@ function inside.data_id(t) end
 ---@return { version: string, lua: string, blis: string, gemm: string, isa: string, cpu: string, threads: integer }
 function inside.info() end
 
----A mask as attention takes it: everything given hides at once. Steps are in postfix order: { "causal" }, { "window", left, right },
----{ "prefix", n }, { "lengths", i64 [B] }, { "segments", i64 [L] or [B, L], i64 [S] or [B, S] }, { "dense", integers or bool },
+---A mask as attention takes it: everything given hides at once. Steps are in postfix order: { "causal" },
+---{ "window", left, right }, { "prefix", n }, { "prefixes", i64 [B] }, { "lengths", i64 [B] },
+---{ "segments", i64 [L] or [B, L], i64 [S] or [B, S] }, { "dense", integers or bool }, { "ends", i64 [B] },
 ---{ "and" }, { "or" }, { "not" }.
----@param steps? table[]
----@param causal? boolean aligned to the end
----@param key_lengths? heed.Tensor i64 [B]
+---@param steps? table[]|userdata or another mask: its steps, starts and alibi
+---@param bias? heed.Tensor that broadcasts to [B, H, L, S]
 ---@param query_starts? heed.Tensor i64 [sequences + 1], of packed sequences
 ---@param key_starts? heed.Tensor
 ---@param alibi? heed.Tensor f64 [H], slopes
 ---@return userdata
-function inside.mask(steps, causal, key_lengths, query_starts, key_starts, alibi) end
+function inside.mask(steps, bias, query_starts, key_starts, alibi) end
 
----Which keys the queries see; with a dtype, what ALiBi adds to their scores.
+---@param mask userdata
+---@return heed.Tensor|nil bias
+function inside.mask_bias(mask) end
+
+---Which keys the queries see, nil: all; with a dtype, what ALiBi adds to their scores, nil: nothing.
 ---@param mask userdata
 ---@param B integer
 ---@param H integer
@@ -47,11 +51,10 @@ function inside.mask_dense(mask, B, H, L, S, rows, dtype) end
 ---@param softcap? number
 ---@param dropout? number
 ---@param mask? userdata of heed.core.mask
----@param bias? heed.Tensor [L, S], [B, L, S] for all heads, or [B, H, L, S]
 ---@param want_weights? boolean
 ---@return heed.Tensor out [B, H, L, Dv]
 ---@return heed.Tensor? weights [B, H, L, S]
-function inside.attention(q, k, v, scale, softcap, dropout, mask, bias, want_weights) end
+function inside.attention(q, k, v, scale, softcap, dropout, mask, want_weights) end
 
 ---Pairs of features turned by angles: y_a = x_a cos - x_b sin, y_b = x_b cos + x_a sin. heed.nn.Rotary gives it its tables.
 ---@param x heed.Tensor [..., L, D]
@@ -177,11 +180,10 @@ function inside.sinusoidal_positions(max_len, d_model, first_position, layout, r
 ---@param key? heed.Tensor [B, S, E]
 ---@param value? heed.Tensor [B, S, E]
 ---@param mask? userdata
----@param bias? heed.Tensor
 ---@param want_weights? boolean
 ---@return heed.Tensor out
 ---@return heed.Tensor? weights
-function inside.multi_head_attention(in_w, in_b, out_w, out_b, num_heads, dropout, training, query, key, value, mask, bias, want_weights) end
+function inside.multi_head_attention(in_w, in_b, out_w, out_b, num_heads, dropout, training, query, key, value, mask, want_weights) end
 
 ---Attention over keys and values that are kept; the call's own are made with its queries and written behind them. No gradients.
 ---@param in_w heed.Tensor [(H + 2 Hk) D, E]
@@ -194,7 +196,6 @@ function inside.multi_head_attention(in_w, in_b, out_w, out_b, num_heads, dropou
 ---@param softcap? number
 ---@param query heed.Tensor [B, L, E]
 ---@param mask? userdata
----@param bias? heed.Tensor
 ---@param want_weights? boolean
 ---@param cos? heed.Tensor of rotary, for the call's positions
 ---@param sin? heed.Tensor
@@ -207,7 +208,7 @@ function inside.multi_head_attention(in_w, in_b, out_w, out_b, num_heads, dropou
 ---@param length integer how many are attended to
 ---@return heed.Tensor out
 ---@return heed.Tensor? weights
-function inside.cached_attention(in_w, in_b, out_w, out_b, num_heads, num_kv_heads, scale, softcap, query, mask, bias, want_weights, cos, sin, interleaved, of_memory, k, v, places, before, length) end
+function inside.cached_attention(in_w, in_b, out_w, out_b, num_heads, num_kv_heads, scale, softcap, query, mask, want_weights, cos, sin, interleaved, of_memory, k, v, places, before, length) end
 
 ---@param w1 heed.Tensor [F, E]
 ---@param b1 heed.Tensor|nil [F]
@@ -220,12 +221,12 @@ function inside.cached_attention(in_w, in_b, out_w, out_b, num_heads, num_kv_hea
 ---@return heed.Tensor
 function inside.feed_forward(w1, b1, w2, b2, activation, dropout, training, x) end
 
----(x, mask, bias, training, dropout, attention_dropout, num_heads, activation, norm_first, eps,
+---(x, mask, training, dropout, attention_dropout, num_heads, activation, norm_first, eps,
 ---in_w, in_b, out_w, out_b, w1, b1, w2, b2, n1w, n1b, n2w, n2b)
 ---@return heed.Tensor
 function inside.encoder_layer(...) end
 
----(x, memory, mask, bias, memory_mask, memory_bias, training, dropout, attention_dropout, num_heads,
+---(x, memory, mask, memory_mask, training, dropout, attention_dropout, num_heads,
 ---activation, norm_first, eps, in_w, in_b, out_w, out_b of self-attention, the same of cross-attention, w1, b1, w2, b2,
 ---n1w, n1b, n2w, n2b, n3w, n3b)
 ---@return heed.Tensor

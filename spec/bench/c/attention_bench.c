@@ -118,6 +118,17 @@ static int64_t segment_begin(const shape *s, int64_t i) {
     return i / length * length;
 }
 
+static hd_mask *window_of(void) {
+    const hd_mask_step window = {.code = HD_MASK_WINDOW, .left = WINDOW - 1};
+    return hd_mask_new(cx, 1, &window);
+}
+
+static hd_mask *padding_of(const shape *s) {
+    hd_tensor *lengths = hd_tensor_new(cx, HD_I64, 1, &s->B);
+    for (int64_t b = 0; b < s->B; b++) ((int64_t *)hd_data(lengths))[b] = length_of(s, b);
+    return hd_mask_lengths(cx, lengths);
+}
+
 static hd_mask *segments_of(const shape *s) {
     hd_tensor *ids = hd_tensor_new(cx, HD_I64, 1, &s->S);
     for (int64_t j = 0; j < s->S; j++) ((int64_t *)hd_data(ids))[j] = segment_begin(s, j);
@@ -125,18 +136,16 @@ static hd_mask *segments_of(const shape *s) {
     return hd_mask_new(cx, 1, &segments);
 }
 
+static hd_mask *both(hd_mask *a, hd_mask *b) {
+    return a ? hd_mask_and(cx, a, b) : b;
+}
+
 static hd_attention_options options_of(const shape *s) {
-    hd_attention_options o = {.causal = has(s, "causal")};
-    if (has(s, "window")) {
-        const hd_mask_step window = {.code = HD_MASK_WINDOW, .left = WINDOW - 1};
-        o.sight = hd_mask_new(cx, 1, &window);
-    }
-    if (has(s, "segments")) o.sight = segments_of(s);
-    if (has(s, "padded")) {
-        o.key_lengths = hd_tensor_new(cx, HD_I64, 1, &s->B);
-        for (int64_t b = 0; b < s->B; b++) ((int64_t *)hd_data(o.key_lengths))[b] = length_of(s, b);
-    }
-    if (has(s, "dropout")) o.dropout = 0.1;
+    hd_attention_options o = {.dropout = has(s, "dropout") ? 0.1 : 0};
+    if (has(s, "causal")) o.mask = both(o.mask, hd_mask_causal(cx));
+    if (has(s, "window")) o.mask = both(o.mask, window_of());
+    if (has(s, "segments")) o.mask = both(o.mask, segments_of(s));
+    if (has(s, "padded")) o.mask = both(o.mask, padding_of(s));
     return o;
 }
 

@@ -14,6 +14,7 @@
 
 #include "kernels/gemm.h"
 #include "layers/layers.h"
+#include "ops/attention/attention_mask.h"
 
 typedef struct sizes {
     int64_t B, S, L, E, H, F, V, layers;
@@ -143,9 +144,9 @@ static batch batch_of(const sizes *s, bool pack) {
     hd_tensor *target_lengths = integers(s->B, 0, s->L * 4 / 5, s->L);
     batch b = {.source = integers(s->B, s->S, 1, s->V), .target = integers(s->B, s->L, 1, s->V)};
     b.labels = integers(s->B, s->L, 1, s->V);
-    b.causal.causal = true;
+    b.causal.mask = hd_mask_causal(cx);
     if (!pack) {
-        b.padded.key_lengths = b.cross.key_lengths = source_lengths;
+        b.padded.mask = b.cross.mask = hd_mask_lengths(cx, source_lengths);
         return b;
     }
     b.source = packed(b.source, source_lengths);

@@ -47,7 +47,7 @@ local function taker(list)
     end
 end
 
-local function causal(case) return case.causal and core.mask(nil, true) or nil end
+local function causal(case) return case.causal and core.mask { { "causal" } } or nil end
 
 local function attention_of(take)
     local in_w, in_b, out_w, out_b = take(4)
@@ -68,7 +68,7 @@ add {
     inputs = generators(6),
     large = shapes({ { 40, 80, E } }, ATTENTION),
     call = function(case, x, in_w, in_b, out_w, out_b, memory)
-        return core.multi_head_attention(in_w, in_b, out_w, out_b, H, 0, false, x, memory, nil, causal(case), nil, true)
+        return core.multi_head_attention(in_w, in_b, out_w, out_b, H, 0, false, x, memory, nil, causal(case), true)
     end,
     naive = function(case, x, ...)
         local take = taker { ... }
@@ -98,7 +98,7 @@ add {
     inputs = generators(#ENCODER),
     large = case_of(shapes({ { 20, 80, E } }, ATTENTION, FEED_FORWARD, NORM, NORM), { act = "gelu" }),
     call = function(case, x, ...)
-        return core.encoder_layer(x, causal(case), nil, false, 0, 0, H, case.act, case.norm_first, nil, ...)
+        return core.encoder_layer(x, causal(case), false, 0, 0, H, case.act, case.norm_first, nil, ...)
     end,
     naive = function(case, x, ...)
         local take = taker { ... }
@@ -119,7 +119,7 @@ add {
     inputs = generators(#DECODER),
     large = case_of(shapes({ { 20, 50, E }, { 20, 40, E } }, DECODER_PARAMS), { act = "relu" }),
     call = function(case, x, memory, ...)
-        return core.decoder_layer(x, memory, causal(case), nil, nil, nil, false, 0, 0, H, case.act,
+        return core.decoder_layer(x, memory, causal(case), nil, false, 0, 0, H, case.act,
             case.norm_first, nil, ...)
     end,
     naive = function(case, x, memory, ...)

@@ -291,8 +291,10 @@ add {
     end },
     large = { { 2, 2, 150, 16 }, { 2, 2, 150, 16 }, { 2, 2, 150, 16 }, causal = true },
     call = function(case, q, k, v, extra)
-        local steps = case.mask and { { "dense", extra } } or case.lengths and { { "lengths", extra:contiguous() } } or nil
-        return core.attention(q, k, v, case.scale, case.softcap, nil, core.mask(steps, case.causal), case.bias and extra, true)
+        local step = case.mask and { "dense", extra } or case.causal and { "causal" }
+            or case.lengths and { "lengths", extra:contiguous() }
+        local mask = core.mask(step and { step } or nil, case.bias and extra or nil)
+        return core.attention(q, k, v, case.scale, case.softcap, nil, mask, true)
     end,
     naive = function(case, q, k, v, extra)
         return layer.attention(q, k, v, { scale = case.scale, softcap = case.softcap, causal = case.causal,

@@ -1,29 +1,32 @@
---- Which key each query may see. Masks are values: they compose with &, | and ~, print, and become tensors on demand.
+--- heed.mask: which key each query may see. Masks are values: they compose with &, | and ~, print,
+--- and become tensors on demand.
 ---
---- With L queries and S keys, query i stands at position p = S - L + i: the last query at the last key.
---- Booleans say who *may* be seen and are joined by "and"; biases are added to the scores.
+--- With L queries and S keys, query i stands at position p = S - L + i: the last query at the last
+--- key. Booleans say who *may* be seen and are joined by "and"; biases are added to the scores.
 
 local check = require "heed.check"
 local core = require "heed.core"
 local errors = require "heed.errors"
-local masks = require "heed.masks"
+local program = require "heed.mask.program"
+local tree = require "heed.mask.tree"
 
-local FLOATS = masks.FLOATS
+local FLOATS = tree.FLOATS
 
----Which key each query may see. `a & b`: what both let it see; `a | b`: what either does; `~a`: what a hides. Wherever a mask is
----taken a tensor is taken too: booleans and integers hide, floats are added.
+---Which key each query may see. `a & b`: what both let it see; `a | b`: what either does; `~a`:
+---what a hides. Wherever a mask is taken a tensor is taken too: booleans and integers hide, floats
+---are added.
 ---
----Attention asks a mask block by block: what is hidden whole is not computed, and of whatever is composed of causal, window,
----prefix, padding, segments and packed no tensor [L, S] is made.
+---Attention asks a mask block by block: what is hidden whole is not computed, and of whatever is
+---composed of causal, window, prefix, padding, segments and packed no tensor [L, S] is made.
 ---@class heed.Mask
 ---@operator band(heed.Mask): heed.Mask
 ---@operator bor(heed.Mask): heed.Mask
 ---@operator bnot: heed.Mask
-local Mask = masks.Mask
+local Mask = tree.Mask
 
 local mask = {}
 
--- ---- making ------------------------------------------------------------------------------------------------------
+-- ---- making -------------------------------------------------------------------------------------
 
 -- What a mask makes for itself lives as long as the mask, whatever scope it was made in.
 local function own(made, given) return made == given and given or core.keep(made) end
@@ -32,13 +35,15 @@ local function own(made, given) return made == given and given or core.keep(made
 local function tensor_of(where, value, dtype)
     local made, tensor = pcall(core.tensor, value, { dtype = dtype })
     if made then return core.keep(tensor) end
-    return errors.raise("%s: %s", where, type(tensor) == "string" and tensor:match "heed%.tensor: values: (.*)" or tensor)
+    local complaint = type(tensor) == "string" and tensor:match "heed%.tensor: values: (.*)"
+    return errors.raise("%s: %s", where, complaint or tensor)
 end
 
 local function ids_of(where, value)
     if type(value) == "table" then value = tensor_of(where, value, "i64") end
     if not check.is_live(value) or FLOATS[value.dtype] or value.dtype == "bool" then
-        errors.raise("%s: expected a table or tensor of integers (heed.ids makes one), got %s", where, check.describe(value))
+        errors.raise("%s: expected a table or tensor of integers (heed.ids makes one), got %s",
+            where, check.describe(value))
     end
     return value.dtype == "i64" and value or core.keep(value:to "i64")
 end
@@ -47,11 +52,14 @@ end
 local function lengths_of(where, value, one)
     local lengths = ids_of(where, value)
     if lengths:dim() ~= 1 then
-        errors.raise("%s: expected one number a %s, [B], got %s", where, one, tostring(lengths.shape))
+        errors.raise("%s: expected one number a %s, [B], got %s", where, one,
+            tostring(lengths.shape))
     end
     local values = lengths:totable()
     for b, length in ipairs(values) do
-        if length < 0 then errors.raise("%s: expected 0 or more, got %d at %s %d", where, length, one, b) end
+        if length < 0 then
+            errors.raise("%s: expected 0 or more, got %d at %s %d", where, length, one, b)
+        end
     end
     return own(lengths:contiguous(), lengths), values
 end
@@ -63,7 +71,7 @@ end
 ---print(heed.mask.causal():grid(2, 4)) -- two new queries behind two keys of a cache
 ---```
 ---@return heed.Mask
-function mask.causal() return masks.leaf "causal" end
+function mask.causal() return tree.leaf "causal" end
 
 ---Row b sees the keys j <= lengths[b]: what stands after them is padding.
 ---
@@ -77,20 +85,23 @@ function mask.causal() return masks.leaf "causal" end
 ---@return heed.Mask
 function mask.padding(lengths)
     local tensor, values = lengths_of("heed.mask.padding: lengths", lengths, "row")
-    return masks.leaf("padding", { lengths = tensor, values = values, padded = true })
+    return tree.leaf("padding", { lengths = tensor, values = values, padded = true })
 end
 
 local function sum_of(name, values)
     local sum = 0
     for _, value in ipairs(values) do
-        if value > math.maxinteger - sum then errors.raise("heed.mask.packed: %s: their sum is more than there can be", name) end
+        if value > math.maxinteger - sum then
+            errors.raise("heed.mask.packed: %s: their sum is more than there can be", name)
+        end
         sum = sum + value
     end
     return sum
 end
 
----For batches packed by heed.pack_sequences into one row: a query sees the keys of its own sequence only, and causal(), window(),
----prefix() and alibi() count within it, as they would in the batch. Tensors, functions and segments see the row as it is.
+---For batches packed by heed.pack_sequences into one row: a query sees the keys of its own sequence
+---only, and causal(), window(), prefix() and alibi() count within it, as they would in the batch.
+---Tensors, functions and segments see the row as it is.
 ---
 ---```lua
 ---local lengths = { 2, 3 }
@@ -103,14 +114,18 @@ end
 ---@param key_lengths? integer[]|heed.Tensor [B]; default: the queries'
 ---@return heed.Mask
 function mask.packed(query_lengths, key_lengths)
-    local queries, query_values = lengths_of("heed.mask.packed: query_lengths", query_lengths, "sequence")
+    local where = "heed.mask.packed: "
+    local queries, query_values = lengths_of(where .. "query_lengths", query_lengths, "sequence")
     local keys, key_values = queries, query_values
-    if key_lengths then keys, key_values = lengths_of("heed.mask.packed: key_lengths", key_lengths, "sequence") end
-    if #query_values ~= #key_values then
-        errors.raise("heed.mask.packed: key_lengths: expected one number a sequence, %d, got %d", #query_values, #key_values)
+    if key_lengths then
+        keys, key_values = lengths_of(where .. "key_lengths", key_lengths, "sequence")
     end
-    local leaf = masks.leaf("packed", { key_lengths = key_values, queries = sum_of("query_lengths", query_values),
-        keys = sum_of("key_lengths", key_values) })
+    if #query_values ~= #key_values then
+        errors.raise("%skey_lengths: expected one number a sequence, %d, got %d", where,
+            #query_values, #key_values)
+    end
+    local leaf = tree.leaf("packed", { key_lengths = key_values,
+        queries = sum_of("query_lengths", query_values), keys = sum_of("key_lengths", key_values) })
     leaf.query_starts = core.keep(core.sequence_starts(queries))
     leaf.key_starts = keys == queries and leaf.query_starts or core.keep(core.sequence_starts(keys))
     leaf.packed = leaf
@@ -127,7 +142,7 @@ end
 ---@param right? integer default 0
 ---@return heed.Mask
 function mask.window(left, right)
-    return masks.leaf("window", {
+    return tree.leaf("window", {
         left = check.integer("heed.mask.window", "left", left, 0),
         right = check.integer("heed.mask.window", "right", right or 0, 0),
     })
@@ -141,16 +156,19 @@ end
 ---@param n integer|integer[]|heed.Tensor one for all rows, or [B]
 ---@return heed.Mask
 function mask.prefix(n)
-    if type(n) == "number" then return masks.leaf("prefix", { n = check.integer("heed.mask.prefix", "n", n, 0) }) end
+    if type(n) == "number" then
+        return tree.leaf("prefix", { n = check.integer("heed.mask.prefix", "n", n, 0) })
+    end
     local tensor, values = lengths_of("heed.mask.prefix: n", n, "row")
-    return masks.leaf("prefixes", { lengths = tensor, values = values })
+    return tree.leaf("prefixes", { lengths = tensor, values = values })
 end
 
 local function segment_ids(name, value)
     local where = "heed.mask.segments: " .. name
     local ids = ids_of(where, value)
     if ids:dim() ~= 1 and ids:dim() ~= 2 then
-        errors.raise("%s: expected one number a position, [S] or [B, S], got %s", where, tostring(ids.shape))
+        errors.raise("%s: expected one number a position, [S] or [B, S], got %s", where,
+            tostring(ids.shape))
     end
     return ids
 end
@@ -161,11 +179,12 @@ end
 ---print((heed.mask.segments { 1, 1, 2, 2 } & heed.mask.causal()):grid(4))
 ---print(heed.mask.segments({ 1, 2 }, { 1, 1, 2 }):grid(2, 3)) -- queries and keys of two sequences
 ---```
----@param ids heed.Tensor|table [S] or [B, S]: the segment of each key; the queries are the last L of them
+---@param ids heed.Tensor|table [S] or [B, S]: the segment of each key; the queries are the last L
 ---@param key_ids? heed.Tensor|table [S] or [B, S], and ids are those of the queries, [L] or [B, L]
 ---@return heed.Mask
 function mask.segments(ids, key_ids)
-    return masks.leaf("segments", { ids = segment_ids("ids", ids), key_ids = key_ids and segment_ids("key_ids", key_ids) })
+    return tree.leaf("segments", { ids = segment_ids("ids", ids),
+        key_ids = key_ids and segment_ids("key_ids", key_ids) })
 end
 
 ---A tensor of booleans, or of integers: nonzero may be seen.
@@ -179,31 +198,35 @@ end
 ---@return heed.Mask
 function mask.bool(t)
     if type(t) == "table" then t = tensor_of("heed.mask.bool: t", t) end
-    if not check.is_live(t) then errors.raise("heed.mask.bool: t: expected a tensor, got %s", check.describe(t)) end
+    if not check.is_live(t) then
+        errors.raise("heed.mask.bool: t: expected a tensor, got %s", check.describe(t))
+    end
     if FLOATS[t.dtype] then t = core.keep(t:ne(0)) end
-    return masks.of_tensor("heed.mask.bool: t", t)
+    return tree.of_tensor("heed.mask.bool: t", t)
 end
 
----Numbers added to the scores. A bias of -inf hides; 0 and 1 only add 0 and 1 (mask.bool hides by them).
+---Numbers added to the scores. A bias of -inf hides; 0 and 1 only add 0 and 1 (mask.bool hides by
+---them).
 ---
 ---```lua
 ---local distance = (heed.range(1, 3):view(3, 1) - heed.range(1, 3)):abs()
 ---local mask = heed.mask.bias(-0.5 * distance) & heed.mask.causal()
 ---print(mask:dense(3))
 ---```
----@param t heed.Tensor|table float [L, S], [B, L, S] (for all heads) or [B, H, L, S]; sizes of 1 repeat
+---@param t heed.Tensor|table float [L, S], [B, L, S] (for all heads) or [B, H, L, S]; 1 repeats
 ---@return heed.Mask
 function mask.bias(t)
     if type(t) == "table" then t = tensor_of("heed.mask.bias: t", t, "f32") end
     if not check.is_live(t) or not FLOATS[t.dtype] then
         errors.raise("heed.mask.bias: t: expected a tensor of floats, got %s", check.describe(t))
     end
-    return masks.of_tensor("heed.mask.bias: t", t)
+    return tree.of_tensor("heed.mask.bias: t", t)
 end
 
 local MOST_HEADS = 1 << 16 -- no model has as many: something else came by mistake
 
--- Press et al. 2021: 2^(-8h/H) for a power of two, else those of the power below and every other of the one above.
+-- Press et al. 2021: 2^(-8h/H) for a power of two, else those of the power below and every other of
+-- the one above.
 local function alibi_slopes(heads)
     local power = 1
     while power * 2 <= heads do power = power * 2 end
@@ -213,7 +236,8 @@ local function alibi_slopes(heads)
     return slopes
 end
 
----Attention with linear biases (Press et al. 2021, "Train short, test long"): -slope_h · |p - j| is added. No tensor is made of it.
+---Attention with linear biases (Press et al. 2021, "Train short, test long"): -slope_h · |p - j| is
+---added. No tensor is made of it.
 ---
 ---```lua
 ---local mask = heed.mask.alibi(8) & heed.mask.causal()
@@ -224,12 +248,15 @@ end
 ---@return heed.Mask
 function mask.alibi(heads)
     heads = check.integer("heed.mask.alibi", "heads", heads)
-    if heads > MOST_HEADS then errors.raise("heed.mask.alibi: heads: expected at most %d, got %d", MOST_HEADS, heads) end
-    return masks.leaf("alibi", { heads = heads, slopes = core.keep(core.tensor(alibi_slopes(heads), { dtype = "f64" })), adds = true })
+    if heads > MOST_HEADS then
+        errors.raise("heed.mask.alibi: heads: expected at most %d, got %d", MOST_HEADS, heads)
+    end
+    local slopes = core.keep(core.tensor(alibi_slopes(heads), { dtype = "f64" }))
+    return tree.leaf("alibi", { heads = heads, slopes = slopes, adds = true })
 end
 
----Whatever a function says: f(p, j), or f(b, h, p, j) with over = "bhij", is asked once for every cell. What it said is kept for
----the sizes that were asked for last, a byte a cell.
+---Whatever a function says: f(p, j), or f(b, h, p, j) with over = "bhij", is asked once for every
+---cell. What it said is kept for the sizes that were asked for last, a byte a cell.
 ---
 ---```lua
 ---local even = heed.mask.fn(function(p, j) return (p - j) % 2 == 0 end)
@@ -242,21 +269,23 @@ function mask.fn(f, options)
     check.type("heed.mask.fn", "f", f, "function")
     options = check.options("heed.mask.fn", options, { over = true })
     local over = check.one_of("heed.mask.fn", "over", options.over or "ij", { "ij", "bhij" })
-    return masks.leaf("fn", { f = f, over = over, tables = {} })
+    return tree.leaf("fn", { f = f, over = over, tables = {} })
 end
 
--- ---- composing ---------------------------------------------------------------------------------------------------
+-- ---- composing ----------------------------------------------------------------------------------
 
 local function operand(value)
-    if value == nil then errors.raise "heed.Mask: expected two masks (heed.mask) or tensors, got nil" end
-    return masks.of("heed.Mask", value)
+    if value == nil then
+        errors.raise "heed.Mask: expected two masks (heed.mask) or tensors, got nil"
+    end
+    return tree.of("heed.Mask", value)
 end
 
-function Mask.__band(a, b) return masks.conjunction(operand(a), operand(b)) end
-function Mask.__bor(a, b) return masks.disjunction(operand(a), operand(b)) end
-function Mask.__bnot(a) return masks.negation(a) end
+function Mask.__band(a, b) return tree.conjunction(operand(a), operand(b)) end
+function Mask.__bor(a, b) return tree.disjunction(operand(a), operand(b)) end
+function Mask.__bnot(a) return tree.negation(a) end
 
--- ---- asking ------------------------------------------------------------------------------------------------------
+-- ---- asking -------------------------------------------------------------------------------------
 
 local ASK = check.set("batch", "heads")
 
@@ -267,8 +296,8 @@ local function fewest_dimensions(t)
     return t:size(1) == 1 and t:squeeze(1) or t
 end
 
----As a tensor: of booleans, true where a query (row) may see a key (column); with a bias among its parts, of floats, the bias
----and -inf where nothing may be seen.
+---As a tensor: of booleans, true where a query (row) may see a key (column); with a bias among its
+---parts, of floats, the bias and -inf where nothing may be seen.
 ---
 ---```lua
 ---print(heed.mask.causal():dense(2))
@@ -276,24 +305,27 @@ end
 ---```
 ---@param L integer queries
 ---@param S? integer keys; default L
----@param options? { batch?: integer, heads?: integer } for masks that differ by row or head (mask.fn over "bhij")
+---@param options? { batch?: integer, heads?: integer } for masks that differ by row or head, as
+---mask.fn over "bhij" does
 ---@return heed.Tensor [L, S], [B, L, S] or [B, H, L, S], as few as say it
 function Mask:dense(L, S, options)
     local where = "heed.Mask:dense"
     check.integer(where, "L", L, 0)
     S = check.integer(where, "S", S or L, 0)
     options = check.options(where, options, ASK)
-    local B, H = masks.extents(self, {
+    local B, H = tree.extents(self, {
         B = check.integer(where, "batch", options.batch or 1),
         H = check.integer(where, "heads", options.heads or 1),
     })
-    local program = masks.program(where, self, options.batch or B, options.heads or H, L, S)
-    local seen = program and core.mask_dense(program, B, H, L, S) or core.ones({ 1, 1, L, S }, { dtype = "bool" })
+    local made = program.of(where, self, options.batch or B, options.heads or H, L, S)
+    local seen = made and core.mask_dense(made, B, H, L, S)
+        or core.ones({ 1, 1, L, S }, { dtype = "bool" })
     if not self.adds then return fewest_dimensions(seen) end
-    local bias, linear = masks.bias(self), program and core.mask_dense(program, B, H, L, S, nil, "f32")
-    if bias and bias:dim() == 3 then bias = bias:unsqueeze(2) end
+    local bias = program.bias(self)
+    local linear = made and core.mask_dense(made, B, H, L, S, nil, "f32")
     bias = bias and linear and bias + linear or bias or linear
-    return fewest_dimensions(core.where(seen, bias, core.full({ 1, 1, 1, 1 }, -math.huge):to(bias.dtype)))
+    local hidden = core.full({ 1, 1, 1, 1 }, -math.huge):to(bias.dtype)
+    return fewest_dimensions(core.where(seen, bias, hidden))
 end
 
 -- What is seen, of 2 to 4 dimensions.
@@ -305,7 +337,8 @@ end
 ---The queries that may see nothing (their outputs are zeros).
 ---
 ---```lua
----print(#heed.mask.causal():empty_rows(4, 2), heed.mask.causal():empty_rows(4, 2)[2]) -- more queries than keys
+---local blind = heed.mask.causal():empty_rows(4, 2) -- more queries than keys
+---print(#blind, blind[2])
 ---```
 ---@param L integer
 ---@param S? integer default L
@@ -339,7 +372,8 @@ local function picture(rows)
     return table.concat(lines, "\n")
 end
 
----A picture: a line a query, ■ for a key that it may see. Of a mask whose rows of the batch or heads differ one below the other.
+---A picture: a line a query, ■ for a key that it may see. Of a mask whose rows of the batch or
+---heads differ one below the other.
 ---
 ---```lua
 ---print(heed.mask.causal():grid(3))

@@ -1,15 +1,16 @@
---- Masks over rows that end at different keys, as those of a cache do: each row is asked as if it were alone. Where rows end is a
---- part of the mask, and causal, window, prefix, padding, segments and ALiBi count from there; what is made is of the size of a row
---- of keys at most, but for functions, which are asked for every cell.
+--- Masks over rows that end at different keys, as those of a cache do: each row is asked as if it
+--- were alone. Where rows end is a part of the mask, and causal, window, prefix, padding, segments
+--- and ALiBi count from there; what is made is of the size of a row of keys at most, but for
+--- functions, which are asked for every cell.
 
 local core = require "heed.core"
 local errors = require "heed.errors"
 local mask = require "heed.mask"
-local masks = require "heed.masks"
+local tree = require "heed.mask.tree"
 
 local row_masks = {}
 
--- ---- leaves that look up something at the places of queries and keys ----------------------------------------------------------
+-- ---- leaves that look up something at the places of queries and keys ---------------------------
 -- rows: { before =, L =, S =, heads = }, S the keys of the longest row.
 
 local leaves = {}
@@ -18,7 +19,8 @@ local leaves = {}
 local function first_keys(t, S) return t:size(-1) > math.max(S, 1) and t:narrow(-1, 1, S) or t end
 
 local function tensor(leaf, rows)
-    return masks.leaf(leaf.op, { t = first_keys(leaf.t, rows.S), where = leaf.where, adds = leaf.adds })
+    local t = first_keys(leaf.t, rows.S)
+    return tree.leaf(leaf.op, { t = t, where = leaf.where, adds = leaf.adds })
 end
 
 leaves.bool, leaves.bias = tensor, tensor
@@ -39,7 +41,8 @@ function leaves.segments(leaf, rows)
     if leaf.key_ids then return mask.segments(leaf.ids, first_keys(leaf.key_ids, rows.S)) end
     local keys = first_keys(leaf.ids, rows.S)
     if keys:size(-1) < rows.S then
-        errors.raise("mask: heed.mask.segments: ids: expected %d keys (axis %d), got %s", rows.S, keys:dim(), tostring(keys.shape))
+        errors.raise("mask: heed.mask.segments: ids: expected %d keys (axis %d), got %s", rows.S,
+            keys:dim(), tostring(keys.shape))
     end
     return mask.segments(of_queries(keys, rows), keys)
 end
@@ -61,7 +64,8 @@ function leaves.fn(leaf, rows)
             end
         end
     end
-    return mask.bool(core.keep(core.frombytes(table.concat(cells), "bool", { #rows.before, H, rows.L, rows.S })))
+    local shape = { #rows.before, H, rows.L, rows.S }
+    return mask.bool(core.keep(core.frombytes(table.concat(cells), "bool", shape)))
 end
 
 local function adapted(node, rows)
@@ -73,14 +77,15 @@ local function adapted(node, rows)
     return node
 end
 
--- ---- for caches ----------------------------------------------------------------------------------------------------------------
+-- ---- for caches ---------------------------------------------------------------------------------
 
 ---The leaf of padding that holds for all: what it hides no query sees.
 ---@param given heed.Mask|nil
 ---@return heed.Mask|nil
 function row_masks.padding_of(given)
     if not given or given.op == "padding" then return given end
-    return given.op == "and" and (row_masks.padding_of(given[1]) or row_masks.padding_of(given[2])) or nil
+    if given.op ~= "and" then return nil end
+    return row_masks.padding_of(given[1]) or row_masks.padding_of(given[2])
 end
 
 ---What L queries of each row, behind before[b] keys, may see of the longest row's keys.
@@ -95,7 +100,8 @@ function row_masks.of(given, before, L, heads)
         ends[b] = n + L
         S = math.max(S, ends[b])
     end
-    local leaf = masks.leaf("ends", { lengths = core.keep(core.tensor(ends, { dtype = "i64" })), values = ends })
+    local lengths = core.keep(core.tensor(ends, { dtype = "i64" }))
+    local leaf = tree.leaf("ends", { lengths = lengths, values = ends })
     leaf.ends = leaf
     return given and leaf & adapted(given, { before = before, L = L, S = S, heads = heads }) or leaf
 end
