@@ -11,8 +11,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "ops/ops.h"
+#include "ops/elementwise/inplace.h"
 #include "ops/nn/rows.h"
+#include "ops/ops.h"
 
 typedef enum packing { SEPARATE, PACKED_QKV, PACKED_KV } packing;
 
