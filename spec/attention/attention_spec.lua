@@ -80,6 +80,28 @@ describe("heed.attention", function()
         heed.set_num_threads(threads)
     end)
 
+    it("keeps alive what the bias was made by, and nothing of the bias longer than its scope", function()
+        local q, leaf, calls = heed.randn(1, 1, 4, 8), heed.randn({ 4, 4 }, { requires_grad = true }), 0
+        local function attend()
+            local double = heed.func(function(_, x) return x * 2 end, function(_, g)
+                calls = calls + 1
+                return g * 2
+            end)
+            return heed.attention(q, q, q, { mask = mask.bias(double(leaf)) })
+        end
+        local out = attend()
+        collectgarbage()
+        collectgarbage()
+        out:sum():backward()
+        assert.are.equal(1, calls)
+        local live = heed.memory().live
+        do
+            local _ <close> = heed.scope()
+            heed.attention(q, q, q, { mask = mask.bias(heed.randn(1, 4, 4) * 1) })
+        end
+        assert.are.equal(live, heed.memory().live)
+    end)
+
     it("wants no more memory for the gradient of a bias than the bias", function()
         local B, L = 32, 512
         local q = heed.randn({ B, 1, L, 4 }, { requires_grad = true })

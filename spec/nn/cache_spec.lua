@@ -368,6 +368,11 @@ describe("masks over rows that end at different keys", function()
         function(b) return causal & (b and odd[{ {}, {}, {}, { 1, before[b] + 20 } }] or odd) end,
         function(b) return causal & heed.mask.segments(b and ids[{ { b }, { 1, before[b] + 20 } }] or ids) end,
         function() return ~heed.mask.fn(function(p, j) return (p + 2 * j) % 3 == 0 end) end,
+        function() -- more than one program holds
+            local long = heed.mask.window(1)
+            for n = 2, 30 do long = ~(long | heed.mask.window(n % 5)) | heed.mask.window(n % 7) & causal end
+            return long
+        end,
     }
 
     -- Few queries and many take ways of their own.

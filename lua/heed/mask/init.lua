@@ -1,5 +1,5 @@
---- heed.mask: which key each query may see. Masks are values: they compose with &, | and ~, print,
---- and become tensors on demand.
+--- Which key each query may see. Masks are values: they compose with &, | and ~, print, and become
+--- tensors on demand.
 ---
 --- With L queries and S keys, query i stands at position p = S - L + i: the last query at the last
 --- key. Booleans say who *may* be seen and are joined by "and"; biases are added to the scores.
@@ -180,6 +180,7 @@ end
 ---print(heed.mask.segments({ 1, 2 }, { 1, 1, 2 }):grid(2, 3)) -- queries and keys of two sequences
 ---```
 ---@param ids heed.Tensor|table [S] or [B, S]: the segment of each key; the queries are the last L
+---of them
 ---@param key_ids? heed.Tensor|table [S] or [B, S], and ids are those of the queries, [L] or [B, L]
 ---@return heed.Mask
 function mask.segments(ids, key_ids)
@@ -213,7 +214,8 @@ end
 ---local mask = heed.mask.bias(-0.5 * distance) & heed.mask.causal()
 ---print(mask:dense(3))
 ---```
----@param t heed.Tensor|table float [L, S], [B, L, S] (for all heads) or [B, H, L, S]; 1 repeats
+---@param t heed.Tensor|table float [L, S], [B, L, S] (for all heads) or [B, H, L, S]; sizes of 1
+---repeat
 ---@return heed.Mask
 function mask.bias(t)
     if type(t) == "table" then t = tensor_of("heed.mask.bias: t", t, "f32") end
