@@ -1,11 +1,13 @@
-/* Masks of attention, compiled: lua/heed/mask/program.lua makes them of its trees, and what attends takes them as one argument. */
+/* Masks of attention, compiled: lua/heed/mask/program.lua makes them of its trees, and what attends takes
+ * them as one argument. */
 #include <string.h>
 
 #include "lua/nn/nn.h"
 #include "ops/attention/attention_mask.h"
 
-/* A mask is a userdata that holds the part of hd_attention_options that says who is seen, and owns what is in it. Its bias is
- * user value 1, as Lua holds it: it is dropped when its scope ends, and may have anchors (function.c). */
+/* A mask is a userdata that holds the part of hd_attention_options that says who is seen, and owns what is
+ * in it. Its bias is user value 1, as Lua holds it: it is dropped when its scope ends, and may have anchors
+ * (function.c). */
 static hd_attention_options *mask_at(hd_call *c, int index) {
     return hd_to_type(c->L, c->h->mask_type, index);
 }
@@ -106,8 +108,8 @@ static void make(hd_call *c, hd_attention_options *o) {
     o->alibi = retained(other ? other->alibi : hd_opt_tensor(c, 5, "alibi"));
 }
 
-/* mask(steps, bias, query_starts, key_starts, alibi): all of them at once; each may be nil. A step is { name, ... } as in
- * step_kinds, in postfix order. mask(other, bias): another mask with a bias. */
+/* mask(steps, bias, query_starts, key_starts, alibi): all of them at once; each may be nil. A step
+ * is { name, ... } as in step_kinds, in postfix order. mask(other, bias): another mask with a bias. */
 static int mask(lua_State *L) {
     hd_call c = hd_begin(L, "mask");
     hd_attention_options *o = lua_newuserdatauv(L, sizeof *o, 1);
@@ -134,8 +136,8 @@ static int mask_bias(lua_State *L) {
 
 /* ---- as tensors -------------------------------------------------------------------------- */
 
-/* mask_dense(mask, B, H, L, S, rows, dtype) -> bool [B, H, n, S], or nil when all is seen; with dtype, what alibi adds to the same
- * scores, [1, H, n, S], or nil. rows: i64 [n], default all L. */
+/* mask_dense(mask, B, H, L, S, rows, dtype) -> bool [B, H, n, S], or nil when all is seen; with dtype, what
+ * alibi adds to the same scores, [1, H, n, S], or nil. rows: i64 [n], default all L. */
 static int mask_dense(lua_State *L) {
     hd_call c = hd_enter(L, "mask_dense");
     const hd_attention_options *o = mask_at(&c, 1);

@@ -8,7 +8,8 @@
 hd_activation hd_opt_activation(hd_call *c, int index, const char *argument);
 /* A probability 0..1; absent: 0. */
 double hd_opt_probability(hd_call *c, int index, const char *argument);
-/* The mask at index, or nil, into options: who is seen, and the bias. argument: "mask" or "memory_mask". (mask.c) */
+/* The mask at index, or nil, into options: who is seen, and the bias. argument: "mask" or "memory_mask".
+ * (mask.c) */
 void hd_read_mask(hd_call *c, int index, const char *argument, hd_attention_options *o);
 /* Gives two results their userdata: values at c->slot, weights in `second` (index second_slot) when there are
  * any. */

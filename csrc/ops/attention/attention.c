@@ -1,10 +1,10 @@
-/* attention.c: out = softmax(scale q k^T + bias) v, what it accepts and how it is recorded; attention_tiled.c and its
- * neighbours compute.
+/* attention.c: out = softmax(scale q k^T + bias) v, what it accepts and how it is recorded;
+ * attention_tiled.c and its neighbours compute.
  *
- * Saved: q, k, v (views of what came in), what hides and what is added, out, and of every row the log of its sum of
- * weights. The weights are made again in backward.
- * Recorded in one of three forms, which differ in what the gradients of q, k and v are written into: three
- * tensors, one packed [B, L, 3E], or one [B, L, E] and one [B, S, 2E].
+ * Saved: q, k, v (views of what came in), what hides and what is added, out, and of every row the log of its
+ * sum of weights. The weights are made again in backward. Recorded in one of three forms, which differ in
+ * what the gradients of q, k and v are written into: three tensors, one packed [B, L, 3E], or one [B, L, E]
+ * and one [B, S, 2E].
  */
 #include "ops/attention/attention.h"
 

@@ -1,6 +1,6 @@
-/* attention.h: what attention's rules (attention.c) and its computation (attention_tiled.c, attention_tiled_backward.c and,
- * for few queries, attention_decode.c) say to each other. The computation is given everything resolved, and allocates only
- * scratch.
+/* attention.h: what attention's rules (attention.c) and its computation (attention_tiled.c,
+ * attention_tiled_backward.c and, for few queries, attention_decode.c) say to each other. The computation is
+ * given everything resolved, and allocates only scratch.
  */
 #ifndef HD_ATTENTION_H
 #define HD_ATTENTION_H
@@ -15,7 +15,8 @@ typedef struct hd_heads {
     int64_t batch, head, row;
 } hd_heads;
 
-/* The gradient of a bias, seen as [B, H, L, S]; strides of 0 where the bias is repeated: what belongs to one entry is added. */
+/* The gradient of a bias, seen as [B, H, L, S]; strides of 0 where the bias is repeated: what belongs to one
+ * entry is added. */
 typedef struct hd_bias_gradient {
     char *data; /* zeros at first; NULL: not wanted */
     int64_t stride[4];
@@ -74,13 +75,15 @@ static inline int64_t hd_attention_row(int64_t S) {
     return (S + 15) / 16 * 16;
 }
 
-/* The way is chosen by the sizes: queries as lanes of vectors, or few queries against stretches of keys. Both leave the same for backward, which chooses by itself. */
+/* The way is chosen by the sizes: queries as lanes of vectors, or few queries against stretches of keys.
+ * Both leave the same for backward, which chooses by itself. */
 hd_status hd_attention_forward(hd_ctx *cx, const hd_attention_task *a);
 hd_status hd_attention_backward(hd_ctx *cx, const hd_attention_task *a);
 hd_status hd_attention_few_forward(hd_ctx *cx, const hd_attention_task *a);
 hd_status hd_attention_few_backward(hd_ctx *cx, const hd_attention_task *a);
 
-/* The starts of packed sequences, when there are any: HD_EARG when they do not fit scores = B, H, L, S. (attention.c) */
+/* The starts of packed sequences, when there are any: HD_EARG when they do not fit scores = B, H, L, S.
+ * (attention.c) */
 hd_status hd_check_starts(hd_ctx *cx, const hd_attention_options *o, const int64_t scores[4]);
 
 #endif

@@ -37,7 +37,8 @@ static hd_status check_step(hd_ctx *cx, const hd_mask_step *s) {
 
 /* ---- making ---------------------------------------------------------------------------------------- */
 
-/* A result on the stack of a program: of rules, the ends and nothing else, or rules that ends were joined to. */
+/* A result on the stack of a program: of rules, the ends and nothing else, or rules that ends were joined
+ * to. */
 typedef enum result { RULES, ENDS, RULES_AND_ENDS } result;
 
 typedef struct maker {

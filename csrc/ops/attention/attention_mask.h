@@ -1,17 +1,17 @@
 /* attention_mask.h: masks of attention as small programs.
  *
- * A program (hd_mask) is a list of steps in postfix order: rules push which keys are seen, AND and OR join the two
- * uppermost results, NOT inverts the uppermost; one is left at the end. It is made once, is never changed, and serves any
- * sizes that its tensors fit. attention resolves it for the sizes of a call and asks it block by block (resolved_mask.h):
- * nothing of the size L x S is made.
+ * A program (hd_mask) is a list of steps in postfix order: rules push which keys are seen, AND and OR join
+ * the two uppermost results, NOT inverts the uppermost; one is left at the end. It is made once, is never
+ * changed, and serves any sizes that its tensors fit. Attention resolves it for the sizes of a call and asks
+ * it block by block (resolved_mask.h): nothing of the size L x S is made.
  */
 #ifndef HD_ATTENTION_MASK_H
 #define HD_ATTENTION_MASK_H
 
 #include "tensor/tensor.h"
 
-/* With p = S - L + i the position of query i among the keys (all from 0). Of packed sequences p and j count within each for
- * CAUSAL and WINDOW, and in the whole row for the others. */
+/* With p = S - L + i the position of query i among the keys (all from 0). Of packed sequences p and j count
+ * within each for CAUSAL and WINDOW, and in the whole row for the others. */
 typedef enum hd_mask_code {
     HD_MASK_CAUSAL,   /* j <= p */
     HD_MASK_WINDOW,   /* p - left <= j <= p + right */
@@ -19,8 +19,8 @@ typedef enum hd_mask_code {
     HD_MASK_LENGTHS,  /* j < tensor[b]: i64 [B], each 0..S: what stands behind is padding */
     HD_MASK_SEGMENTS, /* tensor[b, i] = keys[b, j]: i64 [L] or [B, L], and [S] or [B, S] */
     HD_MASK_DENSE,    /* tensor[b, h, i, j] is not 0: bool or integers that broadcast to [B, H, L, S] */
-    HD_MASK_ENDS, /* tensor[b], i64 [B], is S in row b, for all steps: its last query stands at the last of so many keys.
-                       * Once, and only where AND joins it to the rest. */
+    HD_MASK_ENDS, /* tensor[b], i64 [B], is S in row b, for all steps: its last query stands at the last of
+                       * so many keys. Once, and only where AND joins it to the rest. */
     HD_MASK_AND,
     HD_MASK_OR,
     HD_MASK_NOT
@@ -42,8 +42,8 @@ typedef struct hd_mask {
     hd_mask_step step[];
 } hd_mask;
 
-/* A new reference; retains the tensors. HD_EARG when the steps leave other than one result, or a tensor is not of the kind
- * said above. */
+/* A new reference; retains the tensors. HD_EARG when the steps leave other than one result, or a tensor is
+ * not of the kind said above. */
 hd_mask *hd_mask_new(hd_ctx *cx, int count, const hd_mask_step *steps);
 hd_mask *hd_mask_retain(hd_mask *mask);
 void hd_mask_release(hd_mask *mask); /* NULL is fine */

@@ -1,5 +1,5 @@
-/* mask_dense.c: masks and linear biases of attention as tensors, for all queries or for chosen ones: to print, and to
- * give weights of a few rows without those of the others.
+/* mask_dense.c: masks and linear biases of attention as tensors, for all queries or for chosen ones: to
+ * print, and to give weights of a few rows without those of the others.
  */
 #include "ops/attention/attention.h"
 
@@ -20,8 +20,8 @@ typedef struct dense {
     hd_tensor *to;
 } dense;
 
-/* What query i of entry b has to do with, of packed sequences its own: keys [first, first + count), of which j is at its position when
- * j = i + shift. */
+/* What query i of entry b has to do with, of packed sequences its own: keys [first, first + count), of which
+ * j is at its position when j = i + shift. */
 typedef struct reach {
     int64_t first, count, shift;
 } reach;

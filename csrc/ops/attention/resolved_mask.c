@@ -1,5 +1,6 @@
-/* resolved_mask.c: what a mask lets a block of queries see. Blocks are judged in three values (Kleene's logic): what a step
- * knows of a whole block without looking at its entries, it says; only where that is not enough, its bits are made.
+/* resolved_mask.c: what a mask lets a block of queries see. Blocks are judged in three values (Kleene's
+ * logic): what a step knows of a whole block without looking at its entries, it says; only where that is not
+ * enough, its bits are made.
  */
 #include "ops/attention/resolved_mask.h"
 
@@ -111,7 +112,7 @@ static key_range seen_by(const hd_resolved_step *s, const hd_resolved_block *b, 
 }
 
 static bool shows_ranges(const hd_resolved_step *s) {
-    return s->code <= HD_MASK_LENGTHS;
+    return s->code < HD_MASK_SEGMENTS;
 }
 
 /* Ranges move to the right as queries do, so the first and the last query say it. */
@@ -203,7 +204,8 @@ static hd_seen ranges_seen(const hd_resolved_step *s, const hd_resolved_block *b
     return all ? HD_SEEN_ALL : HD_SEEN_SOME;
 }
 
-/* Of CAUSAL and WINDOW key j is seen by the lanes from j - right - p to j + left - p, p the position of lane 0. */
+/* Of CAUSAL and WINDOW key j is seen by the lanes from j - right - p to j + left - p, p the position of lane
+ * 0. */
 static void band_bits(const hd_resolved_step *s, const hd_resolved_block *b, uint32_t *bits) {
     const bool window = s->code == HD_MASK_WINDOW;
     const int64_t offset = b->j - (b->i + b->shift), right = window ? s->right : 0;

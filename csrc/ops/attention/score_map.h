@@ -15,8 +15,8 @@ typedef struct hd_score_map {
 hd_status hd_score_map_of(hd_ctx *cx, const char *argument, const hd_tensor *t, const int64_t shape[4],
                           hd_score_map *map);
 
-/* Entries [first, first + n) of row (b, h, i) of a bias: where they lie when they are contiguous, else copied into `to`.
- * NULL: none. */
+/* Entries [first, first + n) of row (b, h, i) of a bias: where they lie when they are contiguous, else
+ * copied into `to`. NULL: none. */
 const void *hd_bias_row(const hd_score_map *bias, int64_t b, int64_t h, int64_t i, int64_t first, int64_t n,
                         void *to);
 
