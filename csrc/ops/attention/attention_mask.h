@@ -19,8 +19,7 @@ typedef enum hd_mask_code {
     HD_MASK_LENGTHS,  /* j < tensor[b]: i64 [B], each 0..S: what stands behind is padding */
     HD_MASK_SEGMENTS, /* tensor[b, i] = keys[b, j]: i64 [L] or [B, L], and [S] or [B, S] */
     HD_MASK_DENSE,    /* tensor[b, h, i, j] is not 0: bool or integers that broadcast to [B, H, L, S] */
-    HD_MASK_ENDS, /* tensor[b], i64 [B], is S in row b, for all steps: its last query stands at the last of
-                       * so many keys. Once, and only where AND joins it to the rest. */
+    HD_MASK_ENDS, /* row b has tensor[b] keys (i64 [B]) instead of S, for all steps; once, joined by AND */
     HD_MASK_AND,
     HD_MASK_OR,
     HD_MASK_NOT
