@@ -1,44 +1,45 @@
---- Where an error is the user's: the line outside this library that led to it, and the path of the module inside a
---- model that was running. Both are found on the call stack when something has gone wrong, so that nothing is paid before.
+--- Where an error is the user's: the line outside this library that led to it, found on the call stack when something has gone
+--- wrong, and the path of the module inside a model that was running.
 
 local errors = {}
 
-local getinfo, getlocal = debug and debug.getinfo, debug and debug.getlocal
+local getinfo = debug and debug.getinfo
 
 -- Chunks of this library share what comes before this file's name, whether read from files or embedded.
 local own = getinfo and getinfo(1, "S").source:match("^(.-)errors[%w.]*$")
+local layers = own and own .. "nn/"
 
 local function is_own(source)
     return own ~= nil and source:sub(1, #own) == own
 end
 
----The module running at a stack level, if that level runs a method of one. Set by heed.nn.
+---Is this a module? Set by heed.nn.
 ---@type fun(value: any): boolean
 errors.is_module = function() return false end
+
+---The modules that are running, outermost first. Set by heed.nn.
+---@type fun(): table[]
+errors.modules = function() return {} end
 
 ---The path of one module inside another ("decoder.layers.2"), or nil. Set by heed.nn.
 ---@type fun(root: table, module: table): string|nil
 errors.path_between = function() return nil end
 
--- "file:line: " of the innermost line that is not ours; the modules that run, outermost first; and whether the innermost Lua
--- function of all is a method of the last of them, and ours.
+-- "file:line: " of the innermost line that is not ours; and whether the innermost Lua function of all is one of ours for layers.
 local function survey(level)
-    local position, modules, stock = "", {}, nil
-    while true do
+    local position, stock = "", nil
+    while position == "" do
         local info = getinfo(level, "Sl")
         if not info then break end
         if info.what ~= "C" then
-            local name, value = getlocal(level, 1)
-            local in_module = name == "self" and errors.is_module(value) -- a method, not what was given a model
-            if in_module then table.insert(modules, 1, value) end
-            if stock == nil then stock = in_module and is_own(info.source) end
-            if position == "" and info.currentline > 0 and not is_own(info.source) then
+            if stock == nil then stock = info.source:sub(1, #layers) == layers end
+            if info.currentline > 0 and not is_own(info.source) then
                 position = ("%s:%d: "):format(info.short_src, info.currentline)
             end
         end
         level = level + 1
     end
-    return position, modules, stock
+    return position, stock
 end
 
 -- What a message says after the name of a class ("heed.nn.Linear: in: ..."), or nil when it does not begin with it.
@@ -47,7 +48,8 @@ local function after_class(message, class_name)
     return (first == class_name or first == "heed.nn." .. class_name) and rest or nil
 end
 
-local function with_path(modules, message)
+local function with_path(message)
+    local modules = errors.modules()
     local root, leaf = modules[1], modules[#modules]
     if not root then return message end
     message = message:gsub("^heed%.nn%.Module:", "") -- a method of the module that the path names
@@ -71,9 +73,8 @@ end
 ---@param level? integer stack level to begin at; 1 (the default) is the caller
 ---@return string
 function errors.locate(message, level)
-    if not getinfo then return message end
-    local position, modules = survey((level or 1) + 2)
-    return position .. with_path(modules, message)
+    local position = getinfo and survey((level or 1) + 2) or ""
+    return position .. with_path(message)
 end
 
 ---The same for an error of heed.core: inside a stock layer the name of the C function says nothing and is left out.
@@ -81,9 +82,10 @@ end
 ---@param message string
 ---@return string
 function errors.locate_core(name, message)
-    if not getinfo then return ("%s: %s"):format(name, message) end
-    local position, modules, stock = survey(3)
-    return position .. with_path(modules, stock and message or ("%s: %s"):format(name, message))
+    local position, stock = "", false
+    if getinfo then position, stock = survey(3) end
+    stock = stock and errors.modules()[1] ~= nil
+    return position .. with_path(stock and message or ("%s: %s"):format(name, message))
 end
 
 ---Raises an error that names the user's line and the module path.
