@@ -1,18 +1,25 @@
---- The calls of modules that are under way: a small stack for each coroutine, kept by the calls themselves. Messages take the
---- path of the running module from it (heed.errors), and a cache tells one step from the next (heed.nn.cache).
+--- The calls of modules that are under way.
 ---
---- A call is noted in a variable that is closed when it returns or raises, so the stack is right wherever an error is caught.
---- A coroutine that is abandoned takes its stack along.
+--- Every call of a module, and of a method of one, goes through a function of this file, whose frame on Lua's stack shows the
+--- module: messages take the path from there (heed.errors), and nothing is paid before. Modules that somebody watches note their
+--- calls in a small stack for each coroutine too, by which a cache tells one step from the next (heed.nn.cache). A call is noted
+--- in a variable that is closed when it returns or raises, so the stack is right wherever an error is caught; a coroutine that
+--- is abandoned takes its stack along.
 
 local errors = require "heed.errors"
-local walk = require "heed.nn.walk"
 
 local running, status = coroutine.running, coroutine.status
 local getinfo, getlocal = debug and debug.getinfo, debug and debug.getlocal
 
 local calls = {}
 
----A call under way. The object serves every call at its depth in turn; its number is the call's own.
+local watched = setmetatable({}, { __mode = "k" })
+
+---From now on the module's calls are noted.
+---@param module heed.nn.Module
+function calls.watch(module) watched[module] = true end
+
+---A call that is noted. The object serves every call at its depth in turn; its number is the call's own.
 ---@class heed.nn.Call
 ---@field module any the module, or what the call is of
 ---@field name string the method: "forward" when the module itself was called
@@ -26,8 +33,11 @@ Call.__index = Call
 local stacks = setmetatable({}, { __mode = "k" }) -- of each coroutine: its calls, outermost first, `depth` of them
 local count = 0
 
+-- When an interrupt comes while a call ends, its caller's end mends the stack, and for the outermost call the stack itself.
+local Stack = { __close = function(stack) stack.depth = 0 end }
+
 local function new_stack()
-    local stack = { depth = 0 }
+    local stack = setmetatable({ depth = 0 }, Stack)
     stacks[running()] = stack
     return stack
 end
@@ -41,27 +51,31 @@ end
 ---@return integer
 function calls.count() return count end
 
----The calls under way in this coroutine, and in those that resumed it: an array, outermost first, and its length.
+local NONE = { depth = 0 }
+
+---The calls under way in this coroutine, behind those of the coroutines that it was resumed from: an array, outermost first,
+---and its length.
 ---@return heed.nn.Call[]
 ---@return integer
 function calls.under_way()
     local here = running()
-    local own, all = stacks[here], nil
+    local own, all = stacks[here] or NONE, nil
     for thread, stack in next, stacks do
         if stack.depth > 0 and thread ~= here and status(thread) == "normal" then
-            all = all or (own and table.move(own, 1, own.depth, 1, {}) or {})
+            all = all or {}
             table.move(stack, 1, stack.depth, #all + 1, all)
         end
     end
-    if not all then return own or {}, own and own.depth or 0 end
+    if not all then return own, own.depth end
     table.sort(all, function(a, b) return a.number < b.number end)
+    table.move(own, 1, own.depth, #all + 1, all)
     return all, #all
 end
 
 -- ---- the end of a call ---------------------------------------------------------------------------------------------
 
 -- A coroutine that is closed while it waits ends its calls without an error, and without the function that was called.
-local function was_abandoned() return getinfo ~= nil and getinfo(4, "l") == nil end
+local function was_abandoned() return getinfo ~= nil and getinfo(3, "l") == nil end
 
 local function end_steps(call, complete)
     local steps = call.steps
@@ -102,49 +116,46 @@ function calls.original(f) return originals[f] or f end
 function calls.run(owner, name, method, ...)
     local stack = stacks[running()] or new_stack()
     local depth = stack.depth + 1
+    local _ <close> = depth == 1 and stack
     local call <close> = stack[depth] or new_call(stack, depth)
     count = count + 1
-    call.module, call.name, call.number, stack.depth = owner, name, count, depth
+    call.module, call.name, call.number, call.steps, stack.depth = owner, name, count, nil, depth
     return (originals[method] or method)(owner, ...)
 end
 
----What runs when an instance is called. The same as calls.run, written out: every layer pays for it.
+local run = calls.run
+
+-- Around a call that must stay on Lua's stack.
+local function pass(...) return ... end
+
+---What runs when an instance is called: self:forward(...).
 ---@return any ...
 function calls.forward(self, ...)
-    local stack = stacks[running()] or new_stack()
-    local depth = stack.depth + 1
-    local call <close> = stack[depth] or new_call(stack, depth)
-    count = count + 1
-    call.module, call.name, call.number, stack.depth = self, "forward", count, depth
     local forward = self.forward
-    return (originals[forward] or forward)(self, ...)
+    if watched[self] then return run(self, "forward", forward, ...) end
+    return pass((originals[forward] or forward)(self, ...))
 end
 
 -- What only says something of a module.
 local SILENT = { extra = true, is_stock = true }
 
----What is to stand under a name in a class or a module: a function whose first parameter is self, as the colon makes it, notes
----its calls. Anything else is as it was.
+---What is to stand under a name in a class or a module: a function whose first parameter is self, as the colon makes it,
+---becomes a method, whose calls are known. Anything else stays as it is.
 ---@param name any
 ---@param value any
 ---@return any
 function calls.method(name, value)
     if type(value) ~= "function" or originals[value] or not getlocal or getlocal(value, 1) ~= "self" then return value end
     if type(name) ~= "string" or name:sub(1, 2) == "__" or SILENT[name] then return value end
-    local function method(self, ...) return calls.run(self, name, value, ...) end
+    local function method(self, ...)
+        if watched[self] then return run(self, name, value, ...) end
+        return pass(value(self, ...))
+    end
     originals[method] = value
     return method
 end
 
--- ---- for messages --------------------------------------------------------------------------------------------------
-
-function errors.modules()
-    local levels, depth = calls.under_way()
-    local modules = {}
-    for i = 1, depth do
-        if walk.is_module(levels[i].module) then modules[#modules + 1] = levels[i].module end
-    end
-    return modules
-end
+-- The first variable of these functions is the module.
+function errors.is_call(f) return f == calls.forward or f == run or originals[f] ~= nil end
 
 return calls

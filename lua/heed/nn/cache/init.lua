@@ -322,6 +322,20 @@ function cache.check(where, value)
     return errors.raise("%s: cache: expected a cache (model:new_cache), got %s", where, check.describe(value))
 end
 
+-- A call of what has an attention in it may be a step.
+local function watch(self, module, seen)
+    if seen[module] then return self.within[module] end
+    seen[module] = true
+    local has = self.entries[module] ~= nil
+    walk.each_member(module, 1, function(_, _, _, value)
+        if walk.is_module(value) then has = watch(self, value, seen) or has end
+    end)
+    if not has then return false end
+    self.within[module] = true
+    calls.watch(module)
+    return true
+end
+
 ---@param model heed.nn.Module
 ---@param options { batch?: integer, max_len: integer, dtype?: heed.dtype }
 ---@return heed.Cache
@@ -336,9 +350,9 @@ function cache.new(model, options)
     self.empty = state.empty(self.batch)
     self.model, self.born, self.within = model, calls.count(), { [self] = true }
     walk.each_module(model, 1, function(path, module)
-        self.within[module] = true
         if module.keeps_cache then self.entries[module] = { { state = self.empty }, path = path == "" and "it" or path } end
     end)
+    watch(self, model, {})
     if next(self.entries) == nil then errors.raise("%s: expected a model with a MultiHeadAttention in it", WHERE) end
     return setmetatable(self, Cache)
 end
