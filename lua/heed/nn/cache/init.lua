@@ -167,7 +167,10 @@ end
 
 -- ---- what users ask for --------------------------------------------------------------------------------------------
 
-local function state_of(self) return self.first and self.first[1].state or self.empty end
+local function state_of(self)
+    steps.refresh(self)
+    return self.first and self.first[1].state or self.empty
+end
 
 -- Each state in place of another, made once.
 local function replace_states(self, make)

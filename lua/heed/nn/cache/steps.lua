@@ -19,6 +19,7 @@ local steps = {}
 ---@field around integer|nil the number of the method that it runs in, when that method may be one step too
 ---@field log table[] what it kept, to be undone
 ---@field open boolean its call is under way, as far as is known
+---@field thread thread its coroutine
 ---@field dry boolean a run on shapes alone keeps nothing
 local Step = {}
 Step.__index = Step
@@ -71,7 +72,7 @@ local function begin(self, call, around)
     if self.current then self.current:finish(false) end -- abandoned in a coroutine, if it is open
     if around and is_clear(self, call) then around = nil end
     local step = setmetatable({ cache = self, number = call.number, around = around and around.number, log = {}, open = true,
-        dry = core.shapes_only() }, Step)
+        dry = core.shapes_only(), thread = coroutine.running() }, Step)
     call.steps = call.steps or {}
     table.insert(call.steps, step)
     self.current = step
@@ -111,19 +112,27 @@ function steps.enter(self, entry)
     return slot
 end
 
+local function is_under_way(step)
+    local levels, depth = calls.under_way()
+    for i = 1, depth do
+        if levels[i].number == step.number then return true end
+    end
+    return false
+end
+
+---Somebody looks: a step whose end went unnoticed is forgotten. Its coroutine died, or an interrupt came just then.
+---@param self heed.Cache
+function steps.refresh(self)
+    local step = self.current
+    if step and step.open and coroutine.status(step.thread) ~= "suspended" and not is_under_way(step) then step:finish(false) end
+end
+
 ---What cannot be undone comes: a step that is under way keeps what it has, one that was left in a coroutine is forgotten.
 ---@param self heed.Cache
 function steps.settle(self)
     local step = self.current
     if not step or not step.open then return end
-    local levels, depth = calls.under_way()
-    for i = 1, depth do
-        if levels[i].number == step.number then
-            step.log = {}
-            return
-        end
-    end
-    step:finish(false)
+    if is_under_way(step) then step.log = {} else step:finish(false) end
 end
 
 return steps
