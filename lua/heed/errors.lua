@@ -1,11 +1,13 @@
---- Where an error is the user's: the line outside this library that led to it, and the path of the module inside a
---- model that was running. Both are found on the call stack when something has gone wrong, so that nothing is paid before.
+--- Where an error is the user's: the line outside this library that led to it, and the path of the
+--- module inside a model that was running. Both are found on the call stack when something has gone
+--- wrong, so that nothing is paid before.
 
 local errors = {}
 
 local getinfo, getlocal = debug and debug.getinfo, debug and debug.getlocal
 
--- Chunks of this library share what comes before this file's name, whether read from files or embedded.
+-- Chunks of this library share what comes before this file's name, whether read from files or
+-- embedded.
 local own = getinfo and getinfo(1, "S").source:match("^(.-)errors[%w.]*$")
 local layers = own and own .. "nn/"
 
@@ -25,8 +27,8 @@ errors.is_call = function() return false end
 ---@type fun(root: table, module: table): string|nil
 errors.path_between = function() return nil end
 
--- "file:line: " of the innermost line that is not ours; the modules that run, outermost first; and whether the innermost Lua
--- function of all is one of ours for layers.
+-- "file:line: " of the innermost line that is not ours; the modules that run, outermost first; and
+-- whether the innermost Lua function of all is one of ours for layers.
 local function survey(level)
     local position, modules, stock = "", {}, nil
     while true do
@@ -47,13 +49,15 @@ local function survey(level)
     return position, modules, stock and modules[1] ~= nil
 end
 
--- What a message says after the name of a class ("heed.nn.Linear: in: ..."), or nil when it does not begin with it.
+-- What a message says after the name of a class ("heed.nn.Linear: in: ..."), or nil when it does
+-- not begin with it.
 local function after_class(message, class_name)
     local first, rest = message:match "^([%w_.]+): (.*)$"
     return (first == class_name or first == "heed.nn." .. class_name) and rest or nil
 end
 
--- The outermost of the running modules that the innermost is a part of, and its path there; "" when it is that one itself.
+-- The outermost of the running modules that the innermost is a part of, and its path there; "" when
+-- it is that one itself.
 local function model_of(modules, leaf)
     for _, root in ipairs(modules) do
         local path = errors.path_between(root, leaf)
@@ -68,14 +72,18 @@ local function with_path(modules, message)
     local root, path = model_of(modules, leaf)
     local rest = after_class(message, leaf.class_name)
     if rest then
-        -- A layer that is being made stands in no model yet, and one that is the model needs no path: its class says all.
+        -- A layer that is being made stands in no model yet, and one that is the model needs no
+        -- path: its class says all.
         if path == "" then return message end
         message = rest
     end
     if path:find "^%d" then path = root.class_name .. "." .. path end
-    -- A layer that runs whole names its part first: decoder.layers.2 and "multihead_attn: ..." are one path.
+    -- A layer that runs whole names its part first: decoder.layers.2 and "multihead_attn: ..." are
+    -- one path.
     local part = message:match "^([%a_][%w_]*)[%w_.]*: "
-    if part and errors.is_module(leaf[part]) then return (path == "" and "" or path .. ".") .. message end
+    if part and errors.is_module(leaf[part]) then
+        return (path == "" and "" or path .. ".") .. message
+    end
     return (path == "" and root.class_name or path) .. ": " .. message
 end
 
@@ -89,7 +97,8 @@ function errors.locate(message, level)
     return position .. with_path(modules, message)
 end
 
----The same for an error of heed.core: inside a stock layer the name of the C function says nothing and is left out.
+---The same for an error of heed.core: inside a stock layer the name of the C function says nothing
+---and is left out.
 ---@param name string "heed.sum", "t[key]"
 ---@param message string
 ---@return string

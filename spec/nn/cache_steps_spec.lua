@@ -1,4 +1,5 @@
--- What one step of a cache is, however the model is called, and what is left of one that does not end well.
+-- What one step of a cache is, however the model is called, and what is left of one that does not
+-- end well.
 
 local heed = require "heed"
 local nn = heed.nn
@@ -28,7 +29,9 @@ function Model:decode(x, cache) -- calls parts, not the model
     return self.shared(self.shared(x, options(cache)), options(cache))
 end
 
-function Model:again(x, cache) return self.shared(self.shared(x, options(cache)), options(cache)) end
+function Model:again(x, cache)
+    return self.shared(self.shared(x, options(cache)), options(cache))
+end
 
 local model, x, whole
 before_each(function()
@@ -67,7 +70,9 @@ describe("a step of a cache is", function()
 
     it("a call of a part by itself", function()
         local want, cache = model.plain(x, { mask = causal }), new_cache()
-        for i = 1, 6 do assert.is_close(model.plain(at(x, i), options(cache)), at(want, i), 1e-5) end
+        for i = 1, 6 do
+            assert.is_close(model.plain(at(x, i), options(cache)), at(want, i), 1e-5)
+        end
         local layer = model.plain.layers[1]
         want, cache = layer(x, { mask = causal }), layer:new_cache { batch = 2, max_len = 6 }
         for i = 1, 6 do assert.is_close(layer(at(x, i), options(cache)), at(want, i), 1e-5) end
@@ -144,8 +149,9 @@ end)
 
 describe("a method that calls a part of its model several times", function()
     it("raises: it may be one step or two", function()
-        assert.matches("cache: expected shared.self_attn once in a method that calls parts of its model, got it again: "
-            .. "one step or two%? cache:step%(function%) says where one begins", message_of(model.again, model, at(x, 1), new_cache()))
+        assert.matches("cache: expected shared.self_attn once in a method that calls parts of "
+            .. "its model, got it again: one step or two%? cache:step%(function%) says where",
+            message_of(model.again, model, at(x, 1), new_cache()))
     end)
 
     it("says so by cache:step, as does a function that is no method", function()
@@ -170,7 +176,8 @@ describe("a method that calls a part of its model several times", function()
     it("gives what the function gives, and names it", function()
         local results = table.pack(new_cache():step(function(...) return ... end, 1, nil, 3, nil))
         assert.same({ n = 4, 1, nil, 3 }, results)
-        assert.matches("heed.Cache:step: fn: expected a function, got 3", message_of(function() new_cache():step(3) end))
+        assert.matches("heed.Cache:step: fn: expected a function, got 3",
+            message_of(function() new_cache():step(3) end))
     end)
 end)
 
@@ -287,7 +294,8 @@ describe("a step that does not end well leaves nothing:", function()
         local decoder = nn.TransformerDecoder(2, 16, 4, 24):eval():requires_grad_(false)
         local memory, bias = heed.randn(2, 3, 16), heed.randn(6, 6)
         local mask = causal & bias
-        local want, cache = decoder(x, memory, { mask = mask }), decoder:new_cache { batch = 2, max_len = 6 }
+        local want = decoder(x, memory, { mask = mask })
+        local cache = decoder:new_cache { batch = 2, max_len = 6 }
         decoder:check(x, memory, { mask = mask, cache = cache })
         assert.is_close(decoder(x, memory, { mask = mask, cache = cache }), want, 1e-5)
     end)
@@ -297,7 +305,8 @@ describe("coroutines", function()
     it("may read by one model in turn, each into its cache", function()
         local function reader(order)
             return coroutine.wrap(function()
-                local cache, t, want = new_cache(), x:index_select(1, order), whole:index_select(1, order)
+                local cache = new_cache()
+                local t, want = x:index_select(1, order), whole:index_select(1, order)
                 for i = 1, 6 do assert.is_close(model(at(t, i), cache), at(want, i), 1e-5) end
                 return "done"
             end)
@@ -316,7 +325,9 @@ describe("coroutines", function()
         local shared = model.shared
         function model:forward(y, cache)
             y = self.first(y, options(cache))
-            for _ = 1, 2 do y = coroutine.wrap(function() return shared(y, options(cache)) end)() end
+            for _ = 1, 2 do
+                y = coroutine.wrap(function() return shared(y, options(cache)) end)()
+            end
             return y
         end
         reads_on(new_cache(), 1)

@@ -1,4 +1,5 @@
--- The calls of modules that are under way: what messages and caches take from them, whatever happens to the calls.
+-- The calls of modules that are under way: what messages and caches take from them, whatever
+-- happens to the calls.
 
 local heed = require "heed"
 local nn = heed.nn
@@ -55,20 +56,23 @@ describe("calls of modules", function()
         function Tail:forward(x) return self.linear(x) end
         function Tail:project(x) return self:forward(x) end
         local model = nn.Sequential(nn.Identity(), Tail())
-        assert.are.equal("Sequential.2.linear: x: expected 2 features, got [1, 5]", message_of(model, heed.ones(1, 5)))
-        assert.are.equal("linear: x: expected 2 features, got [1, 5]", message_of(model[2], heed.ones(1, 5)))
-        assert.are.equal("linear: x: expected 2 features, got [1, 5]",
-            message_of(function() return model[2]:project(heed.ones(1, 5)) end))
+        local wide, expected = heed.ones(1, 5), "linear: x: expected 2 features, got [1, 5]"
+        assert.are.equal("Sequential.2." .. expected, message_of(model, wide))
+        assert.are.equal(expected, message_of(model[2], wide))
+        assert.are.equal(expected, message_of(function() return model[2]:project(wide) end))
         local own = Tail()
         function own:other(x) return self.linear(x) end -- a method of one instance
-        assert.are.equal("linear: x: expected 2 features, got [1, 5]", message_of(function() return own:other(heed.ones(1, 5)) end))
+        assert.are.equal(expected, message_of(function() return own:other(wide) end))
     end)
 
     it("name the path of methods, and of an encoder-decoder's", function()
-        local model = nn.Transformer { src_vocab = 9, tgt_vocab = 9, d_model = 8, num_heads = 2, num_layers = 1, d_ff = 8 }
-        assert.are.equal("decoder.layers.1.multihead_attn: key: expected 8 features (d_model), got [1, 2, 4]",
+        local model = nn.Transformer { src_vocab = 9, tgt_vocab = 9, d_model = 8, num_heads = 2,
+            num_layers = 1, d_ff = 8 }
+        assert.are.equal("decoder.layers.1.multihead_attn: "
+            .. "key: expected 8 features (d_model), got [1, 2, 4]",
             message_of(function() return model:decode({ { 1 } }, heed.ones(1, 2, 4)) end))
-        assert.are.equal("Transformer: src: expected a tensor of tokens, got 3", message_of(function() return model:encode(3) end))
+        assert.are.equal("Transformer: src: expected a tensor of tokens, got 3",
+            message_of(function() return model:encode(3) end))
         local whole = Runs(model)
         assert.are.equal("inner: src: expected a tensor of tokens, got 3",
             message_of(whole, function(self) return self.inner:encode(3) end))
@@ -81,9 +85,10 @@ describe("calls of modules", function()
         assert.are.equal("Runs: " .. WRONG, message_of(model, fails))
         assert.are.equal(WRONG, message_of(fails))
         local plain = nn.Sequential(nn.Identity(), nn.Linear(2, 2)) -- nobody watches these
+        local wide, expected = heed.ones(1, 5), ": x: expected 2 features, got [1, 5]"
         for _ = 1, 2 do
-            assert.are.equal("Sequential.2: x: expected 2 features, got [1, 5]", message_of(plain, heed.ones(1, 5)))
-            assert.are.equal("Linear: x: expected 2 features, got [1, 5]", message_of(plain[2], heed.ones(1, 5)))
+            assert.are.equal("Sequential.2" .. expected, message_of(plain, wide))
+            assert.are.equal("Linear" .. expected, message_of(plain[2], wide))
             assert.are.equal(WRONG, message_of(fails))
         end
     end)
@@ -174,11 +179,13 @@ describe("calls of modules", function()
         local function wrong(x) return x:sum(3) end
         local x = heed.ones({ 2 }, { requires_grad = true })
         local model = two()
-        assert.are.equal("inner: " .. WRONG, message_of(model, inner_of, function() return heed.recompute(wrong, x) end))
+        assert.are.equal("inner: " .. WRONG,
+            message_of(model, inner_of, function() return heed.recompute(wrong, x) end))
         assert.are.equal("inner: " .. WRONG, message_of(model, inner_of, function()
             return heed.func(function(_, t) return wrong(t) end, function(_, g) return g end)(x)
         end))
-        assert.are.equal("inner: " .. WRONG, message_of(function() return model:check(inner_of, fails) end))
+        assert.are.equal("inner: " .. WRONG,
+            message_of(function() return model:check(inner_of, fails) end))
         -- Backward runs the function again, outside of the forward.
         local again
         local y = model(inner_of, function()

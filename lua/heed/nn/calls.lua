@@ -1,10 +1,11 @@
 --- The calls of modules that are under way.
 ---
---- Every call of a module, and of a method of one, goes through a function of this file, whose frame on Lua's stack shows the
---- module: messages take the path from there (heed.errors), and nothing is paid before. Modules that somebody watches note their
---- calls in a small stack for each coroutine too, by which a cache tells one step from the next (heed.nn.cache). A call is noted
---- in a variable that is closed when it returns or raises, so the stack is right wherever an error is caught; a coroutine that
---- is abandoned takes its stack along.
+--- Every call of a module, and of a method of one, goes through a function of this file, whose
+--- frame on Lua's stack shows the module: messages take the path from there (heed.errors), and
+--- nothing is paid before. Modules that somebody watches note their calls in a small stack for each
+--- coroutine too, by which a cache tells one step from the next (heed.nn.cache). A call is noted in
+--- a variable that is closed when it returns or raises, so the stack is right wherever an error is
+--- caught; a coroutine that is abandoned takes its stack along.
 
 local errors = require "heed.errors"
 
@@ -19,7 +20,8 @@ local watched = setmetatable({}, { __mode = "k" })
 ---@param module heed.nn.Module
 function calls.watch(module) watched[module] = true end
 
----A call that is noted. The object serves every call at its depth in turn; its number is the call's own.
+---A call that is noted. The object serves every call at its depth in turn; its number is the call's
+---own.
 ---@class heed.nn.Call
 ---@field module any the module, or what the call is of
 ---@field name string the method: "forward" when the module itself was called
@@ -30,10 +32,12 @@ function calls.watch(module) watched[module] = true end
 local Call = {}
 Call.__index = Call
 
-local stacks = setmetatable({}, { __mode = "k" }) -- of each coroutine: its calls, outermost first, `depth` of them
+-- Of each coroutine: its calls, outermost first, `depth` of them.
+local stacks = setmetatable({}, { __mode = "k" })
 local count = 0
 
--- When an interrupt comes while a call ends, its caller's end mends the stack, and for the outermost call the stack itself.
+-- When an interrupt comes while a call ends, its caller's end mends the stack, and for the
+-- outermost call the stack itself.
 local Stack = { __close = function(stack) stack.depth = 0 end }
 
 local function new_stack()
@@ -53,8 +57,8 @@ function calls.count() return count end
 
 local NONE = { depth = 0 }
 
----The calls under way in this coroutine, behind those of the coroutines that it was resumed from: an array, outermost first,
----and its length.
+---The calls under way in this coroutine, behind those of the coroutines that it was resumed from:
+---an array, outermost first, and its length.
 ---@return heed.nn.Call[]
 ---@return integer
 function calls.under_way()
@@ -72,9 +76,10 @@ function calls.under_way()
     return all, #all
 end
 
--- ---- the end of a call ---------------------------------------------------------------------------------------------
+-- ---- the end of a call --------------------------------------------------------------------------
 
--- A coroutine that is closed while it waits ends its calls without an error, and without the function that was called.
+-- A coroutine that is closed while it waits ends its calls without an error, and without the
+-- function that was called.
 local function was_abandoned() return getinfo ~= nil and getinfo(3, "l") == nil end
 
 local function end_steps(call, complete)
@@ -98,7 +103,7 @@ function Call.__close(call, failure)
     if failure ~= nil then undo(call.number) end
 end
 
--- ---- the calls -----------------------------------------------------------------------------------------------------
+-- ---- the calls ----------------------------------------------------------------------------------
 
 -- The functions behind methods.
 local originals = setmetatable({}, { __mode = "k" })
@@ -139,13 +144,14 @@ end
 -- What only says something of a module.
 local SILENT = { extra = true, is_stock = true }
 
----What is to stand under a name in a class or a module: a function whose first parameter is self, as the colon makes it,
----becomes a method, whose calls are known. Anything else stays as it is.
+---What is to stand under a name in a class or a module: a function whose first parameter is self,
+---as the colon makes it, becomes a method, whose calls are known. Anything else stays as it is.
 ---@param name any
 ---@param value any
 ---@return any
 function calls.method(name, value)
-    if type(value) ~= "function" or originals[value] or not getlocal or getlocal(value, 1) ~= "self" then return value end
+    if type(value) ~= "function" or originals[value] then return value end
+    if not getlocal or getlocal(value, 1) ~= "self" then return value end
     if type(name) ~= "string" or name:sub(1, 2) == "__" or SILENT[name] then return value end
     local function method(self, ...)
         if watched[self] then return run(self, name, value, ...) end

@@ -1,5 +1,5 @@
---- The keys and values of a cache: [B, max_len, Hk, D] each, written behind what is there, read where they lie, and their rows
---- put into another order.
+--- The keys and values of a cache: [B, max_len, Hk, D] each, written behind what is there, read
+--- where they lie, and their rows put into another order.
 
 local check = require "heed.check"
 local core = require "heed.core"
@@ -13,7 +13,8 @@ local function keep(t) return core.shapes_only() and t or core.keep(t) end
 
 -- Zeros: what was never written is hidden, but it is read.
 local function new_buffer(self, attention, dtype)
-    return keep(core.zeros({ self.batch, self.max_len, attention.num_kv_heads, attention.head_dim }, { dtype = dtype }))
+    local shape = { self.batch, self.max_len, attention.num_kv_heads, attention.head_dim }
+    return keep(core.zeros(shape, { dtype = dtype }))
 end
 
 ---The buffers of a slot, made when they are first written.
@@ -58,13 +59,14 @@ end
 function buffers.read(step, dtype)
     local function part(buffer)
         local t = buffer:narrow(2, 1, step.length):transpose(2, 3)
-        local goes = t.dtype == dtype or dtype == "f32" and HALVES[t.dtype] -- attention reads these as they lie
+        -- Attention reads halves as they lie.
+        local goes = t.dtype == dtype or dtype == "f32" and HALVES[t.dtype]
         return goes and t or t:to(dtype)
     end
     return part(step.k), part(step.v)
 end
 
--- ---- other rows ----------------------------------------------------------------------------------------------------
+-- ---- other rows ---------------------------------------------------------------------------------
 
 -- Which rows become others, and which: `to` and `from`, nil when all stay.
 local function moves_of(list)
@@ -76,13 +78,14 @@ local function moves_of(list)
     return { to = core.tensor(to, { dtype = "i64" }), from = core.tensor(from, { dtype = "i64" }) }
 end
 
--- The chosen rows of a buffer, of which the first `length` tokens count. In its own memory when they are not more than it has;
--- then only what moves is written.
+-- The chosen rows of a buffer, of which the first `length` tokens count. In its own memory when
+-- they are not more than it has; then only what moves is written.
 local function reordered_buffer(self, buffer, rows, moves, length)
     if not buffer then return nil end
     local count, old = rows:size(1), buffer:narrow(2, 1, length)
     if count > self.batch then
-        buffer = core.keep(core.zeros({ count, self.max_len, buffer:size(3), buffer:size(4) }, { dtype = buffer.dtype }))
+        local shape = { count, self.max_len, buffer:size(3), buffer:size(4) }
+        buffer = core.keep(core.zeros(shape, { dtype = buffer.dtype }))
         buffer:narrow(2, 1, length):copy_(old:index_select(1, rows))
         return buffer
     end

@@ -11,23 +11,27 @@ local walk = require "heed.nn.walk"
 
 local WHERE = "heed.nn.Module:new_cache"
 local KNOWN = check.set("batch", "max_len", "dtype")
+local FLOATS = { "f32", "f64", "bf16", "f16" }
 local MOST_ROWS = 1 << 24 -- no batch has as many: something else came by mistake
 
----What a model has read so far: the keys and values of its attentions, so that each new token costs one token. Made by
----`model:new_cache`, given as `cache=` to attentions, layers, stacks, positions and nn.Transformer's decode, under heed.no_grad.
+---What a model has read so far: the keys and values of its attentions, so that each new token costs
+---one token. Made by `model:new_cache`, given as `cache=` to attentions, layers, stacks, positions
+---and nn.Transformer's decode, under heed.no_grad.
 ---
----Row b of the batch holds its first lengths[b] tokens, and what is new comes behind them; masks, positions and rotary count from
----there. Tokens that a padding mask hides are not kept (its numbers count the kept ones too). Keys and values of a memory are made
----once, until another memory comes.
+---Row b of the batch holds its first lengths[b] tokens, and what is new comes behind them; masks,
+---positions and rotary count from there. Tokens that a padding mask hides are not kept (its numbers
+---count the kept ones too). Keys and values of a memory are made once, until another memory comes.
 ---
 ---```lua
----local layers = nn.TransformerEncoder(2, 8, 2, 16, { dropout = 0, rotary = true }) -- a decoder-only model, under a causal mask
----local x, causal = heed.randn(1, 5, 8), heed.mask.causal()
+---local layers = nn.TransformerEncoder(2, 8, 2, 16, { dropout = 0, rotary = true })
+---local x, causal = heed.randn(1, 5, 8), heed.mask.causal() -- causal: a decoder-only model
 ---heed.no_grad(function()
 ---    local cache = layers:new_cache { batch = 1, max_len = 5 }
 ---    layers(x:narrow(2, 1, 4), { mask = causal, cache = cache })
 ---    local last = layers(x:narrow(2, 5, 1), { mask = causal, cache = cache })
----    print(last:allclose(layers(x, { mask = causal }):narrow(2, 5, 1), { atol = 1e-5 }), cache:lengths()) --> true [5] i64 [1]
+---    local whole = layers(x, { mask = causal })
+---    print(last:allclose(whole:narrow(2, 5, 1), { atol = 1e-5 })) --> true
+---    print(cache:lengths()) --> [5] i64 [1]
 ---end)
 ---```
 ---@class heed.Cache
@@ -40,24 +44,29 @@ Cache.__name = "heed.Cache"
 -- What the layers call.
 local cache = {}
 
--- ---- what attention asks for ---------------------------------------------------------------------------------------
+-- ---- what attention asks for --------------------------------------------------------------------
 
 local function entry_of(self, attention)
     local entry = self.entries[attention]
     if not entry then
-        errors.raise "cache: expected one that new_cache of this model made, got one of a model without this attention"
+        errors.raise("cache: expected one that new_cache of this model made, "
+            .. "got one of a model without this attention")
     end
     return entry
 end
 
 local function check_batch(self, t)
-    if t:size(1) ~= self.batch then errors.raise("cache: expected a batch of %d, got %d", self.batch, t:size(1)) end
-    if t.requires_grad then errors.raise "cache: expected a call under heed.no_grad: nothing goes back through a cache" end
+    if t:size(1) ~= self.batch then
+        errors.raise("cache: expected a batch of %d, got %d", self.batch, t:size(1))
+    end
+    if t.requires_grad then
+        errors.raise "cache: expected a call under heed.no_grad: nothing goes back through a cache"
+    end
 end
 
----The part that a call of an attention has in a step: k, v [B, max_len, Hk, D], of which the first `length` of each row count;
----the new ones belong behind `before`, or at `places`; mask, bias: who sees what of it; offset: how many tokens came before, a
----number or [B].
+---The part that a call of an attention has in a step: k, v [B, max_len, Hk, D], of which the first
+---`length` of each row count; the new ones belong behind `before`, or at `places`; mask, bias: who
+---sees what of it; offset: how many tokens came before, a number or [B].
 ---@class heed.CacheStep
 ---@field k heed.Tensor
 ---@field v heed.Tensor
@@ -82,8 +91,8 @@ function cache.step(self, attention, x, given, where)
     local before = slot.state
     local longest = before.longest + L
     if longest > self.max_len then
-        errors.raise("%scache: expected at most %d tokens (max_len), got %d: %d kept and %d new", where, self.max_len, longest,
-            before.longest, L)
+        errors.raise("%scache: expected at most %d tokens (max_len), got %d: %d kept and %d new",
+            where, self.max_len, longest, before.longest, L)
     end
     local advance = state.advance(before, L, row_masks.padding_of(given), self.max_len)
     local step = { cache = self, entry = entry, slot = slot, advance = advance, of_memory = false }
@@ -131,7 +140,8 @@ function cache.rotary_rows(step, rotary, dtype)
     local advance = step.advance
     if advance.rotary ~= rotary or advance.rotary_dtype ~= dtype then
         local cos, sin = rotary:rows_behind(step.offset, advance.length, dtype)
-        advance.rotary, advance.rotary_dtype, advance.cos, advance.sin = rotary, dtype, core.keep(cos), core.keep(sin)
+        advance.rotary, advance.rotary_dtype = rotary, dtype
+        advance.cos, advance.sin = core.keep(cos), core.keep(sin)
     end
     return advance.cos, advance.sin
 end
@@ -165,7 +175,7 @@ function cache.memory(self, attention, key, value, make)
     return { k = k, v = v, length = k:size(2), of_memory = true }
 end
 
--- ---- what users ask for --------------------------------------------------------------------------------------------
+-- ---- what users ask for -------------------------------------------------------------------------
 
 local function state_of(self)
     steps.refresh(self)
@@ -193,7 +203,8 @@ end
 ---@return heed.Tensor lengths i64 [B]
 function Cache:lengths() return state.tensor(state_of(self)) end
 
----How many tokens came before, for positions: one number while all rows have the same, or a tensor [B].
+---How many tokens came before, for positions: one number while all rows have the same, or a tensor
+---[B].
 ---
 ---```lua
 ---print(nn.MultiHeadAttention(8, 2):new_cache({ max_len = 4 }):offset()) --> 0
@@ -207,21 +218,25 @@ end
 local function list_of(where, name, value)
     if check.is_live(value) then value = value:totable() end
     if type(value) ~= "table" then
-        errors.raise("%s: %s: expected a list or a tensor of integers, got %s", where, name, check.describe(value))
+        errors.raise("%s: %s: expected a list or a tensor of integers, got %s", where, name,
+            check.describe(value))
     end
     return value
 end
 
 -- n tokens of a length, or all but n when it is negative.
-local function cropped(length, n) return n < 0 and math.max(length + n, 0) or math.min(length, n) end
+local function cropped(length, n)
+    return n < 0 and math.max(length + n, 0) or math.min(length, n)
+end
 
----Forgets what stands behind the first n tokens of each row, or the last n when n is negative. Rows that hold fewer stay as they
----are, or become empty.
+---Forgets what stands behind the first n tokens of each row, or the last n when n is negative. Rows
+---that hold fewer stay as they are, or become empty.
 ---
 ---```lua
 ---local mha = nn.MultiHeadAttention(8, 2)
 ---local cache = mha:new_cache { batch = 2, max_len = 4 }
----heed.no_grad(function() mha(heed.randn(2, 3, 8), { mask = heed.mask.causal(), cache = cache }) end)
+---local options = { mask = heed.mask.causal(), cache = cache }
+---heed.no_grad(function() mha(heed.randn(2, 3, 8), options) end)
 ---print(cache:crop { 2, 3 }:lengths()) --> [2, 3] i64 [2]
 ---print(cache:crop(-1):lengths()) --> [1, 2] i64 [2]
 ---```
@@ -230,9 +245,13 @@ local function cropped(length, n) return n < 0 and math.max(length + n, 0) or ma
 function Cache:crop(n)
     local where = "heed.Cache:crop"
     local counts = type(n) ~= "number" and list_of(where, "n", n) or nil
-    if counts and #counts ~= self.batch then errors.raise("%s: n: expected %d numbers, got %d", where, self.batch, #counts) end
+    if counts and #counts ~= self.batch then
+        errors.raise("%s: n: expected %d numbers, got %d", where, self.batch, #counts)
+    end
     local given = {}
-    for i, count in ipairs(counts or { n }) do given[i] = check.integer(where, "n", count, math.mininteger) end
+    for i, count in ipairs(counts or { n }) do
+        given[i] = check.integer(where, "n", count, math.mininteger)
+    end
     steps.settle(self)
     replace_states(self, function(old)
         local lengths, same = {}, true
@@ -245,8 +264,9 @@ function Cache:crop(n)
     return self
 end
 
----Calls fn(...) as one step: what a call in it adds stands behind what was there before the step, however often an attention is
----called. A call of the model is a step by itself; this is for functions that call parts of it several times for the same tokens.
+---Calls fn(...) as one step: what a call in it adds stands behind what was there before the step,
+---however often an attention is called. A call of the model is a step by itself; this is for
+---functions that call parts of it several times for the same tokens.
 ---
 ---```lua
 ---local layer = nn.TransformerEncoderLayer(8, 2, 16):eval() -- one layer, used twice
@@ -254,8 +274,8 @@ end
 ---    local cache, options = layer:new_cache { max_len = 4 }, { mask = heed.mask.causal() }
 ---    options.cache = cache
 ---    for _ = 1, 3 do
----        local x = cache:step(function(y) return layer(layer(y, options), options) end, heed.randn(1, 1, 8))
----        print(x.shape)
+---        local function twice(x) return layer(layer(x, options), options) end
+---        print(cache:step(twice, heed.randn(1, 1, 8)).shape) --> [1, 1, 8]
 ---    end
 ---    print(cache:lengths()) --> [3] i64 [1]
 ---end)
@@ -275,13 +295,14 @@ local function is_identity(list, batch)
     return #list == batch
 end
 
----Row i becomes what row rows[i] was: for beams, and to drop rows that are finished or have several of one. There may be more or
----fewer rows than before.
+---Row i becomes what row rows[i] was: for beams, and to drop rows that are finished or have several
+---of one. There may be more or fewer rows than before.
 ---
 ---```lua
 ---local mha = nn.MultiHeadAttention(8, 2)
 ---local cache = mha:new_cache { batch = 2, max_len = 4 }
----heed.no_grad(function() mha(heed.randn(2, 3, 8), { mask = heed.mask.causal(), cache = cache }) end)
+---local options = { mask = heed.mask.causal(), cache = cache }
+---heed.no_grad(function() mha(heed.randn(2, 3, 8), options) end)
 ---print(cache:crop({ 1, 3 }):reorder({ 2, 2, 1 }):lengths()) --> [3, 3, 1] i64 [3]
 ---```
 ---@param rows integer[]|heed.Tensor
@@ -312,7 +333,7 @@ function Cache:__tostring()
         table.concat(state_of(self).lengths, ", "))
 end
 
--- ---- making one ----------------------------------------------------------------------------------------------------
+-- ---- making one ---------------------------------------------------------------------------------
 
 ---Is this a cache?
 ---@return boolean
@@ -322,7 +343,8 @@ function cache.is_cache(value) return getmetatable(value) == Cache end
 ---@return heed.Cache|nil
 function cache.check(where, value)
     if value == nil or cache.is_cache(value) then return value end
-    return errors.raise("%s: cache: expected a cache (model:new_cache), got %s", where, check.describe(value))
+    return errors.raise("%s: cache: expected a cache (model:new_cache), got %s", where,
+        check.describe(value))
 end
 
 -- A call of what has an attention in it may be a step.
@@ -347,16 +369,22 @@ function cache.new(model, options)
     options = check.options(WHERE, options, KNOWN)
     local self = { entries = {} }
     self.batch = check.integer(WHERE, "batch", options.batch or 1, 0)
-    if self.batch > MOST_ROWS then errors.raise("%s: batch: expected at most %d, got %d", WHERE, MOST_ROWS, self.batch) end
+    if self.batch > MOST_ROWS then
+        errors.raise("%s: batch: expected at most %d, got %d", WHERE, MOST_ROWS, self.batch)
+    end
     self.max_len = check.integer(WHERE, "max_len", options.max_len, 0)
-    self.dtype = options.dtype and check.one_of(WHERE, "dtype", options.dtype, { "f32", "f64", "bf16", "f16" })
+    self.dtype = options.dtype and check.one_of(WHERE, "dtype", options.dtype, FLOATS)
     self.empty = state.empty(self.batch)
     self.model, self.born, self.within = model, calls.count(), { [self] = true }
     walk.each_module(model, 1, function(path, module)
-        if module.keeps_cache then self.entries[module] = { { state = self.empty }, path = path == "" and "it" or path } end
+        if module.keeps_cache then
+            self.entries[module] = { { state = self.empty }, path = path == "" and "it" or path }
+        end
     end)
     watch(self, model, {})
-    if next(self.entries) == nil then errors.raise("%s: expected a model with a MultiHeadAttention in it", WHERE) end
+    if next(self.entries) == nil then
+        errors.raise("%s: expected a model with a MultiHeadAttention in it", WHERE)
+    end
     return setmetatable(self, Cache)
 end
 

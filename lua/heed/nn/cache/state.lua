@@ -1,4 +1,5 @@
---- How many tokens the rows of a cache hold: values that attentions share, so that what follows from them is made once.
+--- How many tokens the rows of a cache hold: values that attentions share, so that what follows
+--- from them is made once.
 
 local core = require "heed.core"
 local masks = require "heed.masks"
@@ -28,7 +29,8 @@ local state = {}
 function state.new(lengths)
     local low, high = math.maxinteger, 0
     for _, n in ipairs(lengths) do low, high = math.min(low, n), math.max(high, n) end
-    return { lengths = lengths, longest = high, uniform = (low == high or #lengths == 0) and high or nil }
+    local uniform = low == high or #lengths == 0
+    return { lengths = lengths, longest = high, uniform = uniform and high or nil }
 end
 
 ---@param batch integer
@@ -43,7 +45,9 @@ end
 ---@param self heed.CacheState
 ---@return heed.Tensor
 function state.tensor(self)
-    if not self.tensor then self.tensor = core.keep(core.tensor(self.lengths, { dtype = "i64" })) end
+    if not self.tensor then
+        self.tensor = core.keep(core.tensor(self.lengths, { dtype = "i64" }))
+    end
     return self.tensor
 end
 
@@ -83,8 +87,8 @@ function state.advance(self, L, padding, max_len)
     return self.advance
 end
 
----What the new queries may see of the keys of the longest row, as C takes it: rows may end at different keys. Made once for
----all attentions of as many heads.
+---What the new queries may see of the keys of the longest row, as C takes it: rows may end at
+---different keys. Made once for all attentions of as many heads.
 ---@param advance heed.CacheAdvance
 ---@param given heed.Mask|nil
 ---@param heads integer
@@ -101,7 +105,8 @@ function state.mask(advance, given, heads, where, dtype)
         local before, L, own = advance.before, advance.length, given
         if not before.uniform then own = row_masks.of(given, before.lengths, L, heads) end
         made = {}
-        made.mask, made.bias = masks.for_sizes(where .. "mask", own, #before.lengths, heads, L, before.longest + L, dtype)
+        made.mask, made.bias = masks.for_sizes(where .. "mask", own, #before.lengths, heads, L,
+            before.longest + L, dtype)
         known[key] = made
     end
     return made.mask, made.bias

@@ -1,8 +1,9 @@
 --- The steps of a cache: in one a model reads tokens, through all of its attentions.
 ---
---- A step is a call under way (heed.nn.calls): the outermost forward of the cache's model or of a part of it, or the outermost
---- decode; Cache:step makes one of any function. What a step kept is forgotten when its call raises, or is never finished, so
---- that all attentions hold the same tokens; a call inside it that raises forgets what it kept itself.
+--- A step is a call under way (heed.nn.calls): the outermost forward of the cache's model or of a
+--- part of it, or the outermost decode; Cache:step makes one of any function. What a step kept is
+--- forgotten when its call raises, or is never finished, so that all attentions hold the same
+--- tokens; a call inside it that raises forgets what it kept itself.
 
 local calls = require "heed.nn.calls"
 local core = require "heed.core"
@@ -16,7 +17,7 @@ local steps = {}
 ---@class heed.CacheWholeStep
 ---@field cache heed.Cache
 ---@field number integer of its call
----@field around integer|nil the number of the method that it runs in, when that method may be one step too
+---@field around integer|nil the number of the method that it runs in, when that may be a step too
 ---@field log table[] what it kept, to be undone
 ---@field open boolean its call is under way, as far as is known
 ---@field thread thread its coroutine
@@ -44,7 +45,7 @@ function Step:finish(complete)
     self.open, self.log = false, {}
 end
 
--- ---- which call is the step ----------------------------------------------------------------------------------------
+-- ---- which call is the step ---------------------------------------------------------------------
 
 -- The call; and the method of the model that is around it, if any.
 local function call_of(self)
@@ -58,21 +59,29 @@ local function call_of(self)
             if reads == nil then around = around or call end
         end
     end
-    if not reads then errors.raise "cache: expected a call of the model that it was made for, or of a part of it" end
+    if not reads then
+        errors.raise "cache: expected a call of the model that it was made for, or of a part of it"
+    end
     return reads, around
 end
 
--- A method that calls a part several times may read one token after the other, or one token in several rounds.
-local function is_clear(self, call) return call.module == self or call.module == self.model or call.name == "decode" end
+-- A method that calls a part several times may read one token after the other, or one token in
+-- several rounds.
+local function is_clear(self, call)
+    return call.module == self or call.module == self.model or call.name == "decode"
+end
 
 local function begin(self, call, around)
     for _, step in ipairs(call.steps or {}) do
-        if step.cache == self then errors.raise "cache: another step of it began before this one had ended" end
+        if step.cache == self then
+            errors.raise "cache: another step of it began before this one had ended"
+        end
     end
     if self.current then self.current:finish(false) end -- abandoned in a coroutine, if it is open
     if around and is_clear(self, call) then around = nil end
-    local step = setmetatable({ cache = self, number = call.number, around = around and around.number, log = {}, open = true,
-        dry = core.shapes_only(), thread = coroutine.running() }, Step)
+    local step = setmetatable({ cache = self, number = call.number, log = {}, open = true }, Step)
+    step.around, step.dry = around and around.number, core.shapes_only()
+    step.thread = coroutine.running()
     call.steps = call.steps or {}
     table.insert(call.steps, step)
     self.current = step
@@ -86,7 +95,10 @@ local function current_of(self)
     return begin(self, call, around)
 end
 
--- ---- slots: what one call of an attention keeps; of one that is called several times in a step each call has its own --------
+-- ---- slots --------------------------------------------------------------------------------------
+
+-- A slot is what one call of an attention keeps. Of an attention that is called several times in a
+-- step each call has its own; they are its entry.
 
 ---An attention is called: the slot of this call.
 ---@param self heed.Cache
@@ -96,19 +108,22 @@ function steps.enter(self, entry)
     local step = current_of(self)
     if entry.step ~= step then
         if step.around and step.around == entry.around then
-            errors.raise("cache: expected %s once in a method that calls parts of its model, got it again: one step or two? "
-                .. "cache:step(function) says where one begins", entry.path)
+            errors.raise("cache: expected %s once in a method that calls parts of its model, "
+                .. "got it again: one step or two? cache:step(function) says where one begins",
+                entry.path)
         end
         entry.step, entry.around, entry.calls, entry.base = step, step.around, 0, entry[1].state
     end
     local number = entry.calls + 1
     local slot = entry[number] or { state = self.empty }
     if not state.same(slot.state, entry.base) then
-        errors.raise("cache: expected as many calls of %s in each forward, got call %d, which keeps other lengths than the first",
-            entry.path, number)
+        errors.raise("cache: expected as many calls of %s in each forward, got call %d, "
+            .. "which keeps other lengths than the first", entry.path, number)
     end
     entry[number], entry.calls = slot, number
-    table.insert(step.log, { slot = slot, state = slot.state, entry = entry, first = self.first, number = calls.count() })
+    local kept = { slot = slot, state = slot.state, entry = entry, first = self.first }
+    kept.number = calls.count()
+    table.insert(step.log, kept)
     return slot
 end
 
@@ -120,14 +135,17 @@ local function is_under_way(step)
     return false
 end
 
----Somebody looks: a step whose end went unnoticed is forgotten. Its coroutine died, or an interrupt came just then.
+---Somebody looks: a step whose end went unnoticed is forgotten. Its coroutine died, or an interrupt
+---came just then.
 ---@param self heed.Cache
 function steps.refresh(self)
     local step = self.current
-    if step and step.open and coroutine.status(step.thread) ~= "suspended" and not is_under_way(step) then step:finish(false) end
+    if not step or not step.open or coroutine.status(step.thread) == "suspended" then return end
+    if not is_under_way(step) then step:finish(false) end
 end
 
----What cannot be undone comes: a step that is under way keeps what it has, one that was left in a coroutine is forgotten.
+---What cannot be undone comes: a step that is under way keeps what it has, one that was left in a
+---coroutine is forgotten.
 ---@param self heed.Cache
 function steps.settle(self)
     local step = self.current
