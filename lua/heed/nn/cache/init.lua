@@ -140,8 +140,8 @@ function cache.rotary_rows(step, rotary, dtype)
     local advance = step.advance
     if advance.rotary ~= rotary or advance.rotary_dtype ~= dtype then
         local cos, sin = rotary:rows_behind(step.offset, advance.length, dtype)
-        advance.rotary, advance.rotary_dtype = rotary, dtype
         advance.cos, advance.sin = core.keep(cos), core.keep(sin)
+        advance.rotary, advance.rotary_dtype = rotary, dtype -- last: an interrupt may come between
     end
     return advance.cos, advance.sin
 end
@@ -270,15 +270,13 @@ end
 ---
 ---```lua
 ---local layer = nn.TransformerEncoderLayer(8, 2, 16):eval() -- one layer, used twice
+---local cache = layer:new_cache { max_len = 4 }
+---local options = { mask = heed.mask.causal(), cache = cache }
+---local function twice(x) return layer(layer(x, options), options) end
 ---heed.no_grad(function()
----    local cache, options = layer:new_cache { max_len = 4 }, { mask = heed.mask.causal() }
----    options.cache = cache
----    for _ = 1, 3 do
----        local function twice(x) return layer(layer(x, options), options) end
----        print(cache:step(twice, heed.randn(1, 1, 8)).shape) --> [1, 1, 8]
----    end
----    print(cache:lengths()) --> [3] i64 [1]
+---    for _ = 1, 3 do cache:step(twice, heed.randn(1, 1, 8)) end
 ---end)
+---print(cache:lengths()) --> [3] i64 [1]
 ---```
 ---@param fn fun(...: any): any ...
 ---@param ... any what fn is called with
