@@ -68,6 +68,18 @@ describe("a step of a cache is", function()
         reads_on(cache, 4)
     end)
 
+    it("a decode that was defined anew", function()
+        local Newer = Model:extend "Newer"
+        function Newer:decode() return self end
+        function Newer:decode(y, cache) -- luacheck: ignore 122
+            for _ = 1, 3 do y = self.shared(y, options(cache)) end
+            return y
+        end
+        local newer = Newer():eval():requires_grad_(false)
+        local want, cache = newer:decode(x), newer:new_cache { batch = 2, max_len = 6 }
+        for i = 1, 6 do assert.is_close(newer:decode(at(x, i), cache), at(want, i), 1e-5) end
+    end)
+
     it("a call of a part by itself", function()
         local want, cache = model.plain(x, { mask = causal }), new_cache()
         for i = 1, 6 do

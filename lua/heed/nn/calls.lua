@@ -16,10 +16,6 @@ local calls = {}
 
 local watched = setmetatable({}, { __mode = "k" })
 
----From now on the module's calls are noted.
----@param module heed.nn.Module
-function calls.watch(module) watched[module] = true end
-
 ---A call that is noted. The object serves every call at its depth in turn; its number is the call's
 ---own.
 ---@class heed.nn.Call
@@ -159,6 +155,23 @@ function calls.method(name, value)
     end
     originals[method] = value
     return method
+end
+
+-- A method that was defined a second time stands there as it was written.
+local function renew_methods(t)
+    for name, value in next, t do rawset(t, name, calls.method(name, value)) end
+end
+
+---From now on the module's calls are noted.
+---@param module heed.nn.Module
+function calls.watch(module)
+    watched[module] = true
+    renew_methods(module)
+    local class = getmetatable(module)
+    while class do
+        renew_methods(class)
+        class = class.super
+    end
 end
 
 -- The first variable of these functions is the module.
