@@ -1,68 +1,89 @@
---- Where an error is the user's: the line outside this library that led to it, and the path of the module inside a
---- model that was running. Both are found on the call stack when something has gone wrong, so that nothing is paid before.
+--- Where an error is the user's: the line outside this library that led to it, and the path of the
+--- module inside a model that was running. Both are found on the call stack when something has gone
+--- wrong, so that nothing is paid before.
 
 local errors = {}
 
 local getinfo, getlocal = debug and debug.getinfo, debug and debug.getlocal
 
--- Chunks of this library share what comes before this file's name, whether read from files or embedded.
+-- Chunks of this library share what comes before this file's name, whether read from files or
+-- embedded.
 local own = getinfo and getinfo(1, "S").source:match("^(.-)errors[%w.]*$")
+local layers = own and own .. "nn/"
 
 local function is_own(source)
     return own ~= nil and source:sub(1, #own) == own
 end
 
----The module running at a stack level, if that level runs a method of one. Set by heed.nn.
+---Is this a module? Set by heed.nn.
 ---@type fun(value: any): boolean
 errors.is_module = function() return false end
+
+---Is this function one that calls modules, whose first variable is the module? Set by heed.nn.
+---@type fun(f: function): boolean
+errors.is_call = function() return false end
 
 ---The path of one module inside another ("decoder.layers.2"), or nil. Set by heed.nn.
 ---@type fun(root: table, module: table): string|nil
 errors.path_between = function() return nil end
 
--- "file:line: " of the innermost line that is not ours; the modules that run, outermost first; and whether the innermost Lua
--- function of all is a method of the last of them, and ours.
+-- "file:line: " of the innermost line that is not ours; the modules that run, outermost first; and
+-- whether the innermost Lua function of all is one of ours for layers.
 local function survey(level)
     local position, modules, stock = "", {}, nil
     while true do
-        local info = getinfo(level, "Sl")
+        local info = getinfo(level, "Slf")
         if not info then break end
         if info.what ~= "C" then
-            local name, value = getlocal(level, 1)
-            local in_module = name == "self" and errors.is_module(value) -- a method, not what was given a model
-            if in_module then table.insert(modules, 1, value) end
-            if stock == nil then stock = in_module and is_own(info.source) end
+            if stock == nil then stock = info.source:sub(1, #layers) == layers end
+            if errors.is_call(info.func) then
+                local _, module = getlocal(level, 1)
+                if errors.is_module(module) then table.insert(modules, 1, module) end
+            end
             if position == "" and info.currentline > 0 and not is_own(info.source) then
                 position = ("%s:%d: "):format(info.short_src, info.currentline)
             end
         end
         level = level + 1
     end
-    return position, modules, stock
+    return position, modules, stock and modules[1] ~= nil
 end
 
--- What a message says after the name of a class ("heed.nn.Linear: in: ..."), or nil when it does not begin with it.
+-- What a message says after the name of a class ("heed.nn.Linear: in: ..."), or nil when it does
+-- not begin with it.
 local function after_class(message, class_name)
     local first, rest = message:match "^([%w_.]+): (.*)$"
     return (first == class_name or first == "heed.nn." .. class_name) and rest or nil
 end
 
+-- The outermost of the running modules that the innermost is a part of, and its path there; "" when
+-- it is that one itself.
+local function model_of(modules, leaf)
+    for _, root in ipairs(modules) do
+        local path = errors.path_between(root, leaf)
+        if path then return root, path end
+    end
+end
+
 local function with_path(modules, message)
-    local root, leaf = modules[1], modules[#modules]
-    if not root then return message end
+    local leaf = modules[#modules]
+    if not leaf then return message end
     message = message:gsub("^heed%.nn%.Module:", "") -- a method of the module that the path names
-    local path = errors.path_between(root, leaf)
+    local root, path = model_of(modules, leaf)
     local rest = after_class(message, leaf.class_name)
     if rest then
-        -- A layer that is being made stands in no model yet, and one that is the model needs no path: its class says all.
-        if path == nil or path == "" then return message end
+        -- A layer that is being made stands in no model yet, and one that is the model needs no
+        -- path: its class says all.
+        if path == "" then return message end
         message = rest
     end
-    if path == nil then path = leaf.class_name end
     if path:find "^%d" then path = root.class_name .. "." .. path end
-    -- A layer that runs whole names its part first: decoder.layers.2 and "multihead_attn: ..." are one path.
+    -- A layer that runs whole names its part first: decoder.layers.2 and "multihead_attn: ..." are
+    -- one path.
     local part = message:match "^([%a_][%w_]*)[%w_.]*: "
-    if part and errors.is_module(leaf[part]) then return (path == "" and "" or path .. ".") .. message end
+    if part and errors.is_module(leaf[part]) then
+        return (path == "" and "" or path .. ".") .. message
+    end
     return (path == "" and root.class_name or path) .. ": " .. message
 end
 
@@ -76,7 +97,8 @@ function errors.locate(message, level)
     return position .. with_path(modules, message)
 end
 
----The same for an error of heed.core: inside a stock layer the name of the C function says nothing and is left out.
+---The same for an error of heed.core: inside a stock layer the name of the C function says nothing
+---and is left out.
 ---@param name string "heed.sum", "t[key]"
 ---@param message string
 ---@return string

@@ -1,6 +1,7 @@
 -- The annotations of everything public: there is prose, an example that runs and prints what it says, the parameters are the
 -- function's own; and docs/api is made from them.
 
+local calls = require "heed.nn.calls"
 local example = require "spec.support.example"
 local pages = require "heed.help.pages"
 local shell = require "spec.support.shell"
@@ -13,6 +14,7 @@ end
 
 -- Of a function written in Lua.
 local function real_parameters(f)
+    f = calls.original(f)
     local info, list = debug.getinfo(f, "uS"), {}
     if info.what ~= "Lua" then return nil end
     for i = 1, info.nparams do list[i] = debug.getlocal(f, i) end

@@ -1,6 +1,7 @@
 -- Every name of heed's in the pages' inline code is there: `heed.a.b`, `nn.Linear`, `x:method(`.
 
 local heed = require "heed"
+local shell = require "spec.support.shell"
 
 local function pages()
     local list = {}
@@ -70,4 +71,27 @@ describe("the names in the documentation", function()
             assert.same({}, wrong)
         end)
     end
+end)
+
+describe("a class or an alias of the annotations", function()
+    it("is written once, and is not both", function()
+        local kinds, wrong = {}, {}
+        local function add(path, kind, name)
+            -- For editors, beside what other files say; and what writes that.
+            local described = path:find "/types/" ~= nil or path:find "/help/pages" ~= nil
+            local before = kinds[name] or { kind = kind, described = true }
+            if before.kind ~= kind or not described and not before.described then
+                wrong[#wrong + 1] = path .. ": " .. name
+            end
+            kinds[name] = { kind = kind, described = described and before.described }
+        end
+        for _, path in ipairs(shell.files("lua/heed", "*.lua")) do
+            local text = shell.read(path)
+            for _, kind in ipairs { "class", "alias" } do
+                for name in text:gmatch("%-%-%-@" .. kind .. " (heed[%w_.]*)") do add(path, kind, name) end
+            end
+        end
+        assert.is_truthy(kinds["heed.nn.Module"])
+        assert.same({}, wrong)
+    end)
 end)

@@ -2,7 +2,7 @@
 ---
 --- With a cache it is given only what is new, without one the whole rows, padded behind.
 
-local activations = require "heed.nn.activations"
+local calls = require "heed.nn.calls"
 local check = require "heed.check"
 local core = require "heed.core"
 local errors = require "heed.errors"
@@ -37,7 +37,7 @@ local function bind_encoder_decoder(self, model, src, lengths)
     function self.run(tokens, _, cache)
         local options = { src_lengths = self.memory_lengths, cache = cache }
         if not cache then return model:decode(tokens, self.memory, options) end
-        return (activations.call(model, model.decode, tokens, self.memory, options)) -- one forward, for the cache
+        return calls.run(model, "decode", model.decode, tokens, self.memory, options) -- one step of the cache
     end
 end
 

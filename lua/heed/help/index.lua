@@ -1,6 +1,7 @@
 --- From a value or a name to what is written about it: the public names of heed, and the annotations in its sources.
 
 local annotations = require "heed.help.annotations"
+local calls = require "heed.nn.calls"
 local core = require "heed.core"
 local source = require "heed.sources"
 
@@ -126,7 +127,7 @@ end
 
 -- heed/nn/linear.lua or heed/nn/init.lua, wherever it lies: heed.nn.linear, heed.nn.
 local function module_of_function(f)
-    local info = debug and debug.getinfo(f, "S")
+    local info = debug and debug.getinfo(calls.original(f), "S")
     local path = info and info.what ~= "C" and info.source:match "heed[%w_/]*%.lua$"
     if not path then return nil end
     -- The last folder of that name: the checkout may be called so too.

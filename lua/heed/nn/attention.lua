@@ -252,13 +252,12 @@ function MultiHeadAttention:memory_turn(cache, query, key, value)
     if self.rotary then errors.raise("%s: cache: rotary has no positions for queries over a memory", WHERE) end
     -- A memory whose rows were reordered in the cache may come as it was.
     if not caches.knows(cache, self, key, value) then check_inputs(self, query, key, value) end
-    local turn = caches.memory(cache, self, key, value, function()
+    return caches.memory(cache, self, key, value, function()
         local k_in, v_in = key, value
         if query:dim() == 2 then k_in, v_in = select(2, batches_of_one(query, key, value)) end
         local k, v = project_memory(self, k_in, v_in)
         return self.k_norm and self.k_norm(k) or k, v
     end)
-    return turn -- no tail call: a message names this attention
 end
 
 -- With a cache. A key that is the query is of the sequence itself, any other of a memory.
@@ -269,7 +268,7 @@ local function cached(self, query, key, value, options, listening)
     local x = single and query:unsqueeze(1) or query
     local turn
     if key == query and value == query then
-        turn = caches.turn(cache, self, x, given, "")
+        turn = caches.step(cache, self, x, given, "")
     else
         turn = self:memory_turn(cache, query, key, value)
         turn.mask = program.for_sizes(WHERE .. ": mask", given, x:size(1), self.num_heads,

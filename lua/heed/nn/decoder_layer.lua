@@ -60,7 +60,7 @@ end
 local function cached(self, x, memory, mask, memory_mask, cache)
     local own, across = self.self_attn, self.multihead_attn
     cache = caches.check(WHERE, cache)
-    local turn = caches.turn(cache, own, x, caches.mask(WHERE .. ": mask", mask), "self_attn: ")
+    local turn = caches.step(cache, own, x, caches.mask(WHERE .. ": mask", mask), "self_attn: ")
     local over = across:memory_turn(cache, x, memory, memory)
     local seen
     if memory_mask then

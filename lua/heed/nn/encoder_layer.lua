@@ -53,7 +53,7 @@ end
 -- With a cache: turn is of its self_attn.
 local function cached(self, x, mask, cache)
     local attention = self.self_attn
-    local turn = caches.turn(caches.check(WHERE, cache), attention, x, caches.mask(WHERE .. ": mask", mask), "self_attn: ")
+    local turn = caches.step(caches.check(WHERE, cache), attention, x, caches.mask(WHERE .. ": mask", mask), "self_attn: ")
     local out_proj, linear1, linear2, norm1, norm2 = attention.out_proj, self.linear1, self.linear2, self.norm1, self.norm2
     local out = core.encoder_layer(x, turn.mask, self.training, self.dropout, attention.dropout,
         attention.num_heads, self.activation, self.norm_first, norm1.eps,

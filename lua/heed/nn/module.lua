@@ -1,13 +1,12 @@
 --- What every layer and model is: parameters, buffers and other modules under names, in the order in which they came.
 
-local activations = require "heed.nn.activations"
+local calls = require "heed.nn.calls"
 local check = require "heed.check"
 local core = require "heed.core"
 local errors = require "heed.errors"
 local walk = require "heed.nn.walk"
 
 local each_member, each_module, each_tensor, is_module = walk.each_member, walk.each_module, walk.each_tensor, walk.is_module
-local watched = activations.watched
 
 ---What every layer and every model is. A class of one's own has `init`, which assigns parameters (nn.parameter), other modules and
 ---lists of them to fields, and `forward`; calling an instance runs forward. Fields are registered in the order in which they came.
@@ -58,13 +57,6 @@ end
 
 -- ---- classes -------------------------------------------------------------------------------------------------------
 
--- The call keeps its own level on the stack while forward runs (it is no tail call), so that an error knows its path.
-local function pass(...) return ... end
-local function call(self, ...)
-    if watched[self] then return pass(activations.call(self, self.forward, ...)) end
-    return pass(self:forward(...))
-end
-
 -- The order of fields is that of their first assignment; later ones replace in place.
 local function assign(self, key, value)
     if value ~= nil and type(key) == "string" then
@@ -74,8 +66,10 @@ local function assign(self, key, value)
             order[#order + 1] = key
         end
     end
-    rawset(self, key, value)
+    rawset(self, key, type(value) == "function" and calls.method(key, value) or value)
 end
+
+local function define(class, key, value) rawset(class, key, calls.method(key, value)) end
 
 local function construct(class, ...)
     local self = setmetatable({ _order = {}, _buffers = {}, training = true }, class)
@@ -84,7 +78,8 @@ local function construct(class, ...)
 end
 
 ---A new class of modules: give it `init(self, ...)` and `forward(self, ...)`. Called, the class makes an instance;
----called, an instance runs forward.
+---called, an instance runs forward. Messages and caches know the calls of forward and of other methods (functions whose first
+---parameter is self).
 ---
 ---```lua
 ---local Twice = nn.Module:extend "Twice"
@@ -103,12 +98,12 @@ function Module:extend(name)
     class.__index = class
     class.__name = name -- what messages call an instance
     class.is_heed_module = true
-    return setmetatable(class, { __index = self, __call = construct })
+    return setmetatable(class, { __index = self, __call = construct, __newindex = define })
 end
 
 Module.__index = Module
 Module.__newindex = assign
-Module.__call = call
+Module.__call = calls.forward
 setmetatable(Module, { __call = construct })
 
 -- Runs when an instance is made, with the arguments given to the class. This one takes none.
@@ -623,5 +618,7 @@ function Module:__tostring()
     local text = describe(self, "")
     return ("%s\n%s parameters"):format(text, grouped(total))
 end
+
+for name, value in pairs(Module) do Module[name] = calls.method(name, value) end
 
 return { Module = Module, parameter = parameter, is_module = is_module }

@@ -3,6 +3,7 @@
 --- On its own a string is printed as it is, so that pictures and pages come out right; inside a table it is quoted. Whatever
 --- has a __tostring prints itself. Nothing else of the value's runs: contents are read raw.
 
+local calls = require "heed.nn.calls"
 local inspect = require "heed.prompt.inspect"
 local core = require "heed.core"
 local width = require "heed.viz.width"
@@ -50,6 +51,7 @@ local function quoted(text)
 end
 
 local function parameters(f)
+    f = calls.original(f)
     local info, names = getinfo(f, "u"), {}
     for i = 1, info.nparams do names[i] = getlocal(f, i) end
     if info.isvararg then names[#names + 1] = "..." end
@@ -58,7 +60,7 @@ end
 
 -- `function string.rep`, `function f(a, b)  input 3:1`.
 local function function_text(f)
-    local info, name = getinfo(f, "S"), inspect.name_of(f)
+    local info, name = getinfo(calls.original(f), "S"), inspect.name_of(f)
     if info.what == "C" then return "function " .. (name or match(tostring(f), "0x%x+") or "") end
     local where = name and find(name, "%f[%w]heed%f[^%w]") and "" or format("  %s:%d", info.short_src, info.linedefined)
     return format("function %s(%s)%s", name or "", parameters(f), where)

@@ -1,0 +1,124 @@
+--- The keys and values of a cache: [B, max_len, Hk, D] each, written behind what is there, read
+--- where they lie, and their rows put into another order.
+
+local check = require "heed.check"
+local core = require "heed.core"
+
+local HALVES = check.set("bf16", "f16")
+
+local buffers = {}
+
+-- A run on shapes alone makes tensors without numbers, which no slot may hold.
+local function keep(t) return core.shapes_only() and t or core.keep(t) end
+
+-- Zeros: what was never written is hidden, but it is read.
+local function new_buffer(self, attention, dtype)
+    local shape = { self.batch, self.max_len, attention.num_kv_heads, attention.head_dim }
+    return keep(core.zeros(shape, { dtype = dtype }))
+end
+
+---The buffers of a slot, made when they are first written.
+---@param self heed.Cache
+---@param slot table
+---@param attention heed.nn.MultiHeadAttention
+---@param dtype heed.dtype
+---@return heed.Tensor k
+---@return heed.Tensor v
+function buffers.of(self, slot, attention, dtype)
+    if slot.k then return slot.k, slot.v end
+    dtype = self.dtype or dtype
+    local k, v = new_buffer(self, attention, dtype), new_buffer(self, attention, dtype)
+    if not core.shapes_only() then slot.k, slot.v = k, v end
+    return k, v
+end
+
+local function write(step, buffer, t)
+    if t.dtype ~= buffer.dtype then t = t:to(buffer.dtype) end
+    if step.places then
+        local rows, features = buffer:size(1) * buffer:size(2), t:size(3) * t:size(4)
+        buffer:view(rows, features)[step.places] = t:reshape(-1, features)
+    else
+        buffer:narrow(2, step.before + 1, t:size(2)):copy_(t)
+    end
+end
+
+---Writes the keys and values [B, L, Hk, D] of new tokens.
+---@param step heed.CacheStep
+---@param k heed.Tensor
+---@param v heed.Tensor
+function buffers.write(step, k, v)
+    write(step, step.k, k)
+    write(step, step.v, v)
+end
+
+---All that a step attends to, [B, Hk, S, D].
+---@param step heed.CacheStep
+---@param dtype heed.dtype of the queries
+---@return heed.Tensor keys
+---@return heed.Tensor values
+function buffers.read(step, dtype)
+    local function part(buffer)
+        local t = buffer:narrow(2, 1, step.length):transpose(2, 3)
+        -- Attention reads halves as they lie.
+        local goes = t.dtype == dtype or dtype == "f32" and HALVES[t.dtype]
+        return goes and t or t:to(dtype)
+    end
+    return part(step.k), part(step.v)
+end
+
+-- ---- other rows ---------------------------------------------------------------------------------
+
+-- Which rows become others, and which: `to` and `from`, nil when all stay.
+local function moves_of(list)
+    local to, from = {}, {}
+    for i, b in ipairs(list) do
+        if i ~= b then to[#to + 1], from[#from + 1] = i, b end
+    end
+    if #to == 0 then return nil end
+    return { to = core.tensor(to, { dtype = "i64" }), from = core.tensor(from, { dtype = "i64" }) }
+end
+
+-- The chosen rows of a buffer, of which the first `length` tokens count. In its own memory when
+-- they are not more than it has; then only what moves is written.
+local function reordered_buffer(self, buffer, rows, moves, length)
+    if not buffer then return nil end
+    local count, old = rows:size(1), buffer:narrow(2, 1, length)
+    if count > self.batch then
+        local shape = { count, self.max_len, buffer:size(3), buffer:size(4) }
+        buffer = core.keep(core.zeros(shape, { dtype = buffer.dtype }))
+        buffer:narrow(2, 1, length):copy_(old:index_select(1, rows))
+        return buffer
+    end
+    if moves then old[moves.to] = old:index_select(1, moves.from) end
+    return count < self.batch and core.keep(buffer:narrow(1, 1, count)) or buffer
+end
+
+-- Beams of one sentence share its memory: rows that come from the same one stay.
+local function reorder_memory(entry, rows, list, batch)
+    if not entry.memory_k then return end
+    local origin, changed = {}, #list ~= batch
+    for i, b in ipairs(list) do
+        origin[i] = entry.origin and entry.origin[b] or b
+        changed = changed or origin[i] ~= (entry.origin and entry.origin[i] or i)
+    end
+    if not changed then return end
+    entry.origin = origin
+    entry.memory_k = core.keep(entry.memory_k:index_select(1, rows))
+    entry.memory_v = core.keep(entry.memory_v:index_select(1, rows))
+end
+
+---Row i becomes what row list[i] was, in all slots of all entries and in their memories.
+---@param self heed.Cache
+---@param list integer[]
+function buffers.reorder(self, list)
+    local rows, moves = core.tensor(list, { dtype = "i64" }), moves_of(list)
+    for _, entry in pairs(self.entries) do
+        reorder_memory(entry, rows, list, self.batch)
+        for _, slot in ipairs(entry) do
+            slot.k = reordered_buffer(self, slot.k, rows, moves, slot.state.longest)
+            slot.v = reordered_buffer(self, slot.v, rows, moves, slot.state.longest)
+        end
+    end
+end
+
+return buffers
