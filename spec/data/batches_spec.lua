@@ -73,7 +73,7 @@ describe("data.batches", function()
             local longest = math.max(batch[1]:size(2), batch[2]:size(2))
             assert.is_true(longest * batch.size <= 40 or batch.size == 1)
             cells = cells + batch[2]:numel()
-            real = real + batches.count(batch.lengths[2])
+            real = real + batches:count(batch.lengths[2])
             count = count + batch.size
         end
         assert.are.equal(60, count)
@@ -100,6 +100,88 @@ describe("data.batches", function()
         end
     end)
 
+    it("after a break the next loop is the next pass, and calls by hand go on", function()
+        local batches = heed.data.batches(examples(20), { size = 5, shuffle = true })
+        local first
+        for batch in batches do -- luacheck: ignore 512
+            first = batch.indices
+            break
+        end
+        local rest = one_pass(batches)
+        assert.are.equal(4, #rest)
+        assert.are.equal(3, batches.epoch)
+        assert.are_not.same(first, rest[1].indices)
+        batches()
+        assert.are.equal(1, batches.position)
+        assert.are.equal(3, #one_pass(batches), "what a call by hand began, a loop ends")
+        for _ in batches do break end -- luacheck: ignore 512
+        batches:load_state_dict(batches:state_dict())
+        assert.are.equal(3, #one_pass(batches), "a state in the middle of a pass goes on there")
+    end)
+
+    it("takes an empty example wherever it stands", function()
+        local batch = heed.data.batches({ {}, { 5, 6 } }, { size = 2, value = 0 })()
+        assert.are.same({ { 0, 0 }, { 5, 6 } }, batch[1]:totable())
+        assert.are.same({ 0, 2 }, batch.lengths[1]:totable())
+        batch = heed.data.batches({ { {}, {} }, { { 5 }, { 6, 7 } } }, { size = 2, value = 0 })()
+        assert.are.same({ 0, 1 }, batch.lengths[1]:totable())
+        assert.are.equal("[2, 0]", tostring(heed.data.batches({ {}, {} }, { size = 2 })()[1].shape))
+    end)
+
+    it("gives numbers as [B], floats as f32 in every batch, texts as a list, tensors stacked", function()
+        local list = {
+            { text = { 5, 2 }, label = 3, weight = 1, name = "a", image = heed.ones(2), seen = true },
+            { text = { 5 }, label = 4, weight = 0.5, name = "b", image = heed.zeros(2), seen = false },
+        }
+        local batches = heed.data.batches(list, { size = 1 })
+        local batch = batches()
+        assert.are.same({ "i64", "f32", "f32" }, { batch.label.dtype, batch.weight.dtype, batch.image.dtype })
+        assert.are.same({ { 3 }, { 1 }, { "a" }, { true } },
+            { batch.label:totable(), batch.weight:totable(), batch.name, batch.seen:totable() })
+        assert.are.equal("[1, 2]", tostring(batch.image.shape))
+        assert.is_nil(batch.label_lengths)
+        batch = heed.data.batches({ { { 0.5, 1 } }, { { 2 } } }, { size = 2 })()
+        assert.are.same({ { 0.5, 1 }, { 2, 0 } }, batch[1]:totable())
+        assert.error_matches(function()
+            heed.data.batches({ { a = 1, b = { 2 } }, { a = { 1 }, b = { 2 } } }, { size = 2 })()
+        end, "examples%[2%]: expected field a: a number as the batch's others, got a table")
+        assert.error_matches(function() heed.data.batches({ { a = 1 }, { b = 1 } }, { size = 2 })() end,
+            "examples%[2%]: expected a list of numbers as a, got nil")
+    end)
+
+    it("takes tensors, whose rows are examples", function()
+        local x, y = heed.range(1, 6):view(3, 2), heed.ids { 7, 8, 9 }
+        local batches = heed.data.batches({ x = x, y = y }, { size = 2 })
+        assert.are.equal(2, #batches)
+        local batch = batches()
+        assert.are.same({ { { 1, 2 }, { 3, 4 } }, { 7, 8 }, 2 },
+            { batch.x:totable(), batch.y:totable(), batch.size })
+        local seen = {}
+        for part in heed.data.batches({ x, y }, { size = 2, shuffle = true }) do
+            for i = 1, part.size do
+                assert.are.equal(part[2][i], part[1][i][2] // 2 + 6)
+                seen[#seen + 1] = part[2][i]
+            end
+        end
+        table.sort(seen)
+        assert.are.same({ 7, 8, 9 }, seen)
+        assert.error_matches(function() heed.data.batches({ x = x, y = heed.ids { 1 } }, { size = 2 }) end,
+            "examples.y: expected 3 rows as examples.x has, got %[1%]")
+        assert.error_matches(function() heed.data.batches({ heed.zeros(0, 2) }, { size = 2 }) end, "0 batches")
+    end)
+
+    it("refuses the state of other batches", function()
+        local saved = heed.data.batches(examples(20), { size = 5 }):state_dict()
+        local _, message = heed.data.batches(examples(20), { size = 4 }):check_state_dict(saved)
+        assert.are.equal("the state is of batches with size = 5, these have 4", message)
+        assert.is_nil(heed.data.batches(examples(20), { tokens = 5 }):check_state_dict(saved))
+        assert.is_nil(heed.data.batches(examples(20), { size = 5, shuffle = true }):check_state_dict(saved))
+        assert.is_true(heed.data.batches(examples(20), { size = 5 }):check_state_dict(saved))
+        assert.is_true(heed.data.batches(examples(20), { size = 5 }):check_state_dict {
+            seed = 1, epoch = 1, position = 0, examples = 20,
+        })
+    end)
+
     it("says when a split has 0 batches", function()
         assert.error_matches(function() heed.data.batches({}, { size = 4 }) end, "the split has 0 batches")
         assert.error_matches(function() heed.data.batches(examples(3), { size = 4, drop_last = true }) end,
@@ -109,8 +191,8 @@ describe("data.batches", function()
     it("teaches on misuse", function()
         assert.error_matches(function() heed.data.batches(examples(3), {}) end, "either size .* or tokens")
         assert.error_matches(function() heed.data.batches(examples(3), { size = 2.5 }) end, "size: expected an integer")
-        assert.error_matches(function() heed.data.batches({ "a" }, { size = 1 }) end, "expected tables, got \"a\"")
-        assert.error_matches(function() heed.data.batches({ { 1, "x" } }, { size = 1 })() end, "expected an integer, got \"x\"")
+        assert.error_matches(function() heed.data.batches({ "a" }, { size = 1 }) end, "expected a table, got \"a\"")
+        assert.error_matches(function() heed.data.batches({ { 1, "x" } }, { size = 1 })() end, "expected a number, got \"x\"")
         local batches = heed.data.batches(examples(3), { size = 1 })
         assert.error_matches(function() batches:load_state_dict { seed = 1, epoch = 1, position = 0, examples = 4 } end,
             "the state is of 4 examples, here are 3")

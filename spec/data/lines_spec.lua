@@ -52,6 +52,22 @@ for name, read in pairs(READERS) do
             assert.are.equal(3, #read(path, { max_line = 9 }))
         end)
 
+        it("a bound that does not count a line's end", function()
+            assert.are.equal(2, #read(files.write "12345678\r\n12345678\n", { max_line = 8 }))
+            assert.are.equal(1, #read(files.write "12345678\r", { max_line = 8 }))
+            assert.is_nil(read(files.write "123456789\r\n", { max_line = 8 }))
+            local long = ("a"):rep(65536) -- its CR is the first byte of the next block
+            assert.are.same({ long }, read(files.write(long .. "\r\n"), { max_line = 65536 }))
+            assert.is_nil(read(files.write(long .. "ab\r\n"), { max_line = 65536 }))
+        end)
+
+        it("over a byte order mark, which is no text", function()
+            assert.are.same({ "one", "two" }, read(files.write "\xEF\xBB\xBFone\ntwo\n"))
+            assert.are.same({ "" }, read(files.write "\xEF\xBB\xBF\n"))
+            assert.are.same({}, read(files.write "\xEF\xBB\xBF"))
+            assert.are.same({ "a", "\xEF\xBB\xBFb" }, read(files.write "a\n\xEF\xBB\xBFb"))
+        end)
+
         it("what is no file to its message, and never for ever", function()
             local list, message = read "/nowhere/at/all"
             assert.is_nil(list)
@@ -59,6 +75,7 @@ for name, read in pairs(READERS) do
             list, message = read "/"
             assert.is_nil(list)
             assert.matches("directory", message)
+            assert.is_nil((data[name] "/"), "where it is opened")
             list, message = read "/dev/zero"
             assert.is_nil(list)
             assert.matches("/dev/zero:1: a line of more than 1048576 bytes", message)

@@ -128,7 +128,7 @@ describe("data.batches of files", function()
         local made = data.batches(assert(data.line_index(path)), { tokens = 60, shuffle = true, encode = encode })
         for batch in made do
             cells = cells + batch[1]:numel()
-            real = real + made.count(batch.lengths[1])
+            real = real + made:count(batch.lengths[1])
         end
         assert.is_true(real / cells > 0.9, "little padding: " .. real / cells)
     end)
@@ -161,6 +161,42 @@ describe("data.batches of files", function()
         assert_same_batches(a, b, 12)
     end)
 
+    it("after a break the next loop is the next pass, of every kind of source", function()
+        local Count = { __call = function(self)
+            self.n = self.n % 6 + 1
+            if self.n < 6 then return { self.n } end
+        end }
+        Count.__index = { state_dict = function() return {} end, load_state_dict = function() end }
+        local text = files.write "1\n2\n3\n4\n5\n"
+        for _, source in ipairs {
+            setmetatable({ n = 0 }, Count), assert(data.line_index(text)), assert(data.line_stream(text)),
+        } do
+            local batches = data.batches(source, { size = 2, pool = 2, encode = function(example)
+                return type(example) == "table" and example or { math.tointeger(example) }
+            end })
+            for batch in batches do -- luacheck: ignore 512
+                assert.are.same({ 1, 2 }, numbers(batch))
+                break
+            end
+            local pass = {}
+            for batch in batches do pass[#pass + 1] = numbers(batch) end
+            assert.are.same({ { 1, 2 }, { 3, 4 }, { 5 } }, pass)
+            assert.are.equal(3, batches.epoch)
+        end
+    end)
+
+    it("takes an empty example wherever it stands", function()
+        local batches = data.batches(assert(data.line_index(files.write "\n5 6\n")), {
+            size = 1, value = 0, encode = function(line)
+                local list = {}
+                for number in line:gmatch "%d+" do list[#list + 1] = math.tointeger(number) end
+                return list
+            end,
+        })
+        assert.are.same({ 0 }, batches().lengths[1]:totable())
+        assert.are.same({ { 5, 6 } }, batches()[1]:totable())
+    end)
+
     it("keeps no more than a pool", function()
         local list = {}
         for i = 1, 20000 do list[i] = ("%d%s"):format(i, (" word"):rep(18)) end
@@ -179,9 +215,9 @@ describe("data.batches of files", function()
     it("teaches on misuse", function()
         local index = assert(data.line_index(path))
         local function made(options) return data.batches(index, options) end
-        assert.error_matches(function() made { size = 2 }() end, 'expected tables, got "1 word.*encode = ')
+        assert.error_matches(function() made { size = 2 }() end, 'expected a table, got "1 word.*encode = ')
         assert.error_matches(function() made { size = 2, encode = 3 } end, "encode: expected a function, got 3")
-        assert.error_matches(function() made { size = 2, encode = function() return 3 end }() end, "expected tables, got 3")
+        assert.error_matches(function() made { size = 2, encode = function() return 3 end }() end, "expected a table, got 3")
         assert.error_matches(function() made { size = 2, pool = 0 } end, "pool: expected an integer")
         assert.error_matches(function() return #made { size = 2, encode = encode } end, "number is not known")
         assert.error_matches(function() made { size = 2, encode = function() end }() end, "the split has 0 batches")

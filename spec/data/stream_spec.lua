@@ -16,6 +16,16 @@ describe("data.line_stream", function()
         assert.matches("epoch 3, 0 given", tostring(stream))
     end)
 
+    it("after a break the next loop is the next pass", function()
+        local stream <close> = assert(data.line_stream(path, { shuffle = 7 }))
+        local passes = assert(data.line_index(path)):passes()
+        for _, iterator in ipairs { stream, passes } do
+            for _ in iterator do break end -- luacheck: ignore 512
+            assert.are.equal(300, #files.pass(iterator))
+            assert.are.equal(3, iterator.epoch)
+        end
+    end)
+
     it("shuffles as far as its buffer reaches", function()
         local stream = assert(data.line_stream(path, { shuffle = 20, seed = 3 }))
         local first, second = files.pass(stream), files.pass(stream)

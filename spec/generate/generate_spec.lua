@@ -139,6 +139,27 @@ describe("drawing", function()
         assert.is_close(shares { top_k = 99 }, heed.tensor { 0.5, 0.3, 0.15, 0.05 }, 0.04)
     end)
 
+    it("from k tokens, and from the smallest set, among equals too", function()
+        local function drawn(values, options)
+            options.max_new_tokens, options.generator = 200, heed.generator(5)
+            local seen, list = {}, {}
+            for _, token in ipairs(generate(always(values), { 1 }, options)) do seen[token] = true end
+            for token in pairs(seen) do list[#list + 1] = token end
+            table.sort(list)
+            return list
+        end
+        local function logs(list)
+            for i, p in ipairs(list) do list[i] = math.log(p) end
+            return list
+        end
+        assert.are.same({ 1 }, drawn({ 2, 2, 1 }, { top_k = 1 }))
+        assert.are.same({ 1, 2 }, drawn({ 2, 2, 2, 2 }, { top_k = 2 }))
+        assert.are.same({ 1, 4 }, drawn(logs { 0.3, 0.1, 0.1, 0.5 }, { top_p = 0.8 }))
+        assert.are.same({ 1, 2 }, drawn(logs { 0.25, 0.25, 0.25, 0.25 }, { top_p = 0.5 }))
+        assert.are.same({ 1 }, drawn(logs { 0.25, 0.25, 0.25, 0.25 }, { top_p = 0 }))
+        assert.are.same({ 1, 2, 3 }, drawn(logs { 0.25, 0.25, 0.25, 0.25 }, { top_p = 0.51 }))
+    end)
+
     it("is the generator's, and leaves the training stream alone", function()
         local before = heed.rng_state()
         local function draw(seed)

@@ -51,6 +51,59 @@ describe("groups of an optimiser", function()
     end)
 end)
 
+describe("settings of an optimiser", function()
+    it("are looked at when they are set", function()
+        local opt = heed.optim.AdamW({ { params = { parameter(1.0) } } }, { lr = 0.1 })
+        local function refuses(message, fn) assert.error_matches(fn, message) end
+        refuses("heed.optim.AdamW: lr: expected a number of at least 0, got .*nan", function() opt.lr = 0 / 0 end)
+        refuses('lr: expected a number of at least 0, got "1"', function() opt.lr = "1" end)
+        refuses("lr: expected a number of at least 0, got nil", function() opt.lr = nil end)
+        refuses("eps: expected a value, got nil", function() opt.eps = nil end)
+        refuses("betas: expected two numbers below 1", function() opt.betas = { 0.9, 1 } end)
+        refuses('there is no setting "wd"', function() opt.wd = 0.5 end)
+        refuses('there is no setting "weight_deca"; did you mean weight_decay', function() opt.weight_deca = 0.5 end)
+        refuses("weight_decay: expected a number of at least 0, got %-1", function() opt.groups[1].weight_decay = -1 end)
+        refuses('there is no setting "wd"', function() opt.groups[1].wd = 1 end)
+        refuses("group: lr_scale: expected a number", function() opt.groups[1].lr_scale = "1" end)
+        opt.lr, opt.weight_decay, opt.groups[1].eps = 0.2, 0.5, 1e-3
+        assert.are.same({ 0.2, 0.5, 1e-3, 1e-8 }, { opt.lr, opt.weight_decay, opt.groups[1].eps, opt.eps })
+        assert.are.equal(1e-3, opt:state_dict().groups[1].eps)
+    end)
+
+    it("count for the next step", function()
+        local a, b = parameter(0.0), parameter(0.0)
+        local opt = heed.optim.SGD({ { params = { a } }, { params = { b } } }, { lr = 1 })
+        opt.groups[2].weight_decay = 1
+        step(opt, a, b)
+        step(opt, a, b)
+        assert.is_close({ a:item(), b:item() }, { -2, -2 }, 1e-6) -- of b the second gradient is 2 - 2
+    end)
+end)
+
+describe("a step without a gradient anywhere", function()
+    it("raises: a backward was forgotten, or the parameters are not the model's", function()
+        local model = heed.nn.Linear(2, 1)
+        local opt = heed.optim.SGD(model:parameters())
+        assert.error_matches(function() opt:step() end,
+            "heed.optim.SGD:step: no parameter has a gradient: expected a loss:backward%(%) before it")
+        model:to "f64"
+        model(heed.ones({ 1, 2 }, { dtype = "f64" })):sum():backward()
+        assert.error_matches(function() opt:step() end, "make the optimiser after it")
+        assert.are.equal(0, opt.steps)
+    end)
+end)
+
+describe("clip_grad_norm", function()
+    it("counts a tensor that is there twice once", function()
+        local a, b = parameter(0.0), parameter(0.0)
+        a.grad, b.grad = heed.tensor { 3.0 }, heed.tensor { 4.0 }
+        assert.are.equal(5, heed.optim.clip_grad_norm({ a, b, a }, 2.5))
+        assert.is_close({ a.grad:item(), b.grad:item() }, { 1.5, 2 }, 1e-5)
+        heed.optim.scale_grads({ b, a, b }, 2)
+        assert.is_close({ a.grad:item(), b.grad:item() }, { 3, 4 }, 1e-5)
+    end)
+end)
+
 describe("every optimiser", function()
     for _, name in ipairs { "SGD", "Adam", "AdamW" } do
         local make = heed.optim[name]

@@ -5,15 +5,19 @@ local core = require "heed.core"
 local errors = require "heed.errors"
 local examples_of = require "heed.data.examples"
 local index = require "heed.data.index"
-local order = require "heed.data.shuffle"
-local pooled = require "heed.data.stream_batches"
+local loops = require "heed.data.loops"
+local shuffle = require "heed.data.shuffle"
+local state = require "heed.data.state"
+local stream_batches = require "heed.data.stream_batches"
+local tensors = require "heed.data.tensors"
 
 ---An iterator of batches; `#batches` is their number in the present pass.
 ---@class heed.data.Batches
 ---@field epoch integer the present pass over the data, from 1
 ---@field position integer batches already given in it
 ---@field private examples table[]
----@field private fields string[]
+---@field private count_of_examples integer
+---@field private collate fun(self: heed.data.Batches, indices: integer[]): table
 ---@field private size integer?
 ---@field private tokens integer?
 ---@field private value integer
@@ -30,9 +34,9 @@ local POOL = 100 -- batches whose examples are sorted by length together
 -- The batches of an epoch, as lists of indices: a function of seed and epoch alone.
 local function plan(self)
     local indices = {}
-    for i = 1, #self.examples do indices[i] = i end
-    local random = order.random(self.seed, self.epoch)
-    if self.shuffle then order.shuffle(indices, random) end
+    for i = 1, self.count_of_examples do indices[i] = i end
+    local random = shuffle.random(self.seed, self.epoch)
+    if self.shuffle then shuffle.shuffle(indices, random) end
     if self.bucket then
         local pool = #indices
         if self.shuffle then
@@ -41,11 +45,11 @@ local function plan(self)
             local mean = math.max(1, total // math.max(1, #indices))
             pool = math.max(1, self.size and self.size * POOL or self.tokens * POOL // mean)
         end
-        indices = order.bucket(indices, self.lengths, pool)
+        indices = shuffle.bucket(indices, self.lengths, pool)
     end
-    local batches = order.cut(indices, self.lengths, self.size, self.tokens)
+    local batches = shuffle.cut(indices, self.lengths, self.size, self.tokens)
     if self.drop_last and #batches > 0 and self.size and #batches[#batches] < self.size then batches[#batches] = nil end
-    if self.shuffle and self.bucket then order.shuffle(batches, random) end
+    if self.shuffle and self.bucket then shuffle.shuffle(batches, random) end
     return batches
 end
 
@@ -59,6 +63,25 @@ end
 local function is_source(value)
     local meta = type(value) == "table" and getmetatable(value)
     return meta and meta.__call and value.state_dict and value.load_state_dict and true or false
+end
+
+-- Examples in a list.
+local function hold_examples(self, list)
+    if self.encode then list = encoded(list, self.encode) end
+    local fields = examples_of.fields(list)
+    local dtypes = examples_of.dtypes(list, fields)
+    self.count_of_examples, self.lengths = #list, {}
+    for i, example in ipairs(list) do self.lengths[i] = examples_of.longest(example, fields, i) end
+    self.collate = function(indices)
+        return examples_of.collate(list, indices, fields, dtypes, self.value)
+    end
+end
+
+-- Rows of tensors.
+local function hold_rows(self, held)
+    self.count_of_examples, self.lengths = tensors.count(held), {}
+    for i = 1, self.count_of_examples do self.lengths[i] = 1 end
+    self.collate = function(indices) return tensors.collate(held, indices) end
 end
 
 local function settings_of(options)
@@ -81,8 +104,14 @@ end
 
 ---Batches of examples. `for batch in batches do` is one pass over the data; the next such loop is the next pass.
 ---
----An example is a list of integers, several ({source, target}), or several by name ({src = ..., tgt = ...}). A batch has, under
----the same keys, i64 tensors [B, longest], and their lengths: batch.lengths[1], or batch.src_lengths; and batch.size.
+---An example is a list of numbers, or has several fields, in order ({source, target}) or by name
+---({src = ..., label = 3}). A batch has them under the same keys. A list becomes a tensor
+---[B, longest], i64 or (where any example has a float in it) f32, with its lengths beside it:
+---batch.lengths[1], or batch.src_lengths. A number becomes [B], a truth value bool [B], a text stands
+---in a list, and tensors of one shape are stacked: [B, ...]. batch.size is B.
+---
+---Instead of a list of examples there may be tensors of as many rows, {x, y} or {x = x, y = y}: a row
+---of all is an example, and a batch has rows of each.
 ---
 ---The examples are a list, or stay in their files: an index (heed.data.line_index, pair_index), whose order is shuffled as a whole
 ---and whose text is never held, or a stream (line_stream, pair_stream). `encode` makes lists of integers of their text; a pool of
@@ -106,34 +135,44 @@ local function batches(examples, options)
     check.type("heed.data.batches", "examples", examples, "table")
     local settings = settings_of(check.options("heed.data.batches", options, KNOWN))
     if index.is_index(examples) then
-        return pooled(examples:passes { shuffle = settings.shuffle, seed = settings.seed }, settings)
+        return stream_batches(examples:passes { shuffle = settings.shuffle, seed = settings.seed }, settings)
     end
-    if is_source(examples) then return pooled(examples, settings) end
+    if is_source(examples) then return stream_batches(examples, settings) end
     local self = setmetatable(settings, Batches)
-    self.examples = settings.encode and encoded(examples, settings.encode) or examples
-    self.epoch, self.position, self.lengths = 1, 0, {}
-    if #self.examples == 0 then errors.raise "heed.data.batches: examples: the split has 0 batches: it has no examples" end
-    self.fields = examples_of.fields(self.examples[1])
-    for i, example in ipairs(self.examples) do self.lengths[i] = examples_of.longest(example, self.fields, i) end
+    self.epoch, self.position = 1, 0
+    if tensors.are_rows(examples) then hold_rows(self, examples) else hold_examples(self, examples) end
+    if self.count_of_examples == 0 then
+        errors.raise "heed.data.batches: examples: the split has 0 batches: it has no examples"
+    end
     self.plan = plan(self)
     if #self.plan == 0 then
-        errors.raise("heed.data.batches: examples: the split has 0 batches: its %d examples are fewer than one batch of %d",
-            #self.examples, self.size)
+        errors.raise("heed.data.batches: examples: the split has 0 batches: its %d examples are fewer than "
+            .. "one batch of %d", self.count_of_examples, self.size)
     end
     return self
 end
 
----The next batch of this pass, or nil at its end (the one after that begins the next pass).
+local function next_pass(self)
+    self.epoch, self.position = self.epoch + 1, 0
+    self.plan = plan(self)
+    loops.done(self)
+end
+
+---The next batch of this pass, or nil at its end (the one after that begins the next pass). A `for`
+---loop that begins after one was left by break begins the next pass.
 ---@return table|nil batch
-function Batches:__call()
+function Batches:__call(...)
+    if loops.restarts(self, ...) then
+        next_pass(self)
+        self.in_loop = true
+    end
     if self.position == #self.plan then
-        self.epoch, self.position = self.epoch + 1, 0
-        self.plan = plan(self)
+        next_pass(self)
         return nil
     end
     self.position = self.position + 1
     local indices = self.plan[self.position]
-    local batch = examples_of.collate(self.examples, indices, self.fields, self.value)
+    local batch = self.collate(indices)
     batch.indices = indices
     return batch
 end
@@ -148,47 +187,52 @@ end
 function Batches:__len() return #self.plan end
 
 function Batches:__tostring()
-    return ("heed.data.batches(%d examples, %d batches of %s; epoch %d, %d given)"):format(#self.examples, #self.plan,
+    return ("heed.data.batches(%d examples, %d batches of %s; epoch %d, %d given)"):format(self.count_of_examples, #self.plan,
         self.size and self.size .. " examples" or self.tokens .. " tokens", self.epoch, self.position)
 end
 
-local STATE = { "seed", "epoch", "position", "examples" }
+local LEAST = { seed = math.mininteger, epoch = 1, position = 0, examples = 0 }
 
----Where the iteration stands. With the same examples and options, load_state_dict goes on with the very same batches.
----@return { seed: integer, epoch: integer, position: integer, examples: integer }
+---Where the iteration stands. With the same examples and options, load_state_dict goes on with the
+---very same batches.
+---@return { seed: integer, epoch: integer, position: integer, examples: integer, size: integer?, tokens: integer? }
 function Batches:state_dict()
-    return { seed = self.seed, epoch = self.epoch, position = self.position, examples = #self.examples }
+    return {
+        seed = self.seed, epoch = self.epoch, position = self.position,
+        examples = self.count_of_examples, size = self.size, tokens = self.tokens,
+        shuffle = self.shuffle, bucket = self.bucket, drop_last = self.drop_last,
+    }
 end
 
----nil and a message when the state is not of these examples.
----@param state table
+---nil and a message when the state is not of these examples, or of other batches of them.
+---@param saved table
 ---@return true|nil
 ---@return string? message
-function Batches:check_state_dict(state)
-    if type(state) ~= "table" then return nil, "not the state of batches" end
-    for _, key in ipairs(STATE) do
-        if math.type(state[key]) ~= "integer" then return nil, "not the state of batches: it lacks " .. key end
+function Batches:check_state_dict(saved)
+    local ok, message = state.check("batches", saved, LEAST)
+    if not ok then return nil, message end
+    if saved.examples ~= self.count_of_examples then
+        return nil, ("the state is of %d examples, here are %d"):format(saved.examples,
+            self.count_of_examples)
     end
-    if state.examples ~= #self.examples then
-        return nil, ("the state is of %d examples, here are %d"):format(state.examples, #self.examples)
-    end
-    if state.epoch < 1 or state.position < 0 then return nil, "not the state of batches: it counts from below 1" end
-    return true
+    return state.same_options(saved, self)
 end
 
 ---Goes on where the state was taken, in the middle of a pass too.
----@param state table as state_dict gave it
-function Batches:load_state_dict(state)
-    local ok, message = self:check_state_dict(state)
-    if not ok then errors.raise("heed.data.Batches:load_state_dict: %s", message) end
-    self.seed, self.epoch = state.seed, state.epoch
+---@param saved table as state_dict gave it
+function Batches:load_state_dict(saved)
+    state.must("heed.data.Batches", self:check_state_dict(saved))
+    self.seed, self.epoch = saved.seed, saved.epoch
     self.plan = plan(self)
-    self.position = math.min(state.position, #self.plan)
+    self.position = math.min(saved.position, #self.plan)
+    loops.done(self)
 end
 
 ---How many of the cells of a batch are not padding: the sum of its lengths.
 ---@param lengths heed.Tensor i64 [B]
 ---@return integer
-function Batches.count(lengths) return core.sum(lengths):item() end
+function Batches:count(lengths) -- luacheck: ignore self
+    return core.sum(lengths):item()
+end
 
 return batches

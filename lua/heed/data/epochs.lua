@@ -1,5 +1,6 @@
 local check = require "heed.check"
 local core = require "heed.core"
+local loops = require "heed.data.loops"
 local state = require "heed.data.state"
 
 local KNOWN = check.set("shuffle", "seed")
@@ -35,11 +36,22 @@ local function passes(index, options)
     return self
 end
 
----The next example, or nil at the end of the pass.
+---What is left of this pass is not given.
+function Passes:next_pass()
+    begin(self, self.epoch + 1, 0)
+    loops.done(self)
+end
+
+---The next example, or nil at the end of the pass. A `for` loop that begins after one was left by
+---break begins the next pass.
 ---@return string|table|nil
-function Passes:__call()
+function Passes:__call(...)
+    if loops.restarts(self, ...) then
+        self:next_pass()
+        self.in_loop = true
+    end
     if self.given == #self.index then
-        begin(self, self.epoch + 1, 0)
+        self:next_pass()
         return nil
     end
     self.given = self.given + 1
@@ -72,6 +84,7 @@ function Passes:load_state_dict(saved)
     state.must("heed.data.Passes", self:check_state_dict(saved))
     self.seed = saved.seed
     begin(self, saved.epoch, saved.given)
+    loops.done(self)
 end
 
 function Passes:__tostring()

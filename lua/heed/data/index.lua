@@ -1,10 +1,10 @@
 --- Lines and pairs that stay in their files: lists that hold where each begins, six bytes a line.
 
 local check = require "heed.check"
-local columns = require "heed.data.pair_format"
+local pair_format = require "heed.data.pair_format"
 local errors = require "heed.errors"
-local offsets = require "heed.data.line_offsets"
-local passes = require "heed.data.epochs"
+local line_offsets = require "heed.data.line_offsets"
+local epochs = require "heed.data.epochs"
 local reader = require "heed.data.reader"
 
 local KNOWN = check.set("max_line")
@@ -43,7 +43,7 @@ Index.__close = Index.close
 ---load_state_dict. Of the shuffled order it holds eight bytes an example.
 ---@param options? { shuffle?: boolean, seed?: integer } shuffle: default false; seed: default 1
 ---@return heed.data.Passes
-function Index:passes(options) return passes(self, options) end
+function Index:passes(options) return epochs(self, options) end
 
 ---Bytes of the files: with the count of examples what a saved state must agree with.
 ---@return integer
@@ -78,20 +78,20 @@ local index = {}
 function index.lines(path, options)
     check.type("heed.data.line_index", "path", path, "string")
     options = check.options("heed.data.line_index", options, KNOWN)
-    local file, message = offsets(path, reader.max_line("heed.data.line_index", options.max_line), every_line)
+    local file, message = line_offsets(path, reader.max_line("heed.data.line_index", options.max_line), every_line)
     if not file then return nil, message end
     return new("lines", { file }, function(i) return file:line(i) end)
 end
 
 local function of_one_file(path, max_line)
-    local file, message = offsets(path, max_line, function(line, number)
+    local file, message = line_offsets(path, max_line, function(line, number)
         if line == "" then return false end
-        if columns.split(line) then return true end
-        return nil, columns.misfit(path, number, line)
+        if pair_format.split(line) then return true end
+        return nil, pair_format.misfit(path, number, line)
     end)
     if not file then return nil, message end
     return new("pairs", { file }, function(i)
-        return columns.split(file:line(i)) or errors.raise("%s: it is no longer the file that was indexed", path)
+        return pair_format.split(file:line(i)) or errors.raise("%s: it is no longer the file that was indexed", path)
     end)
 end
 
@@ -112,15 +112,15 @@ end
 ---@return heed.data.Index|nil
 ---@return string? message names the first line that is not two columns, or how many lines each file has
 function index.pairs(path, target, options)
-    target, options = columns.arguments("heed.data.pair_index", path, target, options, KNOWN)
+    target, options = pair_format.arguments("heed.data.pair_index", path, target, options, KNOWN)
     local max_line = reader.max_line("heed.data.pair_index", options.max_line)
     if not target then return of_one_file(path, max_line) end
-    local sources, message = offsets(path, max_line, every_line)
+    local sources, message = line_offsets(path, max_line, every_line)
     if not sources then return nil, message end
     local targets
-    targets, message = offsets(target, max_line, every_line)
+    targets, message = line_offsets(target, max_line, every_line)
     if targets and targets.count ~= sources.count then
-        message = columns.unequal(path, sources.count, target, targets.count)
+        message = pair_format.unequal(path, sources.count, target, targets.count)
         targets:close()
         targets = nil
     end

@@ -3,7 +3,8 @@ local reader = require "heed.data.reader"
 
 ---The lines of a text file, without their line ends (LF or CRLF), as a list in memory.
 ---
----Files larger than memory: heed.data.line_index, heed.data.line_stream.
+---A byte order mark before the first line is passed over. A named pipe is waited for until somebody
+---writes into it. Files larger than memory: heed.data.line_index, heed.data.line_stream.
 ---
 ---```lua
 ---local path = os.tmpname()

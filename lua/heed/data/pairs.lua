@@ -1,5 +1,5 @@
 local check = require "heed.check"
-local columns = require "heed.data.pair_format"
+local pair_format = require "heed.data.pair_format"
 local lines_of = require "heed.data.lines"
 
 local KNOWN = check.set("max_line")
@@ -10,7 +10,7 @@ local function of_two_files(path, target, options)
     local targets
     targets, message = lines_of(target, options)
     if not targets then return nil, message end
-    if #sources ~= #targets then return nil, columns.unequal(path, #sources, target, #targets) end
+    if #sources ~= #targets then return nil, pair_format.unequal(path, #sources, target, #targets) end
     local examples = {}
     for i, source in ipairs(sources) do examples[i] = { source, targets[i] } end
     return examples
@@ -35,15 +35,15 @@ end
 ---@return { [1]: string, [2]: string }[]|nil
 ---@return string? message names the first line that is not two columns, or how many lines each file has
 local function pairs_of(path, target, options)
-    target, options = columns.arguments("heed.data.pairs", path, target, options, KNOWN)
+    target, options = pair_format.arguments("heed.data.pairs", path, target, options, KNOWN)
     if target then return of_two_files(path, target, options) end
     local list, message = lines_of(path, options)
     if not list then return nil, message end
     local examples = {}
     for number, line in ipairs(list) do
         if line ~= "" then
-            local pair = columns.split(line)
-            if not pair then return nil, columns.misfit(path, number, line) end
+            local pair = pair_format.split(line)
+            if not pair then return nil, pair_format.misfit(path, number, line) end
             examples[#examples + 1] = pair
         end
     end

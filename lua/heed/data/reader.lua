@@ -33,16 +33,25 @@ function reader.max_line(where, value) return check.integer(where, "max_line", v
 function reader.open(path, max_line)
     local file, message = io.open(path, "rb")
     if not file then return nil, message end
-    local size = file:seek "end" or 0 -- a pipe has none
-    if size > 0 then file:seek "set" end
+    local size = file:seek "end" -- a pipe has none
+    if size then
+        file:seek "set"
+        local _, why = file:read(0) -- a directory opens, and cannot be read
+        if why then
+            file:close()
+            return nil, ("%s: %s"):format(path, why)
+        end
+    end
     return setmetatable({
-        path = path, file = file, size = size, max_line = max_line, block = "", at = 1, before = 0, number = 0,
+        path = path, file = file, size = size or 0, max_line = max_line, block = "", at = 1, before = 0, number = 0,
     }, Reader)
 end
 
 ---@param line string
 ---@return string
 function reader.without_cr(line) return sub(line, -1) == "\r" and sub(line, 1, -2) or line end
+
+local BYTE_ORDER_MARK = "\xEF\xBB\xBF" -- some editors write it before UTF-8; it is no text
 
 local function too_long(self)
     return ("%s:%d: a line of more than %d bytes (max_line): is this a file of text?"):format(self.path, self.number + 1,
@@ -56,6 +65,7 @@ local function refill(self)
     local block, message = self.file:read(BLOCK)
     if not block and message then self.message = ("%s: %s"):format(self.path, message) end
     self.block = block or ""
+    if self.before == 0 and sub(self.block, 1, 3) == BYTE_ORDER_MARK then self.at = 4 end
     return block ~= nil
 end
 
@@ -72,13 +82,15 @@ end
 ---@return string|nil line
 ---@return integer|nil offset bytes before it
 function Reader:read()
-    if self.message then return nil end
+    if self.message or self.block == "" and not refill(self) then return nil end
     local offset, length, parts = self:offset(), 0, nil
     while true do
         local stop = find(self.block, "\n", self.at, true)
         local piece = sub(self.block, self.at, stop and stop - 1)
         length = length + #piece
-        if length > self.max_line then
+        -- The CR of a line's end does not count; of a line that goes on it may be one.
+        local may_be_cr = (not stop or sub(piece, -1) == "\r") and 1 or 0
+        if length - may_be_cr > self.max_line then
             self.message = too_long(self)
             return nil
         elseif stop then

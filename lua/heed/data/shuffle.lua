@@ -1,6 +1,6 @@
 --- In which order examples come: functions of seed and epoch alone, the same on every machine.
 
-local order = {}
+local shuffle = {}
 
 -- SplitMix64 (Steele et al. 2014).
 local GAMMA = 0x9E3779B97F4A7C15
@@ -10,7 +10,7 @@ local GAMMA = 0x9E3779B97F4A7C15
 ---@param epoch integer
 ---@param drawn? integer how many were drawn already
 ---@return fun(n: integer): integer
-function order.random(seed, epoch, drawn)
+function shuffle.random(seed, epoch, drawn)
     local state = seed * GAMMA + epoch * 0xD1B54A32D192ED03 + (drawn or 0) * GAMMA
     return function(n)
         state = state + GAMMA
@@ -23,7 +23,7 @@ function order.random(seed, epoch, drawn)
 end
 
 ---In place (Fisher and Yates).
-function order.shuffle(list, random)
+function shuffle.shuffle(list, random)
     for i = #list, 2, -1 do
         local j = random(i) + 1
         list[i], list[j] = list[j], list[i]
@@ -35,7 +35,7 @@ end
 ---@param lengths integer[] of each example
 ---@param pool integer
 ---@return integer[]
-function order.bucket(list, lengths, pool)
+function shuffle.bucket(list, lengths, pool)
     local sorted = {}
     for first = 1, #list, pool do
         local part = table.move(list, first, math.min(first + pool - 1, #list), 1, {})
@@ -57,7 +57,7 @@ end
 ---@param size integer|nil
 ---@param tokens integer|nil
 ---@return integer[][]
-function order.cut(list, lengths, size, tokens)
+function shuffle.cut(list, lengths, size, tokens)
     local batches, current, longest = {}, {}, 0
     for _, index in ipairs(list) do
         local with = math.max(longest, lengths[index])
@@ -73,4 +73,4 @@ function order.cut(list, lengths, size, tokens)
     return batches
 end
 
-return order
+return shuffle

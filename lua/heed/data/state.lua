@@ -22,6 +22,22 @@ function state.check(what, value, least)
     return true
 end
 
+---Options that decide which batches come: nil and a message where the state has others.
+---@param saved table what an option was; states of before lack some
+---@param own table
+---@return true|nil
+---@return string? message
+function state.same_options(saved, own)
+    for _, name in ipairs { "size", "tokens", "shuffle", "bucket", "drop_last" } do
+        local was_said = saved[name] ~= nil or (name == "size" or name == "tokens") and saved.shuffle ~= nil
+        if was_said and saved[name] ~= own[name] then
+            return nil, ("the state is of batches with %s = %s, these have %s"):format(name,
+                tostring(saved[name]), tostring(own[name]))
+        end
+    end
+    return true
+end
+
 ---@param where string for the message
 ---@param ok true|nil what check_state_dict gave
 ---@param message string|nil

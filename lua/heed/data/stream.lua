@@ -1,10 +1,11 @@
 --- Lines and pairs as they come in their files, through a buffer that shuffles: what need not be read beforehand.
 
 local check = require "heed.check"
-local columns = require "heed.data.pair_format"
 local errors = require "heed.errors"
-local order = require "heed.data.shuffle"
+local loops = require "heed.data.loops"
+local pair_format = require "heed.data.pair_format"
 local reader = require "heed.data.reader"
+local shuffle = require "heed.data.shuffle"
 local state = require "heed.data.state"
 
 local KNOWN = check.set("shuffle", "seed", "max_line")
@@ -46,7 +47,7 @@ function NEXT.columns(sources)
     local line, offset
     repeat line, offset = read(sources[1]) until line ~= ""
     if not line then return nil end
-    local pair = columns.split(line) or errors.raise("%s", columns.misfit(sources[1].path, sources[1].number, line))
+    local pair = pair_format.split(line) or errors.raise("%s", pair_format.misfit(sources[1].path, sources[1].number, line))
     return pair, { offset }
 end
 
@@ -55,7 +56,7 @@ function NEXT.files(sources)
     local source, first = read(a)
     local target, second = read(b)
     if source and target then return { source, target }, { first, second } end
-    if source or target then errors.raise("%s", columns.unequal(a.path, rest(a), b.path, rest(b))) end
+    if source or target then errors.raise("%s", pair_format.unequal(a.path, rest(a), b.path, rest(b))) end
 end
 
 -- ---- the buffer --------------------------------------------------------------------------------------------------------
@@ -69,7 +70,7 @@ local function begin(self, epoch)
     for i = 1, #self.sources do zeros[i] = 0 end
     go(self, zeros, zeros)
     self.epoch, self.given, self.buffer, self.at_end = epoch, 0, {}, false
-    self.random = order.random(self.seed, epoch)
+    self.random = shuffle.random(self.seed, epoch)
 end
 
 -- One more into the buffer, at place i; false at the end.
@@ -83,13 +84,24 @@ local function take_in(self, i)
     return true
 end
 
----The next example, or nil at the end of the pass.
+---What is left of this pass is not given.
+function Stream:next_pass()
+    begin(self, self.epoch + 1)
+    loops.done(self)
+end
+
+---The next example, or nil at the end of the pass. A `for` loop that begins after one was left by
+---break begins the next pass.
 ---@return string|table|nil
-function Stream:__call()
+function Stream:__call(...)
+    if loops.restarts(self, ...) then
+        self:next_pass()
+        self.in_loop = true
+    end
     local buffer = self.buffer
     while not self.at_end and #buffer < math.max(self.shuffle, 1) do take_in(self, #buffer + 1) end
     if #buffer == 0 then
-        begin(self, self.epoch + 1)
+        self:next_pass()
         return nil
     end
     local i = self.random(#buffer) + 1
@@ -151,7 +163,7 @@ function Stream:check_state_dict(saved)
     return true
 end
 
----Goes on where the state was taken, with the same examples in the same order.
+---Goes on where the state was taken, with the same examples in the same shuffle.
 ---@param saved table as state_dict gave it
 function Stream:load_state_dict(saved)
     state.must("heed.data.Stream", self:check_state_dict(saved))
@@ -167,7 +179,8 @@ function Stream:load_state_dict(saved)
     end
     for f, file in ipairs(saved.files) do offsets[f], numbers[f] = file.offset, file.number end
     go(self, offsets, numbers)
-    self.given, self.at_end, self.random = saved.given, false, order.random(saved.seed, saved.epoch, saved.given)
+    loops.done(self)
+    self.given, self.at_end, self.random = saved.given, false, shuffle.random(saved.seed, saved.epoch, saved.given)
 end
 
 ---Closes the files; `local stream <close> = ...` does it too, and so does the collector.
@@ -245,7 +258,7 @@ end
 ---@return heed.data.Stream|nil
 ---@return string? message
 function stream.pairs(path, target, options)
-    target, options = columns.arguments("heed.data.pair_stream", path, target, options, KNOWN)
+    target, options = pair_format.arguments("heed.data.pair_stream", path, target, options, KNOWN)
     return new("heed.data.pair_stream", { path, target }, options, target and NEXT.files or NEXT.columns)
 end
 

@@ -3,7 +3,8 @@
 local core = require "heed.core"
 local errors = require "heed.errors"
 local examples_of = require "heed.data.examples"
-local order = require "heed.data.shuffle"
+local loops = require "heed.data.loops"
+local shuffle = require "heed.data.shuffle"
 local state = require "heed.data.state"
 
 ---An iterator of batches of examples that come one after another; how many there are is not known before the end.
@@ -43,17 +44,31 @@ local function gather(self, count)
     return list
 end
 
+-- As those of the pools before; a pool with the first float in a field comes too late.
+local function dtypes_of(self, list)
+    local dtypes, before = examples_of.dtypes(list, self.fields), self.dtypes
+    for name, dtype in pairs(before or {}) do
+        if dtype == "i64" and dtypes[name] == "f32" then
+            errors.raise("heed.data.batches: examples: field %s: expected integers as in the batches before, "
+                .. "got a float; write floats as 1.0 from the first example on", name)
+        end
+        dtypes[name] = dtype
+    end
+    return dtypes
+end
+
 local function plan(self)
     local list, lengths, indices = self.examples, {}, {}
-    self.fields = self.fields or (list[1] ~= nil and examples_of.fields(list[1]) or nil)
+    if self.fields == nil then self.fields = examples_of.fields(list) end
+    self.dtypes = dtypes_of(self, list)
     for i, example in ipairs(list) do lengths[i], indices[i] = examples_of.longest(example, self.fields, i), i end
-    local random = order.random(self.seed + (self.pools << 32), self.epoch)
-    if self.shuffle then order.shuffle(indices, random) end
-    if self.bucket then indices = order.bucket(indices, lengths, math.max(#indices, 1)) end
-    local batches = order.cut(indices, lengths, self.size, self.tokens)
+    local random = shuffle.random(self.seed + (self.pools << 32), self.epoch)
+    if self.shuffle then shuffle.shuffle(indices, random) end
+    if self.bucket then indices = shuffle.bucket(indices, lengths, math.max(#indices, 1)) end
+    local batches = shuffle.cut(indices, lengths, self.size, self.tokens)
     local last = batches[#batches]
     if self.drop_last and self.size and last and #last < self.size then batches[#batches] = nil end
-    if self.shuffle and self.bucket then order.shuffle(batches, random) end
+    if self.shuffle and self.bucket then shuffle.shuffle(batches, random) end
     return batches
 end
 
@@ -68,6 +83,19 @@ end
 local function begin(self, epoch)
     self.epoch, self.pools, self.position, self.at_end = epoch, 0, 0, false
     self.examples, self.batches, self.before, self.given = nil, {}, nil, 0
+    loops.done(self)
+end
+
+-- The source stands in the middle of its pass, which is over.
+local function skip_pass(self)
+    if not self.at_end then
+        if self.source.next_pass then
+            self.source:next_pass()
+        else
+            while self.source() ~= nil do end
+        end
+    end
+    begin(self, self.epoch + 1)
 end
 
 -- ---- public --------------------------------------------------------------------------------------------------------------
@@ -85,9 +113,14 @@ local function pooled(source, settings)
     return self
 end
 
----The next batch of this pass, or nil at its end (the one after that begins the next pass).
+---The next batch of this pass, or nil at its end (the one after that begins the next pass). A `for`
+---loop that begins after one was left by break begins the next pass.
 ---@return table|nil batch
-function Pooled:__call()
+function Pooled:__call(...)
+    if loops.restarts(self, ...) then
+        skip_pass(self)
+        self.in_loop = true
+    end
     while self.position == #self.batches do
         if self.at_end then
             if self.given == 0 then errors.raise "heed.data.batches: examples: the split has 0 batches: the pass gave none" end
@@ -97,7 +130,7 @@ function Pooled:__call()
         next_pool(self)
     end
     self.position, self.given = self.position + 1, self.given + 1
-    return examples_of.collate(self.examples, self.batches[self.position], self.fields, self.value)
+    return examples_of.collate(self.examples, self.batches[self.position], self.fields, self.dtypes, self.value)
 end
 
 ---An iterator over passes without end.
@@ -125,6 +158,7 @@ function Pooled:state_dict()
     return {
         seed = self.seed, epoch = self.epoch, pools = self.pools, position = self.position, given = self.given, pool = self.pool,
         source = self.before or self.source:state_dict(),
+        size = self.size, tokens = self.tokens, shuffle = self.shuffle, bucket = self.bucket, drop_last = self.drop_last,
     }
 end
 
@@ -138,6 +172,8 @@ function Pooled:check_state_dict(saved)
     if saved.pool ~= self.pool then
         return nil, ("the state is of pools of %d examples, these are of %d"):format(saved.pool, self.pool)
     end
+    ok, message = state.same_options(saved, self)
+    if not ok then return nil, message end
     if self.source.check_state_dict then return self.source:check_state_dict(saved.source) end
     return true
 end
@@ -160,6 +196,8 @@ end
 ---How many of the cells of a batch are not padding: the sum of its lengths.
 ---@param lengths heed.Tensor i64 [B]
 ---@return integer
-function Pooled.count(lengths) return core.sum(lengths):item() end
+function Pooled:count(lengths) -- luacheck: ignore self
+    return core.sum(lengths):item()
+end
 
 return pooled

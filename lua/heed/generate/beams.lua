@@ -4,7 +4,7 @@
 --- length_penalty. A sentence is done when it has as many answers as are wanted and nothing that is still alive could score more
 --- than the worst of them, however long it got: what is probable so far can only become less so.
 
-local choose = require "heed.generate.sample"
+local sample = require "heed.generate.sample"
 local core = require "heed.core"
 local errors = require "heed.errors"
 local Text = require "heed.generate.text"
@@ -100,7 +100,7 @@ end
 
 -- Of each row the likeliest tokens with their log probabilities, as lists.
 local function likeliest(source, o, most)
-    local scores = choose.penalised(source:logits():log_softmax(2), source.rows, o.repetition_penalty)
+    local scores = sample.penalised(source:logits():log_softmax(2), source.rows, o.repetition_penalty)
     local values, tokens = scores:topk(math.min(most, scores:size(2)), 2)
     return values:totable(), tokens:totable()
 end

@@ -2,7 +2,7 @@
 
 local core = require "heed.core"
 
-local choose = {}
+local sample = {}
 
 local COLDEST, HOTTEST = 1e-30, 1e30 -- what a float can be divided by
 
@@ -28,7 +28,7 @@ end
 ---@param rows integer[][]
 ---@param penalty number|nil
 ---@return heed.Tensor
-function choose.penalised(scores, rows, penalty)
+function sample.penalised(scores, rows, penalty)
     if not penalty or penalty == 1 then return scores end
     penalty = divisor(penalty)
     local less = core.where(scores:lt(0), scores * penalty, scores / penalty)
@@ -37,19 +37,30 @@ end
 
 local function hide_below(logits, least) return logits:masked_fill(logits:lt(least), -math.huge) end
 
--- The k likeliest, and what is as likely as the last of them.
-local function top_k(logits, k)
-    if k >= logits:size(2) then return logits end
-    return hide_below(logits, logits:topk(k, 2):narrow(2, k, 1))
+-- Logits of which only those at `places` stay.
+local function only(logits, places, values)
+    return core.full_like(logits, -math.huge):scatter(2, places, values)
 end
 
--- The likeliest until their probabilities add up to p (Holtzman et al. 2020, "The curious case of neural text degeneration").
+-- The k likeliest; of equal ones the first.
+local function top_k(logits, k)
+    if k >= logits:size(2) then return logits end
+    local values, places = logits:topk(k, 2)
+    return only(logits, places, values)
+end
+
+-- Probabilities are sums of rounded numbers: what reaches p but for this is taken to reach it.
+local ROUNDING = 1e-6
+
+-- The smallest set of the likeliest whose probabilities add up to p; of equal ones the first
+-- (Holtzman et al. 2020, "The curious case of neural text degeneration").
 local function top_p(logits, p)
-    local sorted = logits:sort(2, { descending = true })
-    local shares = sorted:softmax(2)
+    local sorted, places = logits:sort(2, { descending = true })
+    local shares = sorted:to("f64"):softmax(2)
     local before = shares:cumsum(2) - shares
-    local kept = before:lt(p):to("i64"):sum(2, true):maximum(1)
-    return hide_below(logits, sorted:gather(2, kept))
+    local beyond = before:ge(math.max(p - ROUNDING, 0))
+    beyond[{ {}, 1 }] = false -- one token there must be
+    return only(logits, places, sorted:masked_fill(beyond, -math.huge))
 end
 
 -- What is at least p times as likely as the likeliest (Nguyen et al. 2024, "Turning up the heat").
@@ -60,8 +71,8 @@ local function min_p(logits, p) return hide_below(logits, logits:max(2, true) + 
 ---@param rows integer[][] what came before
 ---@param o table the options of heed.generate
 ---@return integer[]
-function choose.tokens(logits, rows, o)
-    logits = choose.penalised(logits, rows, o.repetition_penalty)
+function sample.tokens(logits, rows, o)
+    logits = sample.penalised(logits, rows, o.repetition_penalty)
     if o.temperature == 0 then return logits:argmax(2):totable() end
     if o.temperature ~= 1 then logits = (logits - logits:max(2, true)) / divisor(o.temperature) end
     if o.top_k then logits = top_k(logits, o.top_k) end
@@ -70,4 +81,4 @@ function choose.tokens(logits, rows, o)
     return logits:softmax(2):multinomial(1, o.generator and { generator = o.generator }):view(-1):totable()
 end
 
-return choose
+return sample

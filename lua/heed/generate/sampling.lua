@@ -1,6 +1,6 @@
 --- Answers that grow by a token at a time: greedy, or drawn.
 
-local choose = require "heed.generate.sample"
+local sample = require "heed.generate.sample"
 local core = require "heed.core"
 local Text = require "heed.generate.text"
 
@@ -55,7 +55,7 @@ local function step(source, o, samples)
         source:reorder(from)
         logits = logits:index_select(1, from)
     end
-    local tokens = choose.tokens(logits, source.rows, o)
+    local tokens = sample.tokens(logits, source.rows, o)
     local log_probs
     if o.scores then
         log_probs = logits:log_softmax(2):gather(2, core.tensor(tokens, { dtype = "i64" }):view(-1, 1)):view(-1):totable()

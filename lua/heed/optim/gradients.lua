@@ -14,8 +14,20 @@ function gradients.check_list(where, params)
     errors.raise("%s: params: expected a list of tensors, got %s%s", where, check.describe(params), hint)
 end
 
+-- A tensor that is in the list again counts once: a tied weight has one gradient.
+local function each_once(params)
+    local seen, list = {}, nil
+    for i, p in ipairs(params) do
+        if seen[p] and not list then list = table.move(params, 1, i - 1, 1, {}) end
+        if list and not seen[p] then list[#list + 1] = p end
+        seen[p] = true
+    end
+    return list or params
+end
+
 ---Scales all gradients together so that their norm is at most max (Pascanu et al. 2013). A norm that is not finite leaves them
----alone: whether to make the step is the caller's to say.
+---alone: whether to make the step is the caller's to say. A parameter that is in the list twice counts
+---once.
 ---
 ---```lua
 ---local w = heed.nn.parameter(heed.zeros(2))
@@ -28,6 +40,7 @@ end
 function gradients.clip_grad_norm(params, max)
     gradients.check_list("heed.optim.clip_grad_norm", params)
     check.number("heed.optim.clip_grad_norm", "max", max, 0)
+    params = each_once(params)
     local norm = core.grad_norm(params)
     if norm > max and norm < math.huge then core.scale_grads(params, max / (norm + 1e-6)) end
     return norm
@@ -70,7 +83,7 @@ end
 ---@param factor number
 function gradients.scale_grads(params, factor)
     gradients.check_list("heed.optim.scale_grads", params)
-    core.scale_grads(params, check.number("heed.optim.scale_grads", "factor", factor))
+    core.scale_grads(each_once(params), check.number("heed.optim.scale_grads", "factor", factor))
 end
 
 return gradients

@@ -4,6 +4,7 @@ local check = require "heed.check"
 local core = require "heed.core"
 local errors = require "heed.errors"
 local gradients = require "heed.optim.gradients"
+local suggest = require "heed.suggest"
 
 local optimizer = {}
 
@@ -25,23 +26,59 @@ local FLOATS = check.set("f32", "f64", "bf16", "f16")
 ---@field private group_class table
 ---@field private seen table<heed.Tensor, boolean>
 local Optimizer = {}
-Optimizer.__index = Optimizer
+
+local function check_setting(class, name, value)
+    local where = class.name
+    if class.defaults[name] == nil then
+        errors.raise("%s: there is no setting %s%s", where, check.describe(name),
+            type(name) == "string" and suggest.near(name, class.defaults) or "")
+    end
+    if name == "lr" then check.number(where, "lr", value, 0) end
+    if value == nil then errors.raise("%s: %s: expected a value, got nil", where, name) end
+    class.check(where, { [name] = value })
+end
+
+-- Settings are apart from the object's own fields, so that every one that is set is looked at.
+function Optimizer.__index(self, name)
+    local own = Optimizer[name]
+    if own ~= nil then return own end
+    return rawget(self, "settings")[name]
+end
+
+function Optimizer.__newindex(self, name, value)
+    check_setting(self.class, name, value)
+    self.settings[name] = value
+end
 
 local function method(self, name) check.object(self, "heed.optim.Optimizer", name, "opt") end
 
 -- ---- groups --------------------------------------------------------------------------------------------------------
 
+local function scale_of(self, lr)
+    if lr == 0 then return 0 end
+    if self.lr == 0 then
+        errors.raise("%s: group: lr: the optimiser's lr is 0 and a group's is a share of it; set lr_scale",
+            self.class.name)
+    end
+    return lr / self.lr
+end
+
 -- group.lr is a share of the optimiser's: the groups keep their proportions whatever a schedule sets.
 local function group_class(self)
     return {
-        __index = function(group, name) return name == "lr" and self.lr * group.lr_scale or nil end,
+        __index = function(group, name)
+            local own = rawget(group, "settings")
+            if name == "lr" then return self.lr * own.lr_scale end
+            return own[name]
+        end,
         __newindex = function(group, name, value)
-            if name ~= "lr" then return rawset(group, name, value) end
-            check.number(self.class.name .. ": group", "lr", value, 0)
-            if value ~= 0 and self.lr == 0 then
-                errors.raise("%s: group: lr: the optimiser's lr is 0 and a group's is a share of it; set lr_scale", self.class.name)
+            if name == "lr_scale" then
+                check.number(self.class.name .. ": group", "lr_scale", value, 0)
+            else
+                check_setting(self.class, name, value)
             end
-            group.lr_scale = value == 0 and 0 or value / self.lr
+            if name == "lr" then name, value = "lr_scale", scale_of(self, value) end
+            group.settings[name] = value
         end,
     }
 end
@@ -78,9 +115,10 @@ function Optimizer:add_group(given)
     if given.lr ~= nil then check.number(where, "lr", given.lr, 0) end
     if given.lr_scale ~= nil then check.number(where, "lr_scale", given.lr_scale, 0) end
     local count = check_params(self.class.name, given.params, self.seen)
-    local group = setmetatable({ lr_scale = given.lr_scale or 1 }, self.group_class)
+    local group = setmetatable({ params = given.params, settings = { lr_scale = given.lr_scale or 1 } },
+        self.group_class)
     for name, value in pairs(given) do
-        if name ~= "lr_scale" then group[name] = value end
+        if name ~= "lr_scale" and name ~= "params" then group[name] = value end
     end
     self.groups[#self.groups + 1] = group
     return count
@@ -91,7 +129,7 @@ local function is_list_of_groups(params) return type(params[1]) == "table" end
 -- A setting of a group: its own, or the optimiser's.
 local function settings_of(self, group)
     return setmetatable({}, { __index = function(_, name)
-        local own = rawget(group, name)
+        local own = group.settings[name]
         if own == nil then return self[name] end
         return own
     end })
@@ -103,11 +141,12 @@ local function new(class, params, options)
     class.check(where, options)
     if options.lr ~= nil then check.number(where, "lr", options.lr, 0) end
     gradients.check_list(where, params)
-    local self = setmetatable({ class = class, groups = {}, steps = 0, remembered = {}, seen = {} }, Optimizer)
+    local self = { class = class, settings = {}, groups = {}, steps = 0, remembered = {}, seen = {} }
     self.group_class = group_class(self)
+    setmetatable(self, Optimizer)
     for name, default in pairs(class.defaults) do
         if type(default) == "table" then default = table.move(default, 1, #default, 1, {}) end
-        self[name] = check.default(options[name], default)
+        self.settings[name] = check.default(options[name], default)
     end
     local count = 0
     if is_list_of_groups(params) then
@@ -159,10 +198,24 @@ local function step(self)
     self.steps = self.steps + 1
 end
 
----One step: every parameter that has a gradient moves, or none when something is wrong. An interrupt waits until all have.
+local function has_gradient(groups)
+    for _, group in ipairs(groups) do
+        for _, p in ipairs(group.params) do
+            if p.grad then return true end
+        end
+    end
+    return false
+end
+
+---One step: every parameter that has a gradient moves, or none when something is wrong; an error when
+---none has one. An interrupt waits until all have moved.
 function Optimizer:step()
     method(self, "step")
-    check.number(self.class.name .. ":step", "lr", self.lr, 0) -- anybody may have set it
+    if not has_gradient(self.groups) then
+        errors.raise("%s:step: no parameter has a gradient: expected a loss:backward() before it, and "
+            .. "the model's own parameters (model:to makes new ones: make the optimiser after it)",
+            self.class.name)
+    end
     core.uninterrupted(step, self)
 end
 
@@ -191,7 +244,7 @@ function Optimizer:state_dict()
     for _, name in ipairs(names) do state[name] = self[name] end
     for i, group in ipairs(self.groups) do
         local saved = { count = #group.params, lr_scale = group.lr_scale }
-        for _, name in ipairs(names) do saved[name] = rawget(group, name) end
+        for _, name in ipairs(names) do saved[name] = group.settings[name] end
         for name, value in pairs(self.remembered[i] or {}) do saved[name] = value end
         state.groups[i] = saved
     end
@@ -290,12 +343,12 @@ function Optimizer:load_state_dict(state)
         remembered[i] = remembered_from(self.class, state.groups[i], group.params)
     end
     self.steps, self.remembered = state.steps, remembered
-    for _, name in ipairs(names) do self[name] = state[name] end
+    for _, name in ipairs(names) do self.settings[name] = state[name] end
     for i, group in ipairs(self.groups) do
         for _, name in ipairs(names) do
-            if name ~= "lr" then rawset(group, name, state.groups[i][name]) end
+            if name ~= "lr" then group.settings[name] = state.groups[i][name] end
         end
-        group.lr_scale = state.groups[i].lr_scale
+        group.settings.lr_scale = state.groups[i].lr_scale
     end
 end
 
