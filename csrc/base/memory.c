@@ -142,8 +142,7 @@ void hd_account_release(hd_account *account) {
     if (account != NULL && --account->refs == 0) account_free(account);
 }
 
-/* ---- allocation -----------------------------------------------------------------------------------------
- */
+/* ---- allocation ------------------------------------------------------------------------------ */
 
 static void *refuse(hd_ctx *cx, size_t size, const char *why) {
     return hd_fail_null(cx, HD_ENOMEM, "out of memory: %zu bytes wanted, %s", size, why);

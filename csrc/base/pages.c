@@ -92,8 +92,7 @@ static hd_run *find(hd_heap heap, size_t pages) {
     return NULL;
 }
 
-/* ---- runs: cut and join ---------------------------------------------------------------------------------
- */
+/* ---- runs: cut and join ---------------------------------------------------------------------- */
 
 static bool cut(hd_run *run, size_t pages) {
     if (run->pages == pages) return true;
@@ -122,8 +121,7 @@ static void join(hd_run *left, hd_run *right) {
     free(right);
 }
 
-/* ---- regions ----------------------------------------------------------------------------------------------
- */
+/* ---- regions --------------------------------------------------------------------------------- */
 
 static char *map_aligned(size_t bytes) {
     const size_t alignment = (size_t)HUGE_PAGES * HD_PAGE_SIZE;
@@ -175,8 +173,7 @@ static size_t region_free(hd_region *region) {
     return given;
 }
 
-/* ---- giving back to the kernel --------------------------------------------------------------------------
- */
+/* ---- giving back to the kernel --------------------------------------------------------------- */
 
 /* The kernel's pages may be larger than ours (16 or 64 KB on Arm), and what it is asked to take is rounded up to
  * them: the edges of a run, which share a page with its neighbours, stay. */
@@ -226,8 +223,7 @@ static void note_taken(size_t pages) {
     keep_to_need(0);
 }
 
-/* ---- taking
- * ------------------------------------------------------------------------------------------------- */
+/* ---- taking ---------------------------------------------------------------------------------- */
 
 static size_t round_up(size_t n, size_t unit) {
     return (n + unit - 1) / unit * unit;

@@ -100,8 +100,7 @@ void hd_set_num_threads(hd_ctx *cx, int num_threads) {
     cx->num_threads = num_threads;
 }
 
-/* ---- loops -----------------------------------------------------------------------------------------------
- */
+/* ---- loops ----------------------------------------------------------------------------------- */
 
 static inline bool cancel_wanted(const hd_ctx *cx) {
     return __atomic_load_n(&cx->cancel, __ATOMIC_RELAXED) != 0 && cx->uninterruptible == 0;

@@ -84,8 +84,8 @@ hd_status hd_replace_write(hd_ctx *cx, hd_replace *r, const void *bytes, size_t 
     return HD_OK;
 }
 
-/* The rename itself must survive a crash; not every file system can sync a directory, so failure is no error.
- */
+/* The rename itself must survive a crash; not every file system can sync a directory, so failure is
+ * no error. */
 static void sync_directory(const char *target) {
     char directory[PATH_MAX];
     snprintf(directory, sizeof directory, "%s", target);

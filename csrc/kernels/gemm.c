@@ -32,8 +32,7 @@
 #define NAMES_IN_ARCH_TYPE 0
 #endif
 
-/* ---- BLIS: may it be initialised? -------------------------------------------------------------------------
- */
+/* ---- BLIS: may it be initialised? ------------------------------------------------------------ */
 
 #if defined(__x86_64__)
 #define HAVE_AVX512 __builtin_cpu_supports("avx512dq")
@@ -140,8 +139,7 @@ static hd_status check_blis(hd_ctx *cx) {
     return HD_OK;
 }
 
-/* ---- BLIS: its micro-kernel as a tile
- * ------------------------------------------------------------------------- */
+/* ---- BLIS: its micro-kernel as a tile -------------------------------------------------------- */
 
 typedef void (*micro_kernel)(dim_t m, dim_t n, dim_t k, const void *alpha, const void *a, const void *b,
                              const void *beta, void *c, inc_t rs, inc_t cs, const auxinfo_t *data,
@@ -177,8 +175,8 @@ static struct {
     char names[2][48];
 } blis;
 
-/* BLIS packs b once for all rows, we for each block of rows: ours are as large as half of the cache allows.
- */
+/* BLIS packs b once for all rows, we for each block of rows: ours are as large as half of the cache
+ * allows. */
 static int64_t block_rows(const hd_gemm_tile *t, int64_t size, int64_t blis_rows) {
     const long cache = sysconf(_SC_LEVEL2_CACHE_SIZE);
     const int64_t rows = cache > 0 ? cache / 2 / (t->kc * size) / t->mr * t->mr : 0;
@@ -206,8 +204,7 @@ static void init_blis(void) {
     blis.tiles.f64.run = run_foreign_f64;
 }
 
-/* ---- the choice
- * -------------------------------------------------------------------------------------------------- */
+/* ---- the choice ------------------------------------------------------------------------------ */
 
 static const hd_gemm_tiles *own_tiles(hd_isa isa) {
     switch (isa) {

@@ -36,8 +36,8 @@ hd_status hd_gemm_run(hd_ctx *cx, const hd_gemm *g);
  * for. */
 hd_status hd_gemm_init(hd_ctx *cx);
 void hd_gemm_done(hd_ctx *cx);
-/* "BLIS zen3 6x16", or "avx512 14x32" for ours: what heed.info() shows; blis_version is the loaded library's.
- */
+/* "BLIS zen3 6x16", or "avx512 14x32" for ours: what heed.info() shows; blis_version is the loaded
+ * library's. */
 const char *hd_gemm_kernel_name(const hd_ctx *cx);
 const char *hd_gemm_blis_version(void);
 

@@ -61,8 +61,7 @@ static inline void fetch_some(ahead *a) {
     }
 }
 
-/* ---- a task ----------------------------------------------------------------------------------------------
- */
+/* ---- a task ---------------------------------------------------------------------------------- */
 
 /* When the rows lie side by side, a cache line holds parts of two panels: all panels of a short stretch of k
  * are packed before it is evicted. */
@@ -188,8 +187,8 @@ static double time_of(const blocked *d, cut c, int workers) {
     return (double)(c.rows * c.columns) * ((double)hd_pieces(tasks, workers) + LATENESS) * (1 + packing);
 }
 
-/* Every element of c goes through the same tile whatever the cut, so that the cut may depend on the threads.
- */
+/* Every element of c goes through the same tile whatever the cut, so that the cut may depend on the
+ * threads. */
 static cut best_cut(const blocked *d, int workers) {
     const int64_t down = hd_pieces(d->g->m, d->t->mc * d->t->kc / d->depth),
                   across = hd_pieces(d->g->n, MOST_COLUMNS), most = MOST_TASKS * workers / d->g->batch;

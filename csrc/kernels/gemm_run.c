@@ -20,8 +20,8 @@ static hd_gemm mirrored(const hd_gemm *g) {
     return t;
 }
 
-/* The tiles want the columns of c side by side, and more columns than rows when there is only one of either.
- */
+/* The tiles want the columns of c side by side, and more columns than rows when there is only one
+ * of either. */
 static bool better_mirrored(const hd_gemm *g) {
     if (g->n == 1) return g->c.row_stride == 1 && g->m > 1;
     return g->c.col_stride != 1 && (g->c.row_stride == 1 || g->m == 1);

@@ -208,8 +208,8 @@ typedef struct hd_kernels {
                                         int32_t *index);
     void (*argmin_cols[HD_DTYPE_COUNT])(int64_t rows, int64_t n, const void *x, int64_t stride, void *best,
                                         int32_t *index);
-    /* out[j] += sum over rows of x[row][j] (the gradient of a bias), in a fixed order; rows may be any number
-     */
+    /* out[j] += sum over rows of x[row][j] (the gradient of a bias), in a fixed order; rows may be
+     * any number */
     void (*column_sums[HD_DTYPE_COUNT])(int64_t rows, int64_t n, const void *x, int64_t row_stride,
                                         void *out);
     double (*sum_squares[HD_DTYPE_COUNT])(int64_t n, const void *x); /* f64 accumulation, contiguous */
@@ -243,8 +243,8 @@ typedef struct hd_kernels {
                                               int64_t stride, void *dx, void *room);
     void (*log_softmax_cols_grad[HD_DTYPE_COUNT])(int64_t rows, int64_t n, const void *y, const void *g,
                                                   int64_t stride, void *dx, void *room);
-    /* y = (x - mean) * rstd * w + b; w, b may be NULL; mean and rstd are of the element type, one each a row
-     */
+    /* y = (x - mean) * rstd * w + b; w, b may be NULL; mean and rstd are of the element type, one
+     * each a row */
     void (*layer_norm_row[HD_DTYPE_COUNT])(int64_t n, const void *x, const void *w, const void *b, double eps,
                                            void *y, void *mean, void *rstd);
     /* dx of one row; adds into dw, db (NULL: not wanted) */

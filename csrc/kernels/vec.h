@@ -58,8 +58,7 @@ typedef float vf_mem __attribute__((vector_size(HD_VEC_BYTES), aligned(4), may_a
 typedef double vd_mem __attribute__((vector_size(HD_VEC_BYTES), aligned(8), may_alias));
 typedef uint32_t vu_mem __attribute__((vector_size(HD_VEC_BYTES), aligned(4), may_alias));
 
-/* ---- constants
- * ----------------------------------------------------------------------------------------------- */
+/* ---- constants ------------------------------------------------------------------------------- */
 HD_INLINE vf vf_set(float x) {
     return x - (vf){0}; /* x - 0 is x for every x, -0 included */
 }
@@ -93,8 +92,7 @@ HD_INLINE vul vul_set(uint64_t x) {
     { 0, 1 }
 #endif
 
-/* ---- masks
- * --------------------------------------------------------------------------------------------------- */
+/* ---- masks ----------------------------------------------------------------------------------- */
 #if HD_VEC_AVX512
 typedef __mmask16 vfm;
 typedef __mmask8 vdm;
@@ -213,8 +211,7 @@ HD_INLINE int vf_any(vfm m) {
 }
 #endif
 
-/* ---- memory
- * -------------------------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 HD_INLINE vf vf_load(const float *p) {
     return *(const vf_mem *)p;
 }
@@ -352,8 +349,7 @@ HD_INLINE vdm vd_bytes(const uint8_t *p, int64_t n) {
 #endif
 }
 
-/* ---- what operators do not say
- * ---------------------------------------------------------------------------------- */
+/* ---- what operators do not say --------------------------------------------------------------- */
 /* The larger, the smaller; b where either is NaN. */
 HD_INLINE vf vf_max(vf a, vf b) {
 #if HD_VEC_AVX512
@@ -441,8 +437,7 @@ HD_INLINE vf vf_ldexp(vf x, vf n) {
 #endif
 }
 
-/* ---- horizontal, in a fixed order: halves onto each other
- * --------------------------------------------------------- */
+/* ---- horizontal, in a fixed order: halves onto each other ------------------------------------ */
 typedef float hd_vf4 __attribute__((vector_size(16)));
 typedef double hd_vd2 __attribute__((vector_size(16)));
 

@@ -113,8 +113,7 @@ hd_tensor *hd_tensor_like(hd_ctx *cx, const hd_tensor *t) {
     return hd_tensor_new(cx, (hd_dtype)t->dtype, t->ndim, t->shape);
 }
 
-/* ---- views -----------------------------------------------------------------------------------------------
- */
+/* ---- views ----------------------------------------------------------------------------------- */
 
 /* Every element from the lowest to the highest lies in [0, capacity). */
 static bool stays_inside(int ndim, const int64_t *shape, const int64_t *stride, int64_t offset,
@@ -156,8 +155,7 @@ hd_tensor *hd_tensor_alias(hd_ctx *cx, const hd_tensor *t) {
     return hd_tensor_view(cx, t, t->ndim, t->shape, t->stride, t->offset);
 }
 
-/* ---- dropping ---------------------------------------------------------------------------------------------
- */
+/* ---- dropping -------------------------------------------------------------------------------- */
 
 /* The header is gone before its node hears of it: the graph's own release may come back here. */
 static hd_tensor *drop(hd_tensor *t) {

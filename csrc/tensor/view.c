@@ -120,8 +120,7 @@ hd_tensor *hd_view_diagonal(hd_ctx *cx, const hd_tensor *t, int64_t offset, int6
     return view_of(cx, t, &l);
 }
 
-/* ---- dimensions of size 1
- * ---------------------------------------------------------------------------------- */
+/* ---- dimensions of size 1 -------------------------------------------------------------------- */
 
 hd_tensor *hd_view_unsqueeze(hd_ctx *cx, const hd_tensor *t, int64_t dim) {
     int d;
@@ -146,8 +145,7 @@ hd_tensor *hd_view_squeeze_dims(hd_ctx *cx, const hd_tensor *t, uint32_t dims) {
     return view_of(cx, t, &l);
 }
 
-/* ---- sizes
- * --------------------------------------------------------------------------------------------------- */
+/* ---- sizes ----------------------------------------------------------------------------------- */
 
 hd_tensor *hd_view_expand(hd_ctx *cx, const hd_tensor *t, int ndim, const int64_t *shape) {
     char from[HD_SHAPE_TEXT], to[HD_SHAPE_TEXT];

@@ -4,8 +4,7 @@ typedef T NAME(vec) __attribute__((vector_size(VECTOR_BYTES)));
 typedef T NAME(loose) __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(T)), may_alias));
 #define VEC NAME(vec)
 
-/* ---- the register tile -----------------------------------------------------------------------------------
- */
+/* ---- the register tile ----------------------------------------------------------------------- */
 
 typedef struct NAME(operands) {
     int64_t k;
@@ -131,8 +130,7 @@ static void NAME(run)(const hd_gemm_tile *t, int64_t m, int64_t n, int64_t k, do
         NAME(partial_tiles)[wide][m - 1](&o);
 }
 
-/* ---- packing
- * ------------------------------------------------------------------------------------------------ */
+/* ---- packing --------------------------------------------------------------------------------- */
 
 /* Lanes of x with bit S set change places with lanes of y with bit S clear. */
 #define LOW(l, S) ((l) & (S) ? (l) - (S) + LANES : (l))
@@ -259,8 +257,7 @@ static void NAME(pack)(int64_t width, int64_t rows, int64_t k, const void *from,
     }
 }
 
-/* ---- few rows: products of vectors ------------------------------------------------------------------------
- */
+/* ---- few rows: products of vectors ----------------------------------------------------------- */
 
 #if LANES >= 16
 #define FOLD_8(v) FOLD(8, v)
