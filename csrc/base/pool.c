@@ -38,8 +38,8 @@ static struct pool {
 
 /* ---- classes ------------------------------------------------------------------------------------------- */
 
-/* 64, 128, ... 1024; then steps of an eighth: 1152, 1280, ... 2048, 2304, ... 32768. So a slot is at most an eighth
- * larger than what was asked for, except for the smallest. */
+/* 64, 128, ... 1024; then steps of an eighth: 1152, 1280, ... 2048, 2304, ... 32768. So a slot is at most
+ * an eighth larger than what was asked for, except for the smallest. */
 static size_t slot_size(unsigned class) {
     if (class <= HD_FRONT_CLASSES) return (size_t) class * 64;
     unsigned step = class - HD_FRONT_CLASSES - 1;
@@ -56,8 +56,8 @@ static unsigned class_of(size_t size) {
     return HD_FRONT_CLASSES + 1 + (unsigned)(log - 10) * 8 + eighth;
 }
 
-/* The pages of a run, rounded up in steps of at most 1/32 of the size, so that blocks of nearly equal sizes can
- * reuse each other's runs. */
+/* The pages of a run, rounded up in steps of at most 1/32 of the size, so that blocks of nearly equal
+ * sizes can reuse each other's runs. */
 static size_t run_pages(size_t size) {
     size_t pages = (size + RUN_BLOCK + HD_PAGE_SIZE - 1) / HD_PAGE_SIZE;
     size_t unit = (size_t)1 << (63 - __builtin_clzll(pages));

@@ -19,8 +19,8 @@ typedef struct hd_block_record {
     };
 } hd_block_record;
 
-/* Classes 1 .. HD_FRONT_CLASSES have slots of that many times 64 bytes. Their free blocks are also kept in lists
- * of each account (memory.c), where no lock is needed. */
+/* Classes 1 .. HD_FRONT_CLASSES have slots of that many times 64 bytes. Their free blocks are also kept
+ * in lists of each account (memory.c), where no lock is needed. */
 #define HD_FRONT_CLASSES 16
 
 static inline hd_block_record *hd_block_record_of(void *block) {

@@ -9,12 +9,13 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-/* `state` holds the job in one word: its number (bits 16 and up), whether it may be entered (OPEN, bit 15), and
- * how many helpers are inside (bits 0 to 14). A helper enters by a compare-and-swap that adds one. It fails if the
- * caller closed the job or opened another one meanwhile, so nobody enters a job that has ended.
+/* `state` holds the job in one word: its number (bits 16 and up), whether it may be entered (OPEN, bit
+ * 15), and how many helpers are inside (bits 0 to 14). A helper enters by a compare-and-swap that adds
+ * one. It fails if the caller closed the job or opened another one meanwhile, so nobody enters a job that
+ * has ended.
  *
- * `job` and `arg` need no atomics of their own. The caller writes them before it stores `state`, and a helper
- * reads them after it has entered. The caller writes them again only after every helper has left. */
+ * `job` and `arg` need no atomics of their own. The caller writes them before it stores `state`, and a
+ * helper reads them after it has entered. The caller writes them again only after every helper has left. */
 #define INSIDE_MASK 0x7FFFu
 #define OPEN 0x8000u
 #define NUMBER 0x10000u
@@ -63,9 +64,9 @@ static bool worth_waking(hd_team *team, uint64_t last) {
 
 /* Waits until there is a job other than `last`, or the team stops; first busily, then asleep.
  *
- * No wake-up is lost. A helper counts itself in `sleeping` and then looks at the state; the caller stores the state
- * and then looks at `sleeping`. All four are sequentially consistent, so one of the two sees the other. The
- * caller broadcasts under the lock, and a helper holds it from its look until it waits. */
+ * No wake-up is lost. A helper counts itself in `sleeping` and then looks at the state; the caller stores
+ * the state and then looks at `sleeping`. All four are sequentially consistent, so one of the two sees
+ * the other. The caller broadcasts under the lock, and a helper holds it from its look until it waits. */
 static void wait_for_job(hd_team *team, uint64_t last) {
     int spins = atomic_load_explicit(&team->spins, memory_order_relaxed);
     for (int i = 0; i < spins; i++) {
@@ -87,8 +88,8 @@ static uint64_t enter(hd_team *team) {
     return 0;
 }
 
-/* The release at the end pairs with the acquire in wait_for_those_inside: what the job wrote is visible to the
- * caller. */
+/* The release at the end pairs with the acquire in wait_for_those_inside: what the job wrote is visible
+ * to the caller. */
 static void *help(void *arg) {
     helper *self = arg;
     hd_team *team = self->team;

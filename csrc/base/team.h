@@ -10,11 +10,12 @@
 
 typedef struct hd_team hd_team;
 
-/* A job takes tasks from a common store (parallel.c) until none is left. helper: 0 for the caller, 1 .. helpers. */
+/* A job takes tasks from a common store (parallel.c) until none is left. helper: 0 for the caller, 1 ..
+ * helpers. */
 typedef void (*hd_job)(void *arg, int helper);
 
-/* Starts `helpers` threads, with all signals blocked in them. Fewer if the system refuses some; NULL if it refuses
- * all. */
+/* Starts `helpers` threads, with all signals blocked in them. Fewer if the system refuses some; NULL if
+ * it refuses all. */
 hd_team *hd_team_start(int helpers);
 /* Joins the threads. Must not be called in a forked child, where they do not exist. */
 void hd_team_stop(hd_team *team);

@@ -56,7 +56,8 @@ typedef struct hd_attention_kernels {
     int64_t run;         /* fewest keys that are worth a step of their own */
     /* to[d][l] = scale · from[l · row + d] for l < count, 0 for the other lanes */
     void (*spread)(int64_t count, int64_t features, const void *from, int64_t row, double scale, void *to);
-    /* to[l · row + d] = from[d][l] · factor[l] for l < count; added to what is there when add. factor NULL: 1 */
+    /* to[l · row + d] = from[d][l] · factor[l] for l < count; added to what is there when add. factor
+     * NULL: 1 */
     void (*collect)(int64_t count, int64_t features, const void *from, const void *factor, void *to,
                     int64_t row, bool add);
     /* s[n][l] = sum_d x[n · row + d] q[d][l]; best[l] = max(best[l], max_n s[n][l]), skipping NaN

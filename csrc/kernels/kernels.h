@@ -120,16 +120,16 @@ typedef void (*hd_binary_fn)(int64_t n, const void *a, int64_t sa, const void *b
  * HD_SIGMOID and HD_RELU (of which only the sign counts), its input for the others. */
 typedef void (*hd_unary_grad_fn)(int64_t n, const void *g, int64_t sg, const void *s, int64_t ss, void *dx,
                                  int64_t sdx);
-/* y[i sy] = x[i sx] of elements of a size; y[r y_row + i] = x[r + i x_step]: what is dense along a row of y is dense
- * across rows in x. */
+/* y[i sy] = x[i sx] of elements of a size; y[r y_row + i] = x[r + i x_step]: what is dense along a row of
+ * y is dense across rows in x. */
 typedef void (*hd_copy_fn)(int64_t n, const void *x, int64_t sx, void *y, int64_t sy);
 typedef void (*hd_turn_fn)(int64_t rows, int64_t n, const void *x, int64_t x_step, void *y, int64_t y_row);
 /* One value from n elements: *out = x[0] op x[1] ... in a fixed order that depends on n alone. Sums of f32
  * are blocked or wider so that 10^7 ones give 10^7. Max and min propagate NaN. Sums and products of integers
  * and bool give i64. */
 typedef void (*hd_reduce_row_fn)(int64_t n, const void *x, int64_t sx, void *out);
-/* out[j] = out[j] op x[0][j] op x[1][j] ... for n columns of `rows` elements, `stride` apart: reducing an outer
- * dimension. Sums of f32 are sums of a few rows each. */
+/* out[j] = out[j] op x[0][j] op x[1][j] ... for n columns of `rows` elements, `stride` apart: reducing an
+ * outer dimension. Sums of f32 are sums of a few rows each. */
 typedef void (*hd_reduce_cols_fn)(int64_t rows, int64_t n, const void *x, int64_t stride, void *out);
 
 /* Losses of an input x against a target y, element by element (ops/pointwise.c has the formulas). */
@@ -176,8 +176,9 @@ typedef struct hd_kernels {
     hd_unary_fn cast[HD_DTYPE_COUNT][HD_DTYPE_COUNT]; /* [from][to]; the same dtype copies */
     hd_copy_fn copy[4];                               /* by hd_size_class */
     hd_turn_fn turn[4];
-    /* memcpy past the caches, for what no cache holds: the lines of `to` are not read first and do not throw others out.
-     * streamed() before anybody else may read them. NULL where a processor has no such stores. */
+    /* memcpy past the caches, for what no cache holds: the lines of `to` are not read first and do not
+     * throw others out. streamed() before anybody else may read them. NULL where a processor has no such
+     * stores. */
     void (*stream)(size_t bytes, const void *from, void *to);
     void (*stream_back[4])(int64_t n, const void *x, void *y); /* y[i] = x[-i] */
     void (*streamed)(void);
@@ -187,7 +188,8 @@ typedef struct hd_kernels {
                                    int64_t sy);
     /* y += x, contiguous */
     void (*accumulate[HD_DTYPE_COUNT])(int64_t n, const void *x, void *y);
-    /* y[i y_row + j] += sum over k < depth of a[i a_row + k a_col] b[k b_row + j], i < m, j < n, modulo 2^64 */
+    /* y[i y_row + j] += sum over k < depth of a[i a_row + k a_col] b[k b_row + j], i < m, j < n, modulo
+     * 2^64 */
     void (*product_i64)(int64_t m, int64_t n, int64_t depth, const int64_t *a, int64_t a_row, int64_t a_col,
                         const int64_t *b, int64_t b_row, int64_t *y, int64_t y_row);
 
@@ -232,9 +234,9 @@ typedef struct hd_kernels {
     void (*log_softmax_row[HD_DTYPE_COUNT])(int64_t n, const void *x, void *y);
     void (*log_softmax_row_grad[HD_DTYPE_COUNT])(int64_t n, const void *y, const void *g, void *dx);
     double (*logsumexp_row[HD_DTYPE_COUNT])(int64_t n, const void *x);
-    /* The same down n columns of `rows` elements, `stride` apart in x, y, g and dx. Up to HD_SOFTMAX_COLUMNS of them room
-     * is HD_SOFTMAX_COLUMNS x rows elements, for gradients twice as many, and y may be x, dx may be g or y. More are not for
-     * gradients, and room is 2 n elements. */
+    /* The same down n columns of `rows` elements, `stride` apart in x, y, g and dx. Up to
+     * HD_SOFTMAX_COLUMNS of them room is HD_SOFTMAX_COLUMNS x rows elements, for gradients twice as many,
+     * and y may be x, dx may be g or y. More are not for gradients, and room is 2 n elements. */
     void (*softmax_cols[HD_DTYPE_COUNT])(int64_t rows, int64_t n, const void *x, int64_t stride, void *y,
                                          void *room);
     void (*log_softmax_cols[HD_DTYPE_COUNT])(int64_t rows, int64_t n, const void *x, int64_t stride, void *y,
@@ -271,7 +273,8 @@ typedef struct hd_kernels {
     double (*cross_entropy_row[HD_DTYPE_COUNT])(int64_t n, const void *logits, int64_t target,
                                                 double smoothing, const uint8_t *excluded, void *grad);
 
-    /* Losses of pairs, n contiguous elements; p (weights of positives, for BCE) may be NULL. The slopes are by x or by y. */
+    /* Losses of pairs, n contiguous elements; p (weights of positives, for BCE) may be NULL. The slopes
+     * are by x or by y. */
     void (*pair_loss[HD_PAIR_COUNT][HD_DTYPE_COUNT])(int64_t n, const void *x, const void *y, const void *p,
                                                      double parameter, void *out);
     void (*pair_loss_slope[HD_PAIR_COUNT][HD_DTYPE_COUNT])(int64_t n, const void *x, const void *y,
@@ -295,8 +298,8 @@ typedef struct hd_kernels {
                                                         const void *g, const void *x, const void *bias,
                                                         void *dx);
 
-    /* One pass of an optimiser over the n elements of a parameter w with gradient g (hd_adam_rates, hd_sgd_rates). m, v
-     * and the buffer b (NULL: no momentum) are updated too. */
+    /* One pass of an optimiser over the n elements of a parameter w with gradient g (hd_adam_rates,
+     * hd_sgd_rates). m, v and the buffer b (NULL: no momentum) are updated too. */
     void (*adam[HD_DTYPE_COUNT])(int64_t n, void *w, const void *g, void *m, void *v, const hd_adam_rates *o);
     void (*sgd[HD_DTYPE_COUNT])(int64_t n, void *w, const void *g, void *b, const hd_sgd_rates *o);
 

@@ -1,5 +1,5 @@
-/* half.h: single elements of f16 and bf16, which are stored as their 16 bits. To them: to the nearest, half to even; what
- * is too large becomes infinity, NaN stays NaN.
+/* half.h: single elements of f16 and bf16, which are stored as their 16 bits. To them: to the nearest,
+ * half to even; what is too large becomes infinity, NaN stays NaN.
  */
 #ifndef HD_HALF_H
 #define HD_HALF_H

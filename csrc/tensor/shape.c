@@ -108,8 +108,8 @@ static int64_t size_in(const hd_tensor *t, int dim, int ndim) {
     return own < 0 ? 1 : t->shape[own];
 }
 
-/* Is there a place in the shorter of two shapes where a dimension of size 1 makes them broadcast? Its number as Lua
- * counts, and the shape with it; 0: none. */
+/* Is there a place in the shorter of two shapes where a dimension of size 1 makes them broadcast? Its
+ * number as Lua counts, and the shape with it; 0: none. */
 static int fitting_unsqueeze(const hd_tensor *a, const hd_tensor *b, hd_tensor *made) {
     const hd_tensor *less = a->ndim < b->ndim ? a : b, *more = less == a ? b : a;
     if (less->ndim == 0 || less->ndim == more->ndim) return 0;

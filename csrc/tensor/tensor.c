@@ -83,8 +83,8 @@ static void set_shape(hd_tensor *t, int ndim, const int64_t *shape) {
     for (int i = 0; i < ndim; i++) t->shape[i] = shape[i];
 }
 
-/* Where only shapes are asked for: whole numbers are real as long as nothing hollow has met them, because shapes may follow from
- * them. */
+/* Where only shapes are asked for: whole numbers are real as long as nothing hollow has met them, because
+ * shapes may follow from them. */
 static bool makes_hollow(hd_ctx *cx, hd_dtype dtype) {
     if (!cx->shapes_only || !(cx->skipping || hd_dtype_is_float(dtype))) return false;
     return cx->skipping = true;

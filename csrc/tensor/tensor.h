@@ -49,7 +49,8 @@ hd_tensor *hd_tensor_new(hd_ctx *cx, hd_dtype dtype, int ndim,
 hd_tensor *hd_tensor_zeros(hd_ctx *cx, hd_dtype dtype, int ndim, const int64_t *shape);
 hd_tensor *hd_tensor_like(hd_ctx *cx,
                           const hd_tensor *t); /* same dtype and shape, contiguous, uninitialised */
-/* The same storage under another header: neither node nor gradient. Checks that it stays inside the storage. */
+/* The same storage under another header: neither node nor gradient. Checks that it stays inside the
+ * storage. */
 hd_tensor *hd_tensor_view(hd_ctx *cx, const hd_tensor *t, int ndim, const int64_t *shape,
                           const int64_t *stride, int64_t offset);
 hd_tensor *hd_tensor_alias(hd_ctx *cx, const hd_tensor *t); /* the same header, detached */
