@@ -93,7 +93,7 @@ HD_INLINE vf vf_sigmoid(vf x) {
     return vf_select(vf_lt(x, vf_set(0.0f)), e, vf_set(1.0f)) / (1.0f + e);
 }
 
-/* max(x, 0) + log(1 + e^-|x|); the last term restores what rounding took from 1 + e. */
+/* max(x, 0) + log(1 + e^-|x|); the second term of the sum gives back what 1 + e was rounded by. */
 HD_INLINE vf vf_softplus(vf x) {
     vf e = vf_exp(-vf_abs(x)), u = 1.0f + e;
     return vf_max(vf_set(0.0f), x) + (vf_log(u) + (e - (u - 1.0f)) / u);
