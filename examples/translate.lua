@@ -1,11 +1,12 @@
 -- Translation with the encoder-decoder of "Attention Is All You Need" (Vaswani et al. 2017).
 --
---     heed examples/translate.lua      learns to read dates: "the 3rd of March, 1987" is 1987-03-03
+--     heed examples/translate.lua                learns to read dates:
+--                                                "the 3rd of March, 1987" is 1987-03-03
 --     heed examples/translate.lua --train TRAIN.tsv --valid VALID.tsv --test TEST.tsv --save FILE
---                                                      learns from lines of source<TAB>target
---     heed examples/translate.lua --load FILE          translates the lines of standard input
+--                                                learns from lines of source<TAB>target
+--     heed examples/translate.lua --load FILE    translates the lines of standard input
 --     heed examples/translate.lua --load FILE --attention PAGE.html
---                                                      translates one line and draws what it looked at
+--                                                translates one line and draws its attention
 
 local here = arg[0]:match "^(.*/)" or "./"
 package.path = here .. "?.lua;" .. package.path
