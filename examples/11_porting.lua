@@ -23,12 +23,12 @@ table.sort(names)
 print(#names .. " tensors in the file, among them:")
 for i = 1, #names, 5 do print(("  %-45s %s"):format(names[i], weights[names[i]].shape)) end
 
--- The same parts. In PyTorch:                                     Here:
---     nn.Embedding(20, 16)                                        nn.Embedding(20, 16)
---     nn.Embedding(10, 16), added for the places 0, 1, 2 ...      nn.LearnedPositions(10, 16)
+-- The same parts under the same names, in PyTorch and here. There,
 --     layer = nn.TransformerEncoderLayer(16, 4, 32, activation="gelu", batch_first=True)
---     nn.TransformerEncoder(layer, 2)                             nn.TransformerEncoder(2, 16, 4, 32, ..)
---     nn.Linear(16, 3)                                            nn.Linear(16, 3)
+--     self.words      nn.Embedding(20, 16)                        nn.Embedding(20, 16)
+--     self.positions  nn.Embedding(10, 16), added for 0, 1 ...    nn.LearnedPositions(10, 16)
+--     self.encoder    nn.TransformerEncoder(layer, 2)             nn.TransformerEncoder(2, 16, 4, ..)
+--     self.output     nn.Linear(16, 3)                            nn.Linear(16, 3)
 -- The defaults are the same in both: dropout 0.1, norms after the parts, eps 1e-5.
 
 local Tagger = nn.Module:extend "Tagger"
