@@ -2,9 +2,10 @@
 --
 --     heed examples/05_multi_head.lua
 --
--- Lesson 3 made queries, keys and values by hand. A layer learns them: it multiplies the words' vectors by three matrices of
--- its own, W^Q, W^K and W^V. Then it cuts the features into heads, attends in each of them, puts the results side by side
--- again, and mixes them by a fourth matrix, W^O. Four heads over 8 features cost what one head costs, and see four things.
+-- Lesson 3 made queries, keys and values by hand. A layer learns them: it multiplies the words'
+-- vectors by three matrices, W^Q, W^K and W^V. Then it cuts the features into heads, attends in
+-- each of them, puts the results side by side again, and mixes them with a fourth matrix, W^O. Four
+-- heads over 8 features cost as much as one head, and can look at four things.
 
 local heed = require "heed"
 local nn = heed.nn
@@ -14,8 +15,8 @@ local B, L, E, H = 2, 6, 8, 4 -- sentences, words, features, heads
 local D = E // H              -- features of a head
 local x = heed.randn(B, L, E)
 
--- A module is a table with `init`, which makes its parameters, and `forward`, which computes. What is assigned to self and
--- is a parameter or a module is found, trained, saved and named.
+-- A module is a table with `init`, which makes its parameters, and `forward`, which computes.
+-- Parameters and modules that are assigned to self are found, named, trained and saved.
 local MultiHead = nn.Module:extend "MultiHead"
 
 function MultiHead:init()
@@ -25,7 +26,8 @@ function MultiHead:init()
     self.W_o = nn.Linear(E, E)
 end
 
--- [B, L, E] -> [B, H, L, D]: the features cut into heads, and the heads before the words. Both are views: nothing moves.
+-- [B, L, E] -> [B, H, L, D]: the features are cut into heads, and the heads come before the words.
+-- Both are views and copy nothing.
 local function cut(t) return t:view(t:size(1), t:size(2), H, D):transpose(2, 3) end
 
 function MultiHead:forward(query, key, value, mask)
@@ -39,8 +41,8 @@ print(ours)
 local out, weights = ours(x, x, x)
 print("\nfrom " .. x.shape .. " to " .. out.shape .. ", with weights " .. weights.shape .. ": batch, head, query, key")
 
--- The library's layer is the same. It keeps W^Q, W^K and W^V one above the other in one matrix, because one large product is
--- faster than three small ones. Given our weights it gives our numbers.
+-- The library's layer is the same. It stacks W^Q, W^K and W^V in one matrix, because one large
+-- product is faster than three small ones. With our weights it gives our numbers.
 local stock = nn.MultiHeadAttention(E, H)
 stock:load_state_dict {
     in_proj_weight = heed.cat({ ours.W_q.weight, ours.W_k.weight, ours.W_v.weight }, 1),
@@ -58,8 +60,8 @@ stock(x)
 local _, causal = stock(x, x, x, { mask = heed.mask.causal(), weights = true })
 print("\nself-attention with a causal mask, the heads of the first sentence (not trained: they look everywhere):\n")
 print(heed.viz.attention(causal[1], { x = "ABCDEF", y = "ABCDEF" }))
--- Cross-attention: queries from one sentence, keys and values from another, of another length. So translations look at
--- what they translate.
+-- Cross-attention: queries from one sentence, keys and values from another, of another length. This
+-- is how a translation looks at its source.
 local source = heed.randn(B, 9, E)
 local _, cross = stock(x, source, source, { weights = true })
 print("\ncross-attention from 6 words to 9: weights " .. cross.shape)
@@ -68,6 +70,6 @@ print("\ncross-attention from 6 words to 9: weights " .. cross.shape)
 out:pow(2):mean():backward()
 print("\nthe gradient of W^Q has the shape of W^Q: " .. ours.W_q.weight.grad.shape)
 
--- What does not fit is said in the layer's words.
+-- If shapes do not fit, the layer's message says so.
 print("\na mistake: " .. select(2, pcall(stock, x, heed.randn(2, 6, 9))))
 print("and another: " .. select(2, pcall(nn.MultiHeadAttention, 10, 4)))

@@ -2,11 +2,11 @@
 --
 --     heed examples/07_encoder_layer.lua
 --
--- Attention moves information between words. After it, a small network of two matrices works on each word by itself: the
--- feed-forward part. Around both stand two helpers that make deep stacks of layers trainable:
+-- Attention moves information between words. After it, a small network of two matrices, the
+-- feed-forward part, works on each word alone. Two additions to both make deep stacks trainable:
 --
---   a residual connection   x + part(x): each part adds to the words what it found, instead of replacing them
---   a layer norm            brings each word's features to mean 0 and deviation 1, so that numbers stay of one size
+--   a residual connection   x + part(x): each part adds to the words instead of replacing them
+--   a layer norm            brings each word's features to mean 0 and deviation 1
 
 local heed = require "heed"
 local nn = heed.nn
@@ -25,8 +25,9 @@ function Layer:forward(x, options)
     return self.norm2(x + self.feed_forward(x))
 end
 
--- The library's layer is these parts in one call, and dropout: in training a tenth of the numbers are set to 0 by chance, so
--- that nothing is learned by heart. With our weights and no dropout it gives our numbers.
+-- The library's layer has these parts and dropout, which in training sets a random tenth of the
+-- numbers to 0, so that nothing is learned by heart. With our weights and no dropout it gives our
+-- numbers.
 heed.manual_seed(7)
 local ours, stock = Layer(16, 4, 32), nn.TransformerEncoderLayer(16, 4, 32, { dropout = 0 })
 local state = {}
@@ -37,10 +38,11 @@ stock:load_state_dict(state)
 local x = heed.randn(2, 5, 16)
 print("our layer and nn.TransformerEncoderLayer give the same: " .. tostring(ours(x):allclose(stock(x), { atol = 1e-5 })))
 
--- ---- a task that needs attention ---------------------------------------------------------------------------------------
+-- ---- a task that needs attention ----------------------------------------------------------------
 --
--- For each letter of a word: does it come again, before or after? No letter can answer alone. The model: letters become vectors
--- (an embedding is a table of them), places are not needed, one layer, and for each letter two numbers: "once" and "again".
+-- For each letter of a word: does it occur again, before or after? No letter can answer alone. The
+-- model: an embedding (a table of vectors) for the letters, without places; one layer; and for each
+-- letter two numbers, "once" and "again".
 
 local LETTERS, LENGTH, E = 12, 8, 32
 
@@ -64,7 +66,7 @@ end
 local model = Model()
 print("\n" .. tostring(model) .. "\n")
 
--- Training: guess, measure, find the gradient, step. The loss is the surprise at the right answer, -log of its share.
+-- Training: guess, measure, find the gradient, step. The loss is -log of the right answer's share.
 local optimizer = heed.optim.AdamW(model:parameters(), { lr = 3e-3 })
 local losses = {}
 for step = 1, 300 do
@@ -77,14 +79,14 @@ for step = 1, 300 do
 end
 print(heed.viz.curve(losses, { title = "loss", height = 8, width = 70 }))
 
--- New words, never trained on. eval() lets dropout rest; no_grad does not record what will not be differentiated.
+-- New words, never trained on. eval() turns dropout off; no_grad turns recording off.
 model:eval()
 local _ <close> = heed.no_grad()
 local tokens, answers = examples(1000)
 local right = model(tokens):argmax(-1):eq(answers):to("f32"):mean()
 print(("\nright for %.1f%% of the letters of 1000 new words"):format(100 * right:item()))
 
--- What did it look at? In some heads at the letters that are equal: both a's look at both a's. Others it uses as it likes.
+-- What did it look at? In some heads at equal letters: both a's look at both a's.
 local text = "abcadbef"
 local capture <close> = heed.capture(model)
 model(heed.ids { { 1, 2, 3, 1, 4, 2, 5, 6 } })

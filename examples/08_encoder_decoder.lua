@@ -2,19 +2,19 @@
 --
 --     heed examples/08_encoder_decoder.lua
 --
--- Translating means reading one text and writing another. The encoder (lesson 7, several layers) reads: it turns the source
--- into a vector for each word, the memory. The decoder writes, one word after the other. Its layers have three parts:
+-- The encoder (lesson 7, several layers) reads: it turns the source into a vector for each word,
+-- the memory. The decoder writes, one word after the other. Its layers have three parts:
 --
 --   self-attention over what is already written, with a causal mask
 --   cross-attention: queries from what is written, keys and values from the memory
 --   the feed-forward part
 --
--- At the end a matrix gives each word of the vocabulary a number, and softmax makes them probabilities of being next.
+-- At the end a matrix gives each word of the vocabulary a number, and softmax a probability.
 
 local heed = require "heed"
 local nn = heed.nn
 
--- Our language is simple: the translation of a word is the word written backwards. Tokens: padding, begin, end, then letters.
+-- Here the translation of a word is the word backwards. Tokens: padding, begin, end, letters.
 local vocabulary = heed.text.chars("abcdefgh", { specials = { "pad", "bos", "eos" } })
 
 heed.manual_seed(8)
@@ -35,8 +35,8 @@ local function reversed(list)
     return result
 end
 
--- A batch. The decoder's input begins with "begin"; its answers are the same shifted by one and end with "end": at every
--- place it is shown all before it and asked for the next. So all places are trained at once.
+-- A batch. The decoder's input starts with "begin". The answers are the same tokens shifted by one,
+-- and end with "end": every place sees those before it and predicts the next, all at once.
 local function batch(count)
     local sources, inputs, answers = {}, {}, {}
     for i = 1, count do
@@ -52,7 +52,7 @@ local function batch(count)
     return src, src_lengths, tgt, tgt_lengths, heed.data.pad(answers, pad)
 end
 
--- Rates rise first and fall then: large steps into the dark would spoil the attention before it has found anything.
+-- The rate rises first and falls later: large steps at the start would spoil the attention.
 local STEPS = 400
 local optimizer = heed.optim.AdamW(model:parameters(), { lr = 0, betas = { 0.9, 0.98 } })
 local rate = heed.optim.schedule.cosine { lr = 4e-3, warmup = 40, steps = STEPS }
@@ -70,7 +70,7 @@ for step = 1, STEPS do
 end
 print(heed.viz.curve(losses, { title = "loss", height = 8, width = 70 }))
 
--- Writing: read the source once; then again and again give the decoder what is written and take the likeliest next letter.
+-- Writing: read the source once; then repeat: give the decoder the text, take the likeliest letter.
 model:eval()
 local _ <close> = heed.no_grad()
 
@@ -89,8 +89,7 @@ end
 print()
 for _, word in ipairs { "abc", "badcafe", "headache", "feed" } do print(("%-10s %s"):format(word, (translate(word)))) end
 
--- Cross-attention shows how it does it: to write the first letter it looks at the last, and so on, from the right above to the
--- left below.
+-- Cross-attention shows how: to write the first letter it looks at the last, and so on.
 local capture <close> = heed.capture(model, { layers = { "decoder" } })
 local text = translate "badcafe"
 local weights = capture["decoder.layers.2.multihead_attn"]

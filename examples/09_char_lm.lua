@@ -3,9 +3,9 @@
 --     heed examples/09_char_lm.lua                  learns a nursery rhyme in some seconds
 --     heed examples/09_char_lm.lua FILE [STEPS]     learns a text, in some minutes (2000 steps)
 --
--- A language model says what comes next. It needs no encoder: one stack of layers under a causal mask sees all characters so
--- far, and gives each character of the vocabulary its probability of being next. Drawing one, appending it and asking again
--- writes a text. GPT is this, with words for characters and much more of everything.
+-- A language model predicts what comes next. It has no encoder: one stack of layers under a causal
+-- mask sees all characters so far, and gives each character a probability of being next. Drawing
+-- one, appending it and repeating writes a text. GPT is this with words, and much larger.
 
 local heed = require "heed"
 local nn = heed.nn
@@ -33,21 +33,21 @@ end
 
 CharLM.takes_cache = true -- for heed.generate
 
--- tokens [B, L] -> logits [B, L, V]; an encoder under a causal mask is what others call "decoder-only". With a cache the tokens
--- go on from those that it holds: keys and values of a character are made once.
+-- tokens [B, L] -> logits [B, L, V]; an encoder with a causal mask is called "decoder-only". With a
+-- cache the tokens continue those that it holds.
 function CharLM:forward(tokens, o)
     local cache = o and o.cache
     local x = self.positions(self.characters(tokens), { cache = cache })
     return self.output(self.layers(x, { mask = heed.mask.causal(), cache = cache }))
 end
 
--- Windows of the text that begin at these places [B], and what follows each of their characters, as [B, L] each.
+-- Windows of the text from these places [B] on, and the next character for each: [B, L] both.
 local function windows(tokens, starts, length)
     local at = starts:view(-1, 1) + heed.range(0, length - 1, { dtype = "i64" })
     return tokens[at], tokens[at + 1]
 end
 
--- The mean loss over a whole text, window by window. e to its power is how many characters the model hesitates between.
+-- The mean loss, window by window. The model hesitates between e^loss characters.
 local function evaluate(model, tokens, length)
     local _ <close> = heed.no_grad()
     local starts = heed.range(1, #tokens - length, length, { dtype = "i64" })
@@ -59,8 +59,8 @@ local function evaluate(model, tokens, length)
     return total / (#starts * length)
 end
 
--- Sampling: the logits are divided by a temperature (below 1 the likely gets likelier), softmax makes them probabilities, and
--- one character is drawn by them. At temperature 0 it would always be the likeliest.
+-- Sampling: a temperature below 1 makes likely characters likelier; at 0 it is always the
+-- likeliest.
 local function sample(model, vocabulary, start, count, context, temperature)
     local _, answer = heed.generate(model, vocabulary:encode(start),
         { temperature = temperature, max_new_tokens = count, context = context, decode = vocabulary })

@@ -2,12 +2,12 @@
 --
 --     heed examples/10_recurrence.lua
 --
--- Before Transformers, texts were read by recurrent networks: one word after the other, with a state of fixed size that each
--- word changes. All that is known of the past must fit into that state and survive every step; and step 100 cannot begin
--- before step 99 has ended. Attention looks straight back at whatever is there, in one step, from everywhere at once.
+-- Before Transformers, recurrent networks read texts: one word after the other, with a state of
+-- fixed size that each word changes. The past must fit into that state and survive every step, and
+-- step 100 cannot start before step 99 has ended. Attention looks back at all words in one step.
 --
--- A test: the first token of a sequence is to be remembered. Random tokens follow, and at the end we ask for the first one.
--- A network that guesses is right once in 8 times. How far can each reach, given the same steps of training?
+-- A test: remember the first token of a sequence. Random tokens follow, and at the end we ask for
+-- it. Guessing is right once in 8 times. How far does each reach with the same training?
 
 local heed = require "heed"
 local nn = heed.nn
@@ -15,10 +15,10 @@ local nn = heed.nn
 local SYMBOLS, E, BATCH, STEPS = 8, 32, 32, 200
 local QUESTION = SYMBOLS + 1 -- the last token: "what was the first?"
 
--- ---- a recurrence ------------------------------------------------------------------------------------------------------
+-- ---- a recurrence -------------------------------------------------------------------------------
 --
--- state = tanh(W·word + U·state + b), for each word in turn (Elman 1990). heed has no such layer, and needs none: a loop in Lua
--- is one, and gradients flow back through all its steps.
+-- state = tanh(W·word + U·state + b), for each word in turn (Elman 1990): a loop in Lua is enough,
+-- and gradients flow back through all its steps.
 
 local Recurrence = nn.Module:extend "Recurrence"
 
@@ -36,7 +36,7 @@ function Recurrence:forward(tokens)
     return self.output(state)
 end
 
--- ---- one layer of attention ----------------------------------------------------------------------------------------------
+-- ---- one layer of attention ---------------------------------------------------------------------
 
 local Attention = nn.Module:extend "Attention"
 
@@ -53,7 +53,7 @@ function Attention:forward(tokens)
     return self.output(self.attention(question, x):squeeze(2))
 end
 
--- ---- the test --------------------------------------------------------------------------------------------------------------
+-- ---- the test -----------------------------------------------------------------------------------
 
 local function examples(count, distance)
     local tokens = heed.randint(1, SYMBOLS, count, distance + 1)

@@ -1,11 +1,13 @@
 -- Lesson 12: testing a model.
 --
 --     heed examples/12_testing.lua               says what this is
---     busted examples/12_testing_spec.lua        runs the tests (LUA_PATH and LUA_CPATH lead it to heed: README.md, "Five minutes")
+--     busted examples/12_testing_spec.lua        runs the tests, with LUA_PATH and LUA_CPATH as in
+--                                                README.md, "Five minutes"
 --
--- A wrong model rarely crashes. It learns a little worse, and nobody knows why. So models are tested for what must be true
--- whatever was learned: shapes; that nothing looks into the future; that padding changes nothing; that gradients reach every
--- parameter; that it can learn ten examples by heart. The tests of the model below stand in 12_testing_spec.lua: read it next.
+-- A wrong model rarely crashes. It learns a little worse, and nobody knows why. So test what must
+-- be true whatever was learned: shapes are right; nothing looks into the future; padding changes
+-- nothing; gradients reach every parameter; the model can learn ten examples by heart. The tests of
+-- the model below are in 12_testing_spec.lua: read it next.
 --
 -- A file that returns its model can be tested; one that trains as soon as it is loaded cannot.
 
@@ -28,7 +30,8 @@ function Predictor:forward(tokens, lengths)
     return self.output(self.layers(self.positions(self.tokens(tokens)), { mask = mask }))
 end
 
--- Loaded by require, `...` is the module's name; run as a script it is what stands after the script's name.
+-- Loaded by require, `...` is the module's name; run as a script it is what stands after the
+-- script's name.
 if ... ~= "12_testing" then
     print(Predictor(50, 32))
     print "\nIts tests are run by: busted examples/12_testing_spec.lua"

@@ -2,7 +2,8 @@
 --
 --     busted examples/12_testing_spec.lua
 --
--- heed.luassert adds assertions on tensors: is_close names the worst element when it fails, has_shape both shapes.
+-- heed.luassert adds assertions on tensors. When they fail, is_close names the worst element and
+-- has_shape both shapes.
 
 package.path = (debug.getinfo(1, "S").source:match "^@(.*/)" or "./") .. "?.lua;" .. package.path
 

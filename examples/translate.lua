@@ -1,11 +1,12 @@
 -- Translation with the encoder-decoder of "Attention Is All You Need" (Vaswani et al. 2017).
 --
---     heed examples/translate.lua                      learns to read dates: "the 3rd of March, 1987" is 1987-03-03
+--     heed examples/translate.lua                learns to read dates:
+--                                                "the 3rd of March, 1987" is 1987-03-03
 --     heed examples/translate.lua --train TRAIN.tsv --valid VALID.tsv --test TEST.tsv --save FILE
---                                                      learns from lines of source<TAB>target
---     heed examples/translate.lua --load FILE          translates the lines of standard input
+--                                                learns from lines of source<TAB>target
+--     heed examples/translate.lua --load FILE    translates the lines of standard input
 --     heed examples/translate.lua --load FILE --attention PAGE.html
---                                                      translates one line and draws what it looked at
+--                                                translates one line and draws its attention
 
 local here = arg[0]:match "^(.*/)" or "./"
 package.path = here .. "?.lua;" .. package.path
@@ -13,7 +14,7 @@ package.path = here .. "?.lua;" .. package.path
 local heed = require "heed"
 local nn = heed.nn
 
--- ---- the model ---------------------------------------------------------------------------------------------------
+-- ---- the model ----------------------------------------------------------------------------------
 
 local Translator = nn.Module:extend "Translator"
 
@@ -31,7 +32,8 @@ function Translator:init(o)
     end
 end
 
--- tokens [B, L] -> [B, L, E]; with lengths, the sequences one behind the other without what pads them, [N, E]
+-- tokens [B, L] -> [B, L, E]; with lengths, the sequences one after the other without padding, [N,
+-- E]
 function Translator:embed(embedding, tokens, lengths, cache)
     local x = self.positions(embedding(tokens), { cache = cache })
     return self.dropout(lengths and heed.pack_sequences(x, lengths) or x)
@@ -39,23 +41,23 @@ end
 
 local function padding(lengths) return lengths and heed.mask.padding(lengths) end
 
--- encode, decode and output are what heed.generate asks for.
+-- heed.generate calls encode, decode and output.
 
 -- src [B, S] tokens -> memory [B, S, E]
 function Translator:encode(src, o)
     return self.encoder(self:embed(self.src_embedding, src), { mask = padding(o.src_lengths) })
 end
 
--- tgt [B, L] tokens -> hidden [B, L, E]; with a cache they go on from those that it holds
+-- tgt [B, L] tokens -> hidden [B, L, E]; with a cache they continue those that it holds
 function Translator:decode(tgt, memory, o)
     return self.decoder(self:embed(self.tgt_embedding, tgt, nil, o.cache), memory,
         { mask = heed.mask.causal(), memory_mask = padding(o.src_lengths), cache = o.cache })
 end
 
--- The output layer is the target embedding, turned round: hidden [..., E] -> logits [..., V]
+-- The output layer is the target embedding, transposed: hidden [..., E] -> logits [..., V]
 function Translator:output(hidden) return heed.linear(hidden, self.tgt_embedding.weight) end
 
--- src [B, S], tgt [B, L] tokens -> logits of the tokens that are no padding, one sequence behind the other: [N, V]
+-- src [B, S], tgt [B, L] tokens -> logits without padding, one sequence after the other: [N, V]
 function Translator:forward(src, src_lengths, tgt, tgt_lengths)
     local packed = heed.mask.packed
     local memory = self.encoder(self:embed(self.src_embedding, src, src_lengths), { mask = packed(src_lengths) })
@@ -63,7 +65,7 @@ function Translator:forward(src, src_lengths, tgt, tgt_lengths)
         { mask = heed.mask.causal() & packed(tgt_lengths), memory_mask = packed(tgt_lengths, src_lengths) }))
 end
 
--- ---- the two jobs ------------------------------------------------------------------------------------------------
+-- ---- the two jobs -------------------------------------------------------------------------------
 
 local options = require "translate.options" (arg)
 

@@ -1,16 +1,17 @@
--- A trained model of somebody else, rebuilt from heed.nn: it writes Arabic names in Latin letters.
+-- Rebuilds a model that others trained from the parts of heed.nn: it writes Arabic names in Latin
+-- letters.
 --
 --     heed examples/transliterate.lua FOLDER WORD...
 --
--- FOLDER holds model.safetensors (6 + 6 layers, in the names of CTranslate2), source_vocabulary.txt and target_vocabulary.txt.
--- For each word a line: word, transliteration, log probability.
+-- FOLDER has model.safetensors (6 + 6 layers, named as in CTranslate2), source_vocabulary.txt and
+-- target_vocabulary.txt. For each word a line: word, transliteration, log probability.
 
 local heed = require "heed"
 local nn = heed.nn
 
 local LAYERS, D_MODEL, HEADS, D_FF, LONGEST = 6, 32, 8, 128, 64
 
--- ---- the model ---------------------------------------------------------------------------------------------------
+-- ---- the model ----------------------------------------------------------------------------------
 
 local Transliterator = nn.Module:extend "Transliterator"
 
@@ -32,7 +33,7 @@ function Transliterator:decode(tgt, memory)
     return self.output(self.decoder(self.positions(self.tgt_embedding(tgt)), memory, { mask = heed.mask.causal() }))
 end
 
--- ---- its weights -------------------------------------------------------------------------------------------------
+-- ---- its weights --------------------------------------------------------------------------------
 
 local function fail(format, ...)
     io.stderr:write("transliterate.lua: ", format:format(...), "\n")
@@ -47,7 +48,8 @@ local function linear(names, ours, theirs)
     names[ours .. ".weight"], names[ours .. ".bias"] = theirs .. "/weight", theirs .. "/bias"
 end
 
--- What every layer has: ours by theirs. heed's last norm of a layer, before the feed-forward network, is norm2 or norm3.
+-- Parameters of every layer: heed's names by those in the file. The norm before the feed-forward
+-- network is norm2 or norm3 in heed.
 local function layer_names(names, ours, theirs, last_norm)
     norm(names, ours .. ".norm1", theirs .. "/self_attention/layer_norm")
     names[ours .. ".self_attn.in_proj_weight"] = theirs .. "/self_attention/linear_0/weight"
@@ -73,7 +75,7 @@ local function all_names()
     return names
 end
 
--- Queries have a matrix of their own in the file, keys and values one together: here they are one, stacked.
+-- The file has one matrix for queries and one for keys and values; heed stacks them in one.
 local function stack_cross_attention(weights)
     for i = 0, LAYERS - 1 do
         local from = ("decoder/layer_%d/attention/"):format(i)
@@ -102,9 +104,9 @@ local function load_model(folder, source_size, target_size)
     return model:eval()
 end
 
--- ---- words -------------------------------------------------------------------------------------------------------
+-- ---- words --------------------------------------------------------------------------------------
 
--- The model has one token more than the file: the last one stands for every other character.
+-- The model has one token more than the file: the last stands for every other character.
 local function read_vocabulary(path)
     local tokens, message = heed.data.lines(path)
     if not tokens then fail("%s", message) end

@@ -104,10 +104,10 @@ hd_tensor *hd_record(hd_ctx *cx, const hd_node_class *class, hd_tensor *y, int n
                      size_t params_size);
 
 /* ---- writing in place -------------------------------------------------------------------------------- */
-/* Before a write into t: refuses leaves that want a gradient and views of recorded tensors (while recording is on),
- * and tensors that overlap themselves. `operation` is named in the message. */
+/* Call before writing into t. Refuses tensors that overlap themselves and, while recording is on, leaves that want a
+ * gradient and views of recorded tensors. */
 hd_status hd_check_inplace(hd_ctx *cx, const hd_tensor *t);
-/* After it: the version counts one up. */
+/* Call after writing into t. */
 static inline void hd_wrote(hd_tensor *t) {
     t->storage->version++;
 }

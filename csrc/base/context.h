@@ -1,6 +1,6 @@
-/* context.h: everything that would be global in a lesser house. One hd_ctx a lua_State (or C host);
- * every function that allocates, computes, draws or fails takes it first. A context is used by one
- * thread at a time; several contexts work at once on several threads.
+/* context.h: what would otherwise be global. Each lua_State (or C host) has one hd_ctx. Every function
+ * that allocates, computes, draws random numbers or can fail takes it first. A context is used by one
+ * thread at a time; several contexts may work at once on several threads.
  */
 #ifndef HD_CONTEXT_H
 #define HD_CONTEXT_H
@@ -22,12 +22,12 @@ typedef struct hd_ctx {
     hd_account *account; /* bytes: live, peak, limit; outlives the context while storage lives */
     hd_rng rng;          /* the training stream */
     struct hd_threads *threads;
-    int num_threads; /* wanted; the pool is made at the first parallel loop */
+    int num_threads; /* wanted; they are started at the first parallel loop */
     const struct hd_kernels *kernels;
     struct hd_gemm_plan *gemm;
-    bool grad_enabled;      /* set by whoever calls (the Lua room: per coroutine, at entry) */
+    bool grad_enabled;      /* set by the caller (csrc/lua: at entry, for each coroutine) */
     uint64_t next_sequence; /* of graph nodes */
-    uint64_t unrecorded;    /* counts operations that would have been recorded, were recording on */
+    uint64_t unrecorded;    /* number of operations that recording would have recorded */
     /* Not NULL: nodes remember where they were made, and backward looks for the first NaN. Fills buffer. */
     void (*where)(struct hd_ctx *cx, char *buffer, size_t size);
     bool
@@ -35,12 +35,12 @@ typedef struct hd_ctx {
     bool skipping;   /* this call does: set by the first hollow tensor in it, reset by whoever calls */
     volatile sig_atomic_t cancel; /* set asynchronously: stop between tasks with HD_ECANCEL */
     int uninterruptible;          /* > 0: cancel waits (an optimiser step is never half done) */
-    void *host;                   /* the Lua room's own record; rooms below never look inside */
+    void *host;                   /* csrc/lua's own record; rooms below never look inside */
 } hd_ctx;
 
-/* NULL when memory fails. num_threads 0: OMP_NUM_THREADS, else the machine's cores. */
+/* NULL if memory runs out. num_threads 0: OMP_NUM_THREADS, or else the number of cores. */
 hd_ctx *hd_ctx_new(int num_threads);
-void hd_ctx_free(hd_ctx *cx); /* joins the threads; tensors that are still held stay valid to release */
+void hd_ctx_free(hd_ctx *cx); /* joins the threads; tensors that are still held can be released later */
 
 /* Record an error and return its status: return hd_fail(cx, HD_EARG, "dim: expected ..., got %d", d); */
 hd_status hd_fail(hd_ctx *cx, hd_status status, const char *format, ...)

@@ -14,10 +14,7 @@
 
 #if HD_ASAN
 
-/* AddressSanitizer sees overruns and late uses only of blocks that come from malloc, exactly as large
- * as they were wanted. */
-
-/* ---- blocks: from libc ------------------------------------------------------------------------------- */
+/* ---- blocks: from libc, exactly as large as they are wanted (sanitizers.h) --------------------- */
 
 static hd_account *account_new(void) {
     return calloc(1, sizeof(hd_account));
@@ -45,9 +42,11 @@ size_t hd_alloc_size(size_t size) {
 
 #else
 
-/* ---- blocks: from the pool, the smallest by way of the account --------------------------------------- */
+/* ---- blocks: from the pool, the smallest through the account ----------------------------------- */
 
-/* An account belongs to one thread at a time, so its front lists need no lock. */
+/* Free blocks of one class at hand. An account is used by one thread at a time, so they need no lock. An
+ * empty list takes FRONT_BATCH blocks from the pool; a list beyond FRONT_MOST gives as many back. The
+ * distance between the two keeps a loop that allocates and frees from going to the pool each time. */
 typedef struct front {
     void *chain;
     int count;
@@ -142,8 +141,7 @@ void hd_account_release(hd_account *account) {
     if (account != NULL && --account->refs == 0) account_free(account);
 }
 
-/* ---- allocation -----------------------------------------------------------------------------------------
- */
+/* ---- allocation ------------------------------------------------------------------------------ */
 
 static void *refuse(hd_ctx *cx, size_t size, const char *why) {
     return hd_fail_null(cx, HD_ENOMEM, "out of memory: %zu bytes wanted, %s", size, why);
@@ -167,7 +165,7 @@ static void charge(hd_account *account, int64_t size) {
 void *hd_alloc(hd_ctx *cx, size_t size) {
     hd_account *account = cx->account;
     if (must_fail(account)) return refuse(cx, size, "refused as a test asked");
-    /* A quarter of what int64_t holds: no sum or rounding of sizes below can overflow. */
+    /* Up to a quarter of INT64_MAX, no sum or rounding of sizes below can overflow. */
     if (size > (size_t)INT64_MAX / 4) return refuse(cx, size, "more than there can be");
     int64_t charged = (int64_t)hd_alloc_size(size);
     if (account->limit > 0 && account->live + charged > account->limit) return refuse_by_limit(cx, size);

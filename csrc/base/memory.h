@@ -1,9 +1,9 @@
-/* memory.h: where every byte of ours comes from.
+/* memory.h: allocation of everything that tensors and operations need.
  *
- * One process-wide pool (a mutex guards it): size classes, blocks aligned to 64 bytes, large blocks in
- * MADV_HUGEPAGE regions, freed blocks kept and reused without returning to the kernel; what was not
- * needed for long goes back. Bytes are counted for each account (one a context), which also keeps the
- * smallest blocks at hand, without a lock. Under AddressSanitizer every block comes from malloc.
+ * Blocks come from a pool of the process (pool.h), aligned to 64 bytes. The pool keeps freed blocks for
+ * reuse and gives back to the kernel what was not needed for long. Every context has an account, which
+ * counts its bytes and keeps some of the smallest free blocks at hand, without a lock. Under
+ * AddressSanitizer every block comes from malloc.
  */
 #ifndef HD_MEMORY_H
 #define HD_MEMORY_H
@@ -28,20 +28,21 @@ hd_account *hd_account_new(void);
 void hd_account_retain(hd_account *account);
 void hd_account_release(hd_account *account);
 
-/* NULL: the message in cx says how many bytes were wanted and why they were not given. size 0 gives a valid block. */
+/* NULL on failure; the message in cx says how many bytes were wanted and why they were refused. Size 0
+ * gives a valid block. */
 void *hd_alloc(struct hd_ctx *cx, size_t size);
 void *hd_alloc_zeroed(struct hd_ctx *cx, size_t size);
-/* Needs no context: storage is freed by collectors after the context died. NULL is fine. */
+/* Needs no context, because a storage may be freed after its context. NULL is fine. */
 void hd_free(hd_account *account, void *block);
-/* Bytes that hd_alloc(size) really takes (the size class). */
+/* Bytes that hd_alloc(size) takes from the pool (the size class). */
 size_t hd_alloc_size(size_t size);
 
 /* Whole process: bytes held by the pool and not handed out. */
 int64_t hd_pool_idle_bytes(void);
-/* Give idle blocks back to the kernel; returns the bytes given back. */
+/* Gives idle memory back to the kernel; returns the bytes given back. */
 int64_t hd_pool_trim(void);
 
-/* *product = a*b; false when it does not fit in int64_t. */
+/* *product = a * b; false if it does not fit in int64_t. */
 bool hd_mul_fits(int64_t a, int64_t b, int64_t *product);
 
 #endif

@@ -15,13 +15,13 @@ typedef struct hd_region {
 } hd_region;
 
 enum {
-    HUGE_PAGES = 2 * 1024 * 1024 / HD_PAGE_SIZE, /* pages of ours in one of the kernel's large ones */
+    HUGE_PAGES = 2 * 1024 * 1024 / HD_PAGE_SIZE, /* our pages in one huge page of the kernel */
     BIN_WORDS = 5,
     BINS = BIN_WORDS * 64,
-    EPOCH = 16384, /* runs taken: many training steps of a small model, some of a large one */
+    EPOCH = 16384, /* runs taken; many training steps of a small model, a few of a large one */
 };
 
-/* The pool keeps what was needed lately, a quarter for gaps between runs, and this. */
+/* The pool keeps what was needed lately, a quarter more for gaps between runs, and this. */
 static const size_t spare_pages = 32 * 1024 * 1024 / HD_PAGE_SIZE;
 
 static struct pages {
@@ -29,7 +29,7 @@ static struct pages {
     hd_run *bins[HD_HEAP_COUNT][BINS];
     uint64_t used_bins[HD_HEAP_COUNT][BIN_WORDS];
     size_t mapped, touched, taken; /* pages */
-    size_t high_now, high_before;  /* the most taken at once in this epoch, in the one before */
+    size_t high_now, high_before;  /* most pages taken at once in this epoch and in the last */
     unsigned taken_in_epoch;
 } all;
 
@@ -75,6 +75,7 @@ static int next_used_bin(hd_heap heap, int bin) {
     return -1;
 }
 
+/* The best fit in one bin; only its first 64 runs are looked at. */
 static hd_run *smallest_that_fits(hd_run *run, size_t pages) {
     hd_run *best = NULL;
     for (int looked = 0; run != NULL && looked < 64; run = run->bin_next, looked++) {
@@ -92,9 +93,9 @@ static hd_run *find(hd_heap heap, size_t pages) {
     return NULL;
 }
 
-/* ---- runs: cut and join ---------------------------------------------------------------------------------
- */
+/* ---- runs: cut and join ---------------------------------------------------------------------- */
 
+/* Shortens the run to `pages`; the rest becomes a free run. False: no memory for its record. */
 static bool cut(hd_run *run, size_t pages) {
     if (run->pages == pages) return true;
     hd_run *rest = malloc(sizeof *rest);
@@ -113,7 +114,7 @@ static bool cut(hd_run *run, size_t pages) {
     return true;
 }
 
-/* right, which follows left, becomes part of it. */
+/* Adds right, which follows left, to left. */
 static void join(hd_run *left, hd_run *right) {
     left->pages += right->pages;
     left->touched += right->touched;
@@ -122,9 +123,9 @@ static void join(hd_run *left, hd_run *right) {
     free(right);
 }
 
-/* ---- regions ----------------------------------------------------------------------------------------------
- */
+/* ---- regions --------------------------------------------------------------------------------- */
 
+/* Aligned to a huge page, so that the kernel can use huge pages for all of it. */
 static char *map_aligned(size_t bytes) {
     const size_t alignment = (size_t)HUGE_PAGES * HD_PAGE_SIZE;
     char *base = mmap(NULL, bytes + alignment, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -175,11 +176,11 @@ static size_t region_free(hd_region *region) {
     return given;
 }
 
-/* ---- giving back to the kernel --------------------------------------------------------------------------
- */
+/* ---- giving back to the kernel --------------------------------------------------------------- */
 
-/* The kernel's pages may be larger than ours (16 or 64 KB on Arm), and what it is asked to take is rounded up to
- * them: the edges of a run, which share a page with its neighbours, stay. */
+/* The kernel's pages may be larger than ours (16 or 64 KB on Arm), and madvise rounds lengths up to them.
+ * So only pages that belong to the run alone are given back; the edges, which share a page with
+ * neighbours, stay. */
 static bool discard_whole_pages(const hd_run *run) {
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), base = (uintptr_t)run->base;
     const uintptr_t first = (base + page - 1) & -page, end = (base + run->pages * HD_PAGE_SIZE) & -page;
@@ -194,7 +195,7 @@ static size_t discard(hd_run *run) {
     return given;
 }
 
-/* Whole regions first, then the free parts of others, until so many pages are given back. */
+/* Gives back whole regions first, then free runs of others, until `wanted` pages are given back. */
 static size_t give_back(size_t wanted) {
     size_t given = 0;
     for (hd_region *region = all.regions, *next; region != NULL && given < wanted; region = next) {
@@ -207,8 +208,8 @@ static size_t give_back(size_t wanted) {
     return given;
 }
 
-/* What is held should be near what was lately needed at once, `more` pages that are about to be taken
- * included: otherwise each new record length of a batch would leave its predecessors behind. */
+/* Gives back what is held beyond the recent need, with `more` pages that are about to be taken. Otherwise
+ * each batch that is longer than all before it would take new memory and leave the old behind. */
 static void keep_to_need(size_t more) {
     size_t need = all.high_now > all.high_before ? all.high_now : all.high_before;
     if (need < all.taken + more) need = all.taken + more;
@@ -226,13 +227,13 @@ static void note_taken(size_t pages) {
     keep_to_need(0);
 }
 
-/* ---- taking
- * ------------------------------------------------------------------------------------------------- */
+/* ---- taking ---------------------------------------------------------------------------------- */
 
 static size_t round_up(size_t n, size_t unit) {
     return (n + unit - 1) / unit * unit;
 }
 
+/* Pages of a new region: an eighth of what is mapped, within bounds, so that regions are few. */
 static size_t growth(hd_heap heap, size_t pages) {
     const size_t least = heap == HD_HEAP_SLABS ? HUGE_PAGES : 4 * HUGE_PAGES, most = 32 * HUGE_PAGES;
     size_t step = round_up(all.mapped / 8, HUGE_PAGES);

@@ -1,7 +1,9 @@
-/* pages.h: runs of 4 KB pages, cut from large regions of the system's memory and joined again.
+/* pages.h: runs of 4 KB pages, cut from large regions of the system's memory and joined again when they
+ * are free.
  *
- * Two heaps, so that small blocks that live long do not lie between large ones. The best fit is taken;
- * free neighbours join, so the memory of one size serves any other. Callers hold the pool's lock.
+ * There are two heaps, so that small blocks that live long do not lie between large ones. A request takes
+ * the smallest free run that fits. Free neighbours are joined, so memory of one size can serve any other.
+ * Callers hold the pool's lock.
  */
 #ifndef HD_PAGES_H
 #define HD_PAGES_H
@@ -16,7 +18,7 @@ typedef enum hd_heap { HD_HEAP_SLABS = 0, HD_HEAP_LARGE, HD_HEAP_COUNT } hd_heap
 typedef struct hd_run {
     char *base;
     size_t pages;
-    size_t touched; /* pages at the front that the kernel has given already, as far as we know */
+    size_t touched; /* pages at the front that have physical memory, as far as is known */
     bool is_free;
     struct hd_region *region;
     struct hd_run *before, *after;          /* neighbours in the region */

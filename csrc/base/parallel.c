@@ -8,13 +8,14 @@
 #include "base/team.h"
 
 struct hd_threads {
-    hd_team *team; /* NULL: none could be had */
+    hd_team *team; /* NULL: no thread could be started */
     int count;
 };
 
 enum { MOST_SHARES = 32 };
 
-/* A run of tasks, which one worker begins with. */
+/* Tasks next .. end - 1 are still to be done. Whoever adds one to `next` has the task; each share has a
+ * cache line of its own. */
 typedef struct share {
     _Alignas(64) _Atomic int64_t next;
     int64_t end;
@@ -29,9 +30,9 @@ typedef struct loop {
     share share[MOST_SHARES];
 } loop;
 
-/* ---- the process: forks and how many threads there are ------------------------------------------- */
+/* ---- the process: forks, and the number of threads --------------------------------------------- */
 
-static atomic_bool forked; /* this process was forked after a team was made: its helpers are gone */
+static atomic_bool forked; /* this process is a forked child: the helpers do not exist in it */
 static atomic_int threads_alive;
 
 static void after_fork_in_child(void) {
@@ -43,8 +44,8 @@ static void watch_forks(void) {
     pthread_atfork(NULL, NULL, after_fork_in_child);
 }
 
-/* Waiting busily makes the next loop cheap, but takes cores from others once there are more threads than
- * cores. */
+/* Busy waiting makes the next loop cheap, but takes cores from other threads if there are more threads
+ * than cores. */
 static int may_spin(void) {
     static atomic_int cores;
     int n = atomic_load_explicit(&cores, memory_order_relaxed);
@@ -58,7 +59,7 @@ static int may_spin(void) {
 
 /* ---- the team ----------------------------------------------------------------------------------------- */
 
-/* Without a team a loop runs serially, with the same result: not an error. */
+/* If no thread can be started, loops run serially, with the same results: that is not an error. */
 static struct hd_threads *start_threads(int count) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, watch_forks);
@@ -82,7 +83,7 @@ void hd_threads_stop(hd_ctx *cx) {
     struct hd_threads *threads = cx->threads;
     cx->threads = NULL;
     if (threads == NULL) return;
-    /* In a forked child the helpers do not exist: the team is left as it lies. */
+    /* In a forked child the helpers do not exist: the team is left alone, and its memory lost. */
     if (threads->team != NULL && !atomic_load(&forked)) {
         hd_team_stop(threads->team);
         atomic_fetch_sub(&threads_alive, threads->count);
@@ -100,14 +101,13 @@ void hd_set_num_threads(hd_ctx *cx, int num_threads) {
     cx->num_threads = num_threads;
 }
 
-/* ---- loops -----------------------------------------------------------------------------------------------
- */
+/* ---- loops ----------------------------------------------------------------------------------- */
 
 static inline bool cancel_wanted(const hd_ctx *cx) {
     return __atomic_load_n(&cx->cancel, __ATOMIC_RELAXED) != 0 && cx->uninterruptible == 0;
 }
 
-/* False: the loop was cancelled. */
+/* Runs tasks of a share until none is left. False: the loop was cancelled. */
 static bool work_on(loop *l, share *tasks, int worker) {
     for (;;) {
         int64_t i = atomic_fetch_add_explicit(&tasks->next, 1, memory_order_relaxed);
@@ -120,9 +120,9 @@ static bool work_on(loop *l, share *tasks, int worker) {
     }
 }
 
-/* A worker begins with a share of its own, the same one in every loop over as many tasks, and then helps with those of
- * others: what it wrote in one loop it finds in its own caches in the next, and neighbours, whose memory may share what
- * a processor fetches at once, are one worker's. */
+/* A worker starts with its own share, the same one in every loop over as many tasks, and then helps with
+ * the others. So it finds in its caches what it wrote in the loop before, and neighbouring tasks, whose
+ * memory may share cache lines, are one worker's. */
 static void work(void *context, int worker) {
     loop *l = context;
     for (int i = 0; i < l->shares; i++)

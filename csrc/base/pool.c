@@ -9,38 +9,44 @@
 enum {
     LARGEST_SLOT = 32 * 1024,
     CLASSES = HD_FRONT_CLASSES + 5 * 8 + 1, /* eight to each power of two between 1 KB and 32 KB */
-    FIRST_BLOCK = 128, /* where the first block of a slab lies, behind the slab's record */
-    RUN_BLOCK = 64,    /* where the block of a run lies */
+    FIRST_BLOCK = 128, /* offset of the first block in a slab, behind the slab's record */
+    RUN_BLOCK = 64,    /* offset of the block in a run */
     SLAB_BYTES = 64 * 1024,
-    SLAB_SLOTS = 8, /* of large slots at least so many */
+    SLAB_SLOTS = 8, /* fewest slots of a slab, if they are large */
 };
 
+/* A slab is a run of pages: this record, then its slots. A slot is either in use, in the chain `free`, or was
+ * never handed out (number `fresh` or higher). Slots are not chained before their first use, so a new slab
+ * touches only the pages that it needs. */
 typedef struct hd_slab {
     hd_run *run;
-    struct hd_slab *previous, *next;    /* of the slabs of this class that have room */
-    void *free;                         /* blocks that came back */
-    unsigned class, slots, used, fresh; /* fresh: slots from here on were never handed out */
+    struct hd_slab *previous, *next;    /* in the list of slabs of this class with free slots */
+    void *free;                         /* returned blocks, chained through their first word */
+    unsigned class, slots, used, fresh; /* fresh: slots from this one on were never handed out */
     bool listed;
 } hd_slab;
 
 _Static_assert(sizeof(hd_slab) + sizeof(hd_block_record) <= FIRST_BLOCK, "a slab's record before its blocks");
 _Static_assert(sizeof(hd_block_record) == 16, "a block's record is 16 bytes");
 
+/* The lock also guards the pages below (pages.c). */
 static struct pool {
     pthread_mutex_t lock;
-    hd_slab *with_room[CLASSES];
-    size_t out; /* bytes of slots and runs that are handed out */
+    hd_slab *with_room[CLASSES]; /* slabs with free slots, by class */
+    size_t out;                  /* bytes of slots and runs that are handed out */
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- classes ------------------------------------------------------------------------------------------- */
 
+/* 64, 128, ... 1024; then steps of an eighth: 1152, 1280, ... 2048, 2304, ... 32768. So a slot is at most
+ * an eighth larger than what was asked for, except for the smallest. */
 static size_t slot_size(unsigned class) {
     if (class <= HD_FRONT_CLASSES) return (size_t) class * 64;
     unsigned step = class - HD_FRONT_CLASSES - 1;
     return (size_t)(128 + 16 * (step % 8 + 1)) * 8 << step / 8;
 }
 
-/* 0 when the size wants a run of its own. */
+/* 0 if the size needs a run of its own. */
 static unsigned class_of(size_t size) {
     size_t slot = size + sizeof(hd_block_record);
     if (slot <= 64 * HD_FRONT_CLASSES) return (unsigned)hd_front_class(size);
@@ -50,7 +56,8 @@ static unsigned class_of(size_t size) {
     return HD_FRONT_CLASSES + 1 + (unsigned)(log - 10) * 8 + eighth;
 }
 
-/* Steps of at most 1/32 of the size, so that near sizes share. */
+/* The pages of a run, rounded up in steps of at most 1/32 of the size, so that blocks of nearly equal
+ * sizes can reuse each other's runs. */
 static size_t run_pages(size_t size) {
     size_t pages = (size + RUN_BLOCK + HD_PAGE_SIZE - 1) / HD_PAGE_SIZE;
     size_t unit = (size_t)1 << (63 - __builtin_clzll(pages));
@@ -68,7 +75,7 @@ size_t hd_pool_size_of(void *block) {
     return record->class != 0 ? slot_size(record->class) : record->run->pages * HD_PAGE_SIZE;
 }
 
-/* ---- the process: forks, and a library that is unloaded ---------------------------------------------- */
+/* ---- the process: forks, and unloading --------------------------------------------------------- */
 
 static void lock_pool(void) {
     pthread_mutex_lock(&pool.lock);
@@ -77,7 +84,8 @@ static void unlock_pool(void) {
     pthread_mutex_unlock(&pool.lock);
 }
 
-/* A child must not inherit the lock from a thread that it does not have. */
+/* fork copies the lock but only the calling thread. If another thread held the lock, the child could never
+ * take it; so the thread that forks takes it first. */
 static void watch_forks(void) {
     pthread_atfork(lock_pool, unlock_pool, unlock_pool);
 }
@@ -88,12 +96,12 @@ static void enter(void) {
     lock_pool();
 }
 
+/* When the library is unloaded, its idle memory goes back to the system. */
 __attribute__((destructor)) static void leave_nothing_idle(void) {
     hd_pool_trim();
 }
 
-/* ---- slabs
- * ------------------------------------------------------------------------------------------------- */
+/* ---- slabs ----------------------------------------------------------------------------------- */
 
 static void list_slab(hd_slab *slab) {
     hd_slab **head = &pool.with_room[slab->class];
@@ -154,7 +162,8 @@ static void give_slot(void *block) {
     *hd_chain_next(block) = slab->free;
     slab->free = block;
     if (!slab->listed) list_slab(slab);
-    /* An empty slab goes, but not the last of its class: the next block may be wanted at once. */
+    /* An empty slab is given back, unless it is the only one of its class with free slots: the next block may
+     * be wanted at once. */
     if (--slab->used > 0 || (slab->next == NULL && slab->previous == NULL)) return;
     unlist_slab(slab);
     hd_pages_give(slab->run);
@@ -181,8 +190,7 @@ void hd_pool_give_chain(void *chain) {
     unlock_pool();
 }
 
-/* ---- runs
- * --------------------------------------------------------------------------------------------------- */
+/* ---- runs ------------------------------------------------------------------------------------ */
 
 static void *take_run(size_t size) {
     hd_run *run = hd_pages_take(HD_HEAP_LARGE, run_pages(size));
@@ -218,8 +226,7 @@ void hd_pool_give(void *block) {
     unlock_pool();
 }
 
-/* ---- asking
- * --------------------------------------------------------------------------------------------------- */
+/* ---- asking ---------------------------------------------------------------------------------- */
 
 int64_t hd_pool_idle_bytes(void) {
     lock_pool();

@@ -1,7 +1,9 @@
-/* pool.h: the process-wide pool of blocks under memory.c. It knows sizes, not accounts.
+/* pool.h: the process-wide pool of memory blocks, used by memory.c. Any thread may call it.
  *
- * Every block lies on a multiple of 64 bytes, behind a record of 16 bytes. Small blocks are slots of
- * slabs, one class of size a slab; larger ones are runs of pages.
+ * A block starts at a multiple of 64 bytes (a cache line, and the widest vector); a record of 16 bytes
+ * stands before it. Blocks up to 32 KB are slots of a slab; a slab has slots of one size, its class. Larger
+ * blocks are runs of pages (pages.h). Freed blocks stay in the pool, because the first touch of fresh memory
+ * costs more than most operations on it.
  */
 #ifndef HD_POOL_H
 #define HD_POOL_H
@@ -10,14 +12,15 @@
 #include <stdint.h>
 
 typedef struct hd_block_record {
-    uint32_t class; /* 0: a run of pages */
+    uint32_t class; /* of its slab; 0: the block is a run of pages */
     union {
         struct hd_slab *slab;
         struct hd_run *run;
     };
 } hd_block_record;
 
-/* The classes up to this are multiples of 64 bytes and pass through the front lists of accounts. */
+/* Classes 1 .. HD_FRONT_CLASSES have slots of that many times 64 bytes. Their free blocks are also kept
+ * in lists of each account (memory.c), where no lock is needed. */
 #define HD_FRONT_CLASSES 16
 
 static inline hd_block_record *hd_block_record_of(void *block) {
@@ -29,10 +32,11 @@ static inline size_t hd_front_class(size_t size) {
 
 void *hd_pool_take(size_t size); /* NULL: the system gives no more */
 void hd_pool_give(void *block);
-size_t hd_pool_size(size_t size);    /* bytes that hd_pool_take(size) takes */
-size_t hd_pool_size_of(void *block); /* the same of a block */
+size_t hd_pool_size(size_t size);    /* bytes that a block of this size takes, its record included */
+size_t hd_pool_size_of(void *block); /* bytes that this block takes */
 
-/* Up to count blocks of a class at once, chained through their first word; returns how many. */
+/* Takes up to count blocks of a class under one lock and chains them through their first word; returns how
+ * many there are. */
 int hd_pool_take_chain(unsigned class, int count, void **chain);
 void hd_pool_give_chain(void *chain);
 

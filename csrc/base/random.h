@@ -27,7 +27,8 @@ static inline hd_draw hd_rng_take(hd_rng *rng) {
 /* One block: four words of counter (block, draw) under seed. */
 void hd_philox(hd_draw draw, uint64_t block, uint32_t out[4]);
 
-/* One number, for the rare draw: uniform in [0,1), 53 bits of words 2i (low) and 2i + 1 (high). (An f32 is 24 bits of word i.) */
+/* One number, for the rare draw: uniform in [0,1), 53 bits of words 2i (low) and 2i + 1 (high). (An f32
+ * is 24 bits of word i.) */
 double hd_draw_f64(hd_draw draw, uint64_t i);
 
 #endif

@@ -1,4 +1,10 @@
-/* sanitizers.h: whether the compiler adds AddressSanitizer or ThreadSanitizer: 1 or 0. */
+/* sanitizers.h: HD_ASAN and HD_TSAN are 1 in a build with AddressSanitizer or ThreadSanitizer, else 0.
+ * gcc defines a macro for each sanitizer; clang answers __has_feature.
+ *
+ * AddressSanitizer checks only the bounds of blocks that malloc made. So under it memory.c asks malloc for
+ * every block, as large as it was wanted, and tensor.c keeps no elements behind a storage's record: in the
+ * pool, a write beyond one block would land in another block and go unnoticed.
+ */
 #ifndef HD_SANITIZERS_H
 #define HD_SANITIZERS_H
 

@@ -9,14 +9,19 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-/* The state of the job in one word: its number, whether it may still be entered, how many helpers are inside.
- * A helper enters by adding one, which only succeeds while the job that it saw is open. */
+/* `state` holds the job in one word: its number (bits 16 and up), whether it may be entered (OPEN, bit
+ * 15), and how many helpers are inside (bits 0 to 14). A helper enters by a compare-and-swap that adds
+ * one. It fails if the caller closed the job or opened another one meanwhile, so nobody enters a job that
+ * has ended.
+ *
+ * `job` and `arg` need no atomics of their own. The caller writes them before it stores `state`, and a
+ * helper reads them after it has entered. The caller writes them again only after every helper has left. */
 #define INSIDE_MASK 0x7FFFu
 #define OPEN 0x8000u
 #define NUMBER 0x10000u
 
-#define SPINS_FOR_A_JOB 20000  /* 0.2 to 1 ms of waiting busily before a helper sleeps */
-#define SPINS_FOR_A_HELPER 500 /* then the caller lets others run: one inside may have lost its core */
+#define SPINS_FOR_A_JOB 20000  /* 0.2 to 1 ms of busy waiting before a helper sleeps */
+#define SPINS_FOR_A_HELPER 500 /* then the caller yields: a helper inside may have lost its core */
 
 typedef struct helper {
     hd_team *team;
@@ -24,9 +29,10 @@ typedef struct helper {
     int number;
 } helper;
 
+/* `state` has a cache line of its own: helpers read it all the time while they wait. */
 struct hd_team {
     _Alignas(64) _Atomic uint64_t state;
-    _Alignas(64) atomic_int sleeping;
+    _Alignas(64) atomic_int sleeping; /* helpers that wait for `wake` */
     atomic_int spins;
     atomic_bool stopping;
     hd_job job;
@@ -47,6 +53,7 @@ static inline void relax(void) {
 
 /* ---- the helpers ------------------------------------------------------------------------------------ */
 
+/* last: the job that this helper did last. It does no job twice. */
 static bool is_new_job(uint64_t state, uint64_t last) {
     return (state & OPEN) && state / NUMBER != last;
 }
@@ -55,7 +62,11 @@ static bool worth_waking(hd_team *team, uint64_t last) {
     return is_new_job(atomic_load(&team->state), last) || atomic_load(&team->stopping);
 }
 
-/* Until there is a job other than `last`, or the end. */
+/* Waits until there is a job other than `last`, or the team stops; first busily, then asleep.
+ *
+ * No wake-up is lost. A helper counts itself in `sleeping` and then looks at the state; the caller stores
+ * the state and then looks at `sleeping`. All four are sequentially consistent, so one of the two sees
+ * the other. The caller broadcasts under the lock, and a helper holds it from its look until it waits. */
 static void wait_for_job(hd_team *team, uint64_t last) {
     int spins = atomic_load_explicit(&team->spins, memory_order_relaxed);
     for (int i = 0; i < spins; i++) {
@@ -69,7 +80,7 @@ static void wait_for_job(hd_team *team, uint64_t last) {
     pthread_mutex_unlock(&team->lock);
 }
 
-/* The number of the job that was entered; 0 when it closed before. */
+/* Enters the open job and returns its number; 0 if there is none any more. */
 static uint64_t enter(hd_team *team) {
     uint64_t state = atomic_load(&team->state);
     while (state & OPEN)
@@ -77,6 +88,8 @@ static uint64_t enter(hd_team *team) {
     return 0;
 }
 
+/* The release at the end pairs with the acquire in wait_for_those_inside: what the job wrote is visible
+ * to the caller. */
 static void *help(void *arg) {
     helper *self = arg;
     hd_team *team = self->team;

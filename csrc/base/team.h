@@ -1,27 +1,28 @@
-/* team.h: threads that help the caller with a loop, when they come in time.
+/* team.h: threads that help the caller with a loop, if they come in time.
  *
- * The caller never waits for a helper that has not begun: it opens the job, works on it itself, closes it,
- * and waits for those alone that are inside. On a machine whose other cores are busy a loop then costs
- * little more than the caller's own work; a pool that gathers all of its threads at every loop stands still
- * until the kernel has run each of them.
+ * The caller opens a job, works on it, closes it, and waits only for the helpers that are inside. It never
+ * waits for a helper that has not begun. If the other cores are busy, a loop thus costs little more than the
+ * caller's own work. A pool that gathers all of its threads at every loop stands still until the kernel has
+ * run each of them.
  */
 #ifndef HD_TEAM_H
 #define HD_TEAM_H
 
 typedef struct hd_team hd_team;
 
-/* helper: 1 .. helpers. Takes part until there is nothing left to take. */
+/* A job takes tasks from a common store (parallel.c) until none is left. helper: 0 for the caller, 1 ..
+ * helpers. */
 typedef void (*hd_job)(void *arg, int helper);
 
-/* So many threads beside the caller's, all signals blocked in them. NULL when not one could be had; fewer
- * than asked for when the system refuses some. */
+/* Starts `helpers` threads, with all signals blocked in them. Fewer if the system refuses some; NULL if
+ * it refuses all. */
 hd_team *hd_team_start(int helpers);
-/* Joins them. Not in a forked child, where they do not exist. */
+/* Joins the threads. Must not be called in a forked child, where they do not exist. */
 void hd_team_stop(hd_team *team);
 
-/* job(arg, 0) by the caller, and job(arg, h) by each helper that comes before the caller's part is done.
- * Returns when all of them are. spin: helpers wait busily for the next job for a while, which makes it
- * cheap, and takes their cores from others for that while. */
+/* Runs job(arg, 0) in the caller and job(arg, h) in each helper that comes before the caller is done. Returns
+ * when all of these have returned. One caller at a time. spin: afterwards helpers wait busily for a while, so
+ * that the next job starts at once; during this time they take their cores from other threads. */
 void hd_team_run(hd_team *team, hd_job job, void *arg, int spin);
 
 #endif

@@ -6,7 +6,7 @@
 #include "io/source.h"
 #include "tensor/view.h"
 
-/* numpy's own are below 300 bytes, whatever the array. */
+/* numpy's own headers are below 300 bytes, whatever the array. */
 #define MAX_HEADER (1 << 16)
 
 typedef struct reader {
@@ -64,7 +64,7 @@ static void skip_space(reader *r) {
     r->at += strspn(r->at, " \t\r\n");
 }
 
-/* Space, and that word when it comes next. */
+/* Skips space, and the word if it comes next. */
 static bool takes(reader *r, const char *word) {
     skip_space(r);
     size_t length = strlen(word);
@@ -73,7 +73,7 @@ static bool takes(reader *r, const char *word) {
     return true;
 }
 
-/* A string without escapes, cut out of the header in place; NULL: HD_EIO. */
+/* A string without escapes, ended with a zero in place; NULL: HD_EIO. */
 static const char *read_string(reader *r, const char *what) {
     skip_space(r);
     char quote = *r->at, *begin = r->at + 1;
@@ -182,7 +182,7 @@ static void swap_bytes(uint8_t *bytes, int64_t count, size_t width) {
         }
 }
 
-/* Stored truth values are 0 and 1, whatever the file says. */
+/* A bool of a tensor is 0 or 1, whatever byte the file has. */
 static void normalise_bool(uint8_t *bytes, int64_t count) {
     for (int64_t i = 0; i < count; i++) bytes[i] = bytes[i] != 0;
 }
@@ -197,7 +197,7 @@ static hd_status check_size(reader *r, int64_t *numel) {
                hd_shape_text(r->ndim, r->shape, text), (long long)needed, (long long)given);
 }
 
-/* Dimensions in the order of memory, the first the slowest. */
+/* A tensor with the dimensions in the order of memory, the slowest first. */
 static hd_tensor *new_tensor(reader *r) {
     int64_t shape[HD_MAX_DIMS];
     for (int d = 0; d < r->ndim; d++) shape[d] = r->shape[r->fortran_order ? r->ndim - 1 - d : d];

@@ -1,5 +1,5 @@
-/* npy_names.h: what readers and writers share: the beginning of a file, the names of dtypes behind the
- * letter of their byte order. */
+/* npy_names.h: what the reader and the writer share: how a file begins, and the names of dtypes, without the
+ * letter of the byte order. */
 #ifndef HD_NPY_NAMES_H
 #define HD_NPY_NAMES_H
 

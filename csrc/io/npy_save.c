@@ -6,7 +6,7 @@
 #include "io/npy_names.h"
 #include "io/replace.h"
 
-/* The data begin at a multiple of it. */
+/* The data begin at a multiple of this. */
 #define ALIGNMENT 64
 /* Magic, version, length, and a literal whose longest shape has 8 sizes of 19 digits. */
 #define MAX_PREAMBLE 320
@@ -24,7 +24,7 @@ static size_t append_shape(char *text, const hd_tensor *t) {
     return length + (size_t)sprintf(text + length, t->ndim == 1 ? "," : "");
 }
 
-/* All before the data; its size. */
+/* Writes everything before the data; returns its size. */
 static size_t write_preamble(char preamble[MAX_PREAMBLE], const hd_tensor *t, const char *name) {
     enum { BEFORE = HD_NPY_MAGIC_SIZE + 4 };
     char *header = preamble + BEFORE;

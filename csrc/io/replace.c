@@ -26,11 +26,12 @@ void hd_replace_abort(hd_replace *r) {
     close_and_free(r);
 }
 
-/* A file keeps its permissions; a new one gets what open(2) would give. */
+/* A file keeps its permissions; a new one gets those that open(2) would give. */
 static mode_t wanted_mode(const char *target) {
     struct stat st;
     if (!stat(target, &st)) return st.st_mode & 0777;
-    /* umask can only be read by setting it, which other threads would see; the kernel tells it too. */
+    /* umask(2) can only read the mask by setting it, which other threads would see; so it is read from
+     * /proc. */
     mode_t mask = 022;
     FILE *status = fopen("/proc/self/status", "re");
     char line[128];
@@ -84,8 +85,8 @@ hd_status hd_replace_write(hd_ctx *cx, hd_replace *r, const void *bytes, size_t 
     return HD_OK;
 }
 
-/* The rename itself must survive a crash; not every file system can sync a directory, so failure is no error.
- */
+/* The directory is synced so that the rename survives a crash. Not every file system can do this, so a
+ * failure is no error. */
 static void sync_directory(const char *target) {
     char directory[PATH_MAX];
     snprintf(directory, sizeof directory, "%s", target);

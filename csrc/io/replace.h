@@ -1,5 +1,6 @@
-/* replace.h: writing a file so that a reader sees the old whole or the new whole, never a half: written
- * beside, synced, renamed over. A failed or abandoned write leaves the old file and nothing beside it.
+/* replace.h: replaces a file completely or not at all. The new contents are written to a temporary file
+ * beside it, synced, and renamed over it, so a reader sees the old file or the new one. A write that
+ * fails or is given up leaves the old file and no other.
  */
 #ifndef HD_REPLACE_H
 #define HD_REPLACE_H
@@ -10,19 +11,19 @@
 
 typedef struct hd_replace {
     int fd;          /* -1: nothing open */
-    char *target;    /* where symbolic links lead */
+    char *target;    /* the path, with symbolic links followed */
     char *temporary; /* beside it */
     hd_account *account;
 } hd_replace;
 
-/* On failure (HD_EIO, HD_ENOMEM; the message names the path) nothing is left to abort. */
+/* After a failure (HD_EIO, HD_ENOMEM; the message names the path) there is nothing to abort. */
 hd_status hd_replace_begin(hd_ctx *cx, hd_replace *r, const char *path);
 hd_status hd_replace_write(hd_ctx *cx, hd_replace *r, const void *bytes, size_t count);
-/* After it, successful or not, r is closed. */
+/* Closes r, also on failure. */
 hd_status hd_replace_commit(hd_ctx *cx, hd_replace *r);
 void hd_replace_abort(hd_replace *r);
 
-/* All of it at once. */
+/* The three steps in one. */
 hd_status hd_replace_file(hd_ctx *cx, const char *path, const void *bytes, size_t count);
 
 #endif

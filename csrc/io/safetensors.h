@@ -1,9 +1,9 @@
-/* safetensors.h: reading and writing tensors by name.
+/* safetensors.h: reads and writes tensors by name.
  *
- * The format: 8 bytes little-endian header length, a JSON object of name -> {dtype, shape, data_offsets} with
- * "__metadata__" (string -> string) beside them, then the data. Files come from strangers: every length,
- * offset, name and number is checked against the file before anything is allocated for it. No code is ever
- * run.
+ * The format: the length of the header in 8 bytes little-endian; the header, a JSON object of name ->
+ * {dtype, shape, data_offsets} and perhaps "__metadata__" -> {string -> string}; the data. Files are not
+ * trusted: every length, offset, name and number is checked against the file before memory is allocated
+ * for it. No code is ever run.
  */
 #ifndef HD_SAFETENSORS_H
 #define HD_SAFETENSORS_H
@@ -19,7 +19,7 @@ typedef struct hd_metadata {
     const char *key, *value;
 } hd_metadata;
 
-/* What a file held; everything is owned by it, in the order of the header. */
+/* The contents of a file, in the order of the header. It owns everything in it. */
 typedef struct hd_safetensors {
     int64_t count, metadata_count;
     hd_named_tensor *tensors;
@@ -27,12 +27,13 @@ typedef struct hd_safetensors {
     hd_account *account;
 } hd_safetensors;
 
-/* NULL: HD_EIO (no such file, not this format, hostile) or HD_ENOMEM; the message names the path. */
+/* NULL: HD_EIO (no such file, not this format, an invalid header) or HD_ENOMEM; the message names the
+ * path. */
 hd_safetensors *hd_safetensors_load(hd_ctx *cx, const char *path);
 void hd_safetensors_free(hd_safetensors *file); /* NULL is fine */
 
-/* Contiguous tensors, in this order. Duplicate names, "__metadata__" as a name and tensors that are not
- * contiguous are HD_EARG. The file at path is replaced as a whole or not at all (io/replace.h). */
+/* Writes contiguous tensors in this order. Duplicate names, "__metadata__" as a name and tensors that are not
+ * contiguous are HD_EARG. The file at path is replaced completely or not at all (io/replace.h). */
 hd_status hd_safetensors_save(hd_ctx *cx, const char *path, int64_t count, const hd_named_tensor *tensors,
                               int64_t metadata_count, const hd_metadata *metadata);
 

@@ -17,7 +17,7 @@ typedef struct reader {
     cJSON *json;
 } reader;
 
-/* What the header says of one tensor; name and json belong to the reader's JSON. */
+/* The header's record of one tensor. name and json belong to the reader's JSON. */
 typedef struct record {
     const char *name;
     const cJSON *json;
@@ -27,7 +27,8 @@ typedef struct record {
     int64_t begin, end; /* bytes of the data */
 } record;
 
-/* The values of JSON that are taken in: 10^5 tensors have about 10^6. A value costs many times its text. */
+/* Most JSON values of a header: 10^5 tensors have about 10^6. A parsed value takes many times the memory
+ * of its text. */
 #define MAX_VALUES (1 << 22)
 
 #define bad(r, format, ...) hd_source_bad(&(r)->source, format, ##__VA_ARGS__)
@@ -55,8 +56,8 @@ static hd_status read_header(reader *r) {
     return hd_source_read(&r->source, r->header, r->header_size, 8);
 }
 
-/* One look at the text before anything is made of it: how many values it holds, and that no string holds a
- * zero character (\u0000), at which C would cut it. */
+/* Checks the text before it is parsed: that it does not have too many values, and that no string contains the
+ * character zero (\u0000), which would end it in C. */
 static hd_status scan_header(reader *r) {
     if (memchr(r->header, 0, (size_t)r->header_size)) return bad(r, "header: holds a zero byte");
     int64_t values = 0;
@@ -86,7 +87,7 @@ static hd_status parse_header(reader *r) {
     return HD_OK;
 }
 
-/* A number of JSON as a whole number from 0 to 2^53. */
+/* Reads a JSON number as an integer from 0 to 2^53. */
 static bool whole(const cJSON *item, int64_t *value) {
     if (!cJSON_IsNumber(item)) return false;
     double d = item->valuedouble;
@@ -95,7 +96,7 @@ static bool whole(const cJSON *item, int64_t *value) {
     return true;
 }
 
-/* The member of that name; a second one of the same name is hostile. */
+/* The member of this name. A second one of the same name is an error. */
 static hd_status member(reader *r, const record *t, const char *key, const cJSON **found) {
     *found = NULL;
     for (const cJSON *item = t->json->child; item; item = item->next) {
@@ -147,7 +148,7 @@ static hd_status read_offsets(reader *r, record *t) {
     return HD_OK;
 }
 
-/* t is zeroed but for its name and json. */
+/* t is zeroed except for name and json. */
 static hd_status read_record(reader *r, record *t) {
     int64_t numel;
     char text[HD_SHAPE_TEXT];
@@ -200,7 +201,8 @@ static int by_name(const void *a, const void *b) {
     return strcmp((*(const record *const *)a)->name, (*(const record *const *)b)->name);
 }
 
-/* Every byte of the data belongs to one tensor: so no file makes us allocate more than it holds. */
+/* Every byte of the data must belong to exactly one tensor, so that no file causes more to be allocated
+ * than it has. */
 static hd_status check_records(reader *r, const record **sorted, int64_t count) {
     qsort(sorted, (size_t)count, sizeof *sorted, by_name);
     for (int64_t i = 1; i < count; i++)
@@ -219,7 +221,7 @@ static hd_status check_records(reader *r, const record **sorted, int64_t count) 
     return bad(r, "%lld bytes after the last tensor belong to nothing", (long long)(r->data_size - end));
 }
 
-/* Fills records from the header; *count of them. Metadata goes into the file. */
+/* Fills *count records from the header, and the metadata of the file. */
 static hd_status read_records(reader *r, hd_safetensors *file, record *records, int64_t *count) {
     for (const cJSON *entry = r->json->child; entry; entry = entry->next) {
         hd_status status;
@@ -245,7 +247,7 @@ static hd_status check_order(reader *r, const record *records, int64_t count) {
     return status;
 }
 
-/* Stored truth values are 0 and 1, whatever the file says. */
+/* A bool of a tensor is 0 or 1, whatever byte the file has. */
 static void normalise_bool(hd_tensor *t) {
     if (t->dtype != HD_BOOL) return;
     uint8_t *b = hd_data(t);

@@ -1,10 +1,10 @@
-/* safetensors_names.h: the format's names of dtypes, and the bounds that readers and writers share. */
+/* safetensors_names.h: the format's names of dtypes, and the limits that the reader and the writer share. */
 #ifndef HD_SAFETENSORS_NAMES_H
 #define HD_SAFETENSORS_NAMES_H
 
 #include "tensor/dtype.h"
 
-/* A header of a model with 10^5 tensors has about 10 MB. */
+/* The header of a model with 10^5 tensors has about 10 MB. */
 #define HD_SAFETENSORS_MAX_HEADER (64 << 20)
 
 static const struct {

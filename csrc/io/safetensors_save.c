@@ -37,7 +37,8 @@ static hd_status check_names(hd_ctx *cx, int64_t count, const hd_named_tensor *t
     return status;
 }
 
-/* NULL anywhere in a chain of cJSON calls means that memory ran out; adding to NULL does nothing. */
+/* cJSON returns NULL if memory runs out, and adding to NULL does nothing: `fine` collects the
+ * results of calls that need no check in between. */
 static bool add_tensor(cJSON *header, const hd_named_tensor *named, int64_t begin, int64_t end) {
     cJSON *entry = cJSON_AddObjectToObject(header, named->name);
     bool fine = cJSON_AddStringToObject(entry, "dtype", format_name((hd_dtype)named->tensor->dtype));
@@ -62,7 +63,7 @@ static int64_t byte_count(const hd_tensor *t) {
     return hd_numel(t) * (int64_t)hd_dtype_size((hd_dtype)t->dtype);
 }
 
-/* The header as text, by malloc; NULL: memory. */
+/* The header as text from malloc; NULL if memory runs out. */
 static char *header_text(int64_t count, const hd_named_tensor *tensors, int64_t metadata_count,
                          const hd_metadata *metadata) {
     cJSON *header = cJSON_CreateObject();

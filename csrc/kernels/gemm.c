@@ -1,6 +1,6 @@
-/* gemm.c: which micro-kernel multiplies, BLIS' or ours, and which way a product goes. Of BLIS we take the
- * choice of micro-kernel and block sizes for the processor; packing, loops, buffers and threads are ours, so
- * nothing in here allocates or aborts behind our back.
+/* gemm.c: chooses the micro-kernel of matrix products, that of BLIS or heed's own. BLIS supplies the
+ * micro-kernel and the block sizes for the processor. Packing, loops, buffers and threads are heed's, so
+ * no call into BLIS allocates or aborts.
  */
 #include "kernels/gemm.h"
 
@@ -20,8 +20,8 @@
 #include "base/cpu.h"
 #include "kernels/gemm_tile.h"
 
-/* The header must be of the library's version: what is inside cntx_t changes and the SONAME does not. 0.9's
- * header does not say its version; 1.0 is the first that does. */
+/* Header and library must be of the same version: the layout of cntx_t changes and the SONAME does not.
+ * The header of 0.9 does not state its version; that of 1.0 is the first to do so. */
 #if defined(BLIS_VERSION_STRING)
 #define HEADER_VERSION BLIS_VERSION_STRING
 #define get_micro_kernel(type, cntx) bli_cntx_get_ukr_dt(type, BLIS_GEMM_UKR, cntx)
@@ -32,8 +32,7 @@
 #define NAMES_IN_ARCH_TYPE 0
 #endif
 
-/* ---- BLIS: may it be initialised? -------------------------------------------------------------------------
- */
+/* ---- BLIS: may it be initialised? ------------------------------------------------------------ */
 
 #if defined(__x86_64__)
 #define HAVE_AVX512 __builtin_cpu_supports("avx512dq")
@@ -50,7 +49,7 @@
 #define HAVE_SVE false
 #endif
 
-/* Built into this BLIS and able to run here. */
+/* Whether this BLIS has the configuration and this processor can run it. */
 static bool arch_is_usable(const char *name) {
     const struct {
         const char *name;
@@ -108,8 +107,8 @@ static int arch_of_name(const char *name) {
     return NAMES_IN_ARCH_TYPE ? -1 : 0; /* 0.9 reads any text as 0 */
 }
 
-/* BLIS aborts the process when this variable names what it does not have, and takes what the processor does
- * not have at its word. */
+/* BLIS aborts the process if BLIS_ARCH_TYPE names a configuration that it lacks, and does not check whether
+ * the processor can run the one that is named. */
 static bool arch_type_is_sane(const char *value) {
     if (value == NULL) return true;
     char *end;
@@ -140,8 +139,7 @@ static hd_status check_blis(hd_ctx *cx) {
     return HD_OK;
 }
 
-/* ---- BLIS: its micro-kernel as a tile
- * ------------------------------------------------------------------------- */
+/* ---- BLIS: its micro-kernel as a tile -------------------------------------------------------- */
 
 typedef void (*micro_kernel)(dim_t m, dim_t n, dim_t k, const void *alpha, const void *a, const void *b,
                              const void *beta, void *c, inc_t rs, inc_t cs, const auxinfo_t *data,
@@ -177,8 +175,8 @@ static struct {
     char names[2][48];
 } blis;
 
-/* BLIS packs b once for all rows, we for each block of rows: ours are as large as half of the cache allows.
- */
+/* BLIS packs b once for all rows, gemm_blocked.c once for each block of rows. So blocks are as large as
+ * half of the second-level cache. */
 static int64_t block_rows(const hd_gemm_tile *t, int64_t size, int64_t blis_rows) {
     const long cache = sysconf(_SC_LEVEL2_CACHE_SIZE);
     const int64_t rows = cache > 0 ? cache / 2 / (t->kc * size) / t->mr * t->mr : 0;
@@ -206,8 +204,7 @@ static void init_blis(void) {
     blis.tiles.f64.run = run_foreign_f64;
 }
 
-/* ---- the choice
- * -------------------------------------------------------------------------------------------------- */
+/* ---- the choice ------------------------------------------------------------------------------ */
 
 static const hd_gemm_tiles *own_tiles(hd_isa isa) {
     switch (isa) {
@@ -225,8 +222,8 @@ static bool blis_fits(const hd_gemm_tile *t, int64_t size) {
     return t->mr > 0 && t->nr > 0 && t->mr * t->nr * size <= HD_GEMM_TILE_BYTES && t->kc > 0;
 }
 
-/* BLIS does not know Zen 5, nor that Zen 4 has 32 vector registers. What is plain for us may be less than the
- * processor has on x86-64 alone. */
+/* BLIS does not know Zen 5, nor that Zen 4 has 32 vector registers. On x86-64 the plain instruction set may
+ * be a wish (HEED_ISA), which BLIS would ignore; elsewhere it is all there is. */
 static bool own_is_better(hd_isa isa) {
     const hd_microarch cpu = hd_cpu_microarch();
     if (isa == HD_ISA_AVX512 && (cpu == HD_UARCH_ZEN4 || cpu == HD_UARCH_ZEN5)) return true;

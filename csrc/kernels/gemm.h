@@ -1,10 +1,10 @@
-/* gemm.h: matrix products. C = alpha · A · B + beta · C by our own loops, packing and threads around a
- * micro-kernel: the one that BLIS has for the processor, or ours where that is faster. Every element of C is
- * summed in an order that the shape alone decides, so the bits do not depend on the number of threads. gemm.c
- * is the only file of the project that includes blis.h.
+/* gemm.h: matrix products. C = alpha · A · B + beta · C. Loops, packing and threads are heed's own,
+ * around a micro-kernel: that of BLIS for the processor, or heed's where it is faster. The shape alone
+ * decides in which order an element of C is summed, so the bits do not depend on the number of threads.
+ * gemm.c is the only file of the project that includes blis.h.
  *
- * Row and column strides are free (a transpose is a swap of strides, nothing is copied for it).
- * beta = 0 never reads C. NaN and infinities propagate (0 · NaN is NaN). k = 0 gives beta · C.
+ * Row and column strides are free: a transpose is a swap of strides and copies nothing. beta = 0 never
+ * reads C. NaN and infinities propagate (0 · NaN is NaN). k = 0 gives beta · C.
  */
 #ifndef HD_GEMM_H
 #define HD_GEMM_H
@@ -28,16 +28,16 @@ typedef struct hd_gemm {
     hd_matrix c; /* m x n; must not overlap a or b, nor one batch another */
 } hd_gemm;
 
-/* HD_ENOMEM when the packing buffers could not be had, HD_ECANCEL between tasks; C is then partly written.
- * Calls hd_gemm_init when nobody has. */
+/* HD_ENOMEM if there is no memory for the packing buffers; HD_ECANCEL if interrupted between tasks, with
+ * C partly written. Calls hd_gemm_init if this has not been done. */
 hd_status hd_gemm_run(hd_ctx *cx, const hd_gemm *g);
 
-/* Chooses the kernel by microarchitecture; refuses (HD_EARG) a BLIS of another version than the one built
- * for. */
+/* Chooses the kernel for the microarchitecture. Refuses (HD_EARG) a BLIS of another version than that of
+ * the header it was built with. */
 hd_status hd_gemm_init(hd_ctx *cx);
 void hd_gemm_done(hd_ctx *cx);
-/* "BLIS zen3 6x16", or "avx512 14x32" for ours: what heed.info() shows; blis_version is the loaded library's.
- */
+/* "BLIS zen3 6x16", or "avx512 14x32" for ours: what heed.info() shows; blis_version is the loaded
+ * library's. */
 const char *hd_gemm_kernel_name(const hd_ctx *cx);
 const char *hd_gemm_blis_version(void);
 

@@ -1,7 +1,13 @@
-/* gemm_blocked.c: large products. A task is a block of c. For each stretch of k it packs its rows of a, which
- * stay in its core's second-level cache, and then, panel by panel, its columns of b, multiplying each panel
- * by all of a before it goes on. What caches well as it lies is not packed. Tasks share nothing: no thread
- * waits for another.
+/* gemm_blocked.c: large products. A task is a block of c:
+ *
+ *     for each part of k (depth)
+ *         pack the rows of a: [row_end - row][depth], stays in the second-level cache
+ *         for each panel of nr columns
+ *             pack the panel of b: [depth][nr], stays in the first-level cache
+ *             for each mr rows: one register tile of c
+ *
+ * An operand that caches well where it lies is not packed. Tasks share nothing, so no thread waits for
+ * another.
  */
 #include "kernels/gemm_tile.h"
 
@@ -10,7 +16,7 @@
 
 #define MOST_COLUMNS 1024 /* of a task */
 #define MOST_TASKS 16     /* for each thread, unless the caches want more */
-#define PACKING 12.0      /* to pack an element takes as long as so many of its products */
+#define PACKING 12.0      /* packing an element takes as long as this many products */
 #define LATENESS 0.2      /* of a task */
 #define PACK_STRETCH 64
 
@@ -27,8 +33,8 @@ typedef struct blocked {
 
 /* ---- fetching ahead ---------------------------------------------------------------------------------- */
 
-/* What will be packed next is brought into the second-level cache a few lines with each register tile, so
- * that packing does not wait for memory. */
+/* The rows and columns that will be packed next are prefetched into the second-level cache, a few lines
+ * with each register tile, so that packing does not wait for memory. */
 typedef struct ahead {
     const char *row;
     int64_t stride, row_lines, rows; /* bytes, cache lines, rows left */
@@ -61,11 +67,10 @@ static inline void fetch_some(ahead *a) {
     }
 }
 
-/* ---- a task ----------------------------------------------------------------------------------------------
- */
+/* ---- a task ---------------------------------------------------------------------------------- */
 
-/* When the rows lie side by side, a cache line holds parts of two panels: all panels of a short stretch of k
- * are packed before it is evicted. */
+/* If neighbouring rows are neighbours in memory, a cache line holds parts of two panels. So all panels are
+ * packed for a short part of k before the next part, while the line is still in the cache. */
 static void pack_rows(const blocked *d, const hd_gemm_block *w, int64_t p, int64_t k, char *to) {
     const hd_gemm *g = d->g;
     const int64_t mr = d->t->mr, size = hd_gemm_size(g), stretch = g->a.row_stride == 1 ? PACK_STRETCH : k;
@@ -77,7 +82,7 @@ static void pack_rows(const blocked *d, const hd_gemm_block *w, int64_t p, int64
     }
 }
 
-/* The rows of a task: packed, or as they lie. */
+/* The rows of a task: packed, or where they lie. */
 typedef struct rows_of_a {
     const char *first;
     int64_t panel_bytes, rs, cs;
@@ -121,7 +126,8 @@ static void multiply(const blocked *d, const hd_gemm_block *w, int64_t p, int64_
     }
 }
 
-/* Where block i of `blocks` begins: whole tiles, as evenly as they go, for the last thread to end is the time. */
+/* Where block i of `blocks` begins. Blocks are whole tiles and as even as possible, because the last thread
+ * determines the time. */
 static int64_t block_start(int64_t length, int64_t tile, int64_t blocks, int64_t i) {
     return hd_least(hd_pieces(length, tile) * i / blocks * tile, length);
 }
@@ -143,13 +149,13 @@ static void run_task(void *arg, int64_t task, int worker) {
     }
 }
 
-/* Lines a multiple of 4096 bytes apart fall into the same few sets of a cache and drive each other out. */
+/* Lines a multiple of 4096 bytes apart fall into the same few sets of a cache and evict each other. */
 static bool lines_spread(int64_t stride, int64_t size) {
     return stride * size % 4096 != 0;
 }
 
-/* Packing a pays when it is read for many columns. Broadcasts from rows that lie side by side touch fewer
- * lines. */
+/* Whether a may be read where it lies. Packing pays if a is read for many columns. If neighbouring rows are
+ * neighbours in memory, the broadcasts of a tile touch fewer lines, and packing pays later. */
 static bool may_a_stay(const blocked *d) {
     const hd_matrix *a = &d->g->a;
     const int64_t size = hd_gemm_size(d->g);
@@ -180,16 +186,16 @@ static cut cut_of(const blocked *d, int64_t down, int64_t across) {
     return c;
 }
 
-/* The time of the thread that ends last, in elements of c: its share of tasks, each with its packing, and a part of one
- * more, because threads do not begin together. */
+/* The time of the thread that ends last, in elements of c: its tasks, each with its packing, and part of one
+ * more task, because threads do not start together. */
 static double time_of(const blocked *d, cut c, int workers) {
     const int64_t tasks = c.down * c.across * d->g->batch;
     const double packing = PACKING / (double)c.rows + PACKING / (double)c.columns;
     return (double)(c.rows * c.columns) * ((double)hd_pieces(tasks, workers) + LATENESS) * (1 + packing);
 }
 
-/* Every element of c goes through the same tile whatever the cut, so that the cut may depend on the threads.
- */
+/* The cut with the least time. It may depend on the number of threads: however c is cut, each element is
+ * computed by a tile at the same place, with the same sums. */
 static cut best_cut(const blocked *d, int workers) {
     const int64_t down = hd_pieces(d->g->m, d->t->mc * d->t->kc / d->depth),
                   across = hd_pieces(d->g->n, MOST_COLUMNS), most = MOST_TASKS * workers / d->g->batch;

@@ -58,7 +58,7 @@ static void run_task(void *arg, int64_t task, int worker) {
     for (w.entry = first; w.entry < hd_least(first + d->entries, g->batch); w.entry++) multiply(d, &w, panel);
 }
 
-/* Columns are cut first, because a row of blocks shares the packed panel of b. */
+/* Columns are cut first, because all rows of a task share its packed panel of b. */
 static void cut_into_tasks(direct *d) {
     const hd_gemm *g = d->g;
     const hd_gemm_tile *t = d->t;

@@ -1,4 +1,4 @@
-/* gemm_loops.h: what the two ways through a product share. */
+/* gemm_loops.h: what the three routes of a product share. */
 #ifndef HD_GEMM_LOOPS_H
 #define HD_GEMM_LOOPS_H
 
@@ -20,7 +20,8 @@ static inline int64_t hd_multiple(int64_t x, int64_t of) {
     return hd_pieces(x, of) * of;
 }
 
-/* The part, a multiple of `of`, that cuts the whole evenly into the least number of parts up to `most`. */
+/* The length of parts, a multiple of `of`, that cut `whole` evenly into as few parts of at most `most` as
+ * possible. */
 static inline int64_t hd_even_part(int64_t whole, int64_t most, int64_t of) {
     if (whole <= most) return whole > 0 ? whole : 1;
     return hd_multiple(hd_pieces(whole, hd_pieces(whole, most)), of);
@@ -41,7 +42,7 @@ void hd_gemm_emit(const hd_gemm_tile *t, const hd_gemm *g, int64_t entry, int64_
                   int64_t m, int64_t n, int64_t k, const void *a, int64_t a_rs, int64_t a_cs, const void *b,
                   int64_t b_rs, double beta);
 
-/* The tasks in turn when the product is small, else on all threads. */
+/* Runs the tasks: one after the other if the product is small, else on all threads. */
 hd_status hd_gemm_each(hd_ctx *cx, const hd_gemm *g, int64_t count, hd_task task, void *arg);
 
 #endif

@@ -1,4 +1,4 @@
-/* gemm_run.c: which way a product goes. */
+/* gemm_run.c: chooses the route of a product: dots, blocked or direct. */
 #include "kernels/gemm.h"
 
 #include "kernels/gemm_loops.h"
@@ -9,7 +9,7 @@ static hd_matrix transposed(hd_matrix x) {
     return (hd_matrix){x.data, x.col_stride, x.row_stride, x.batch_stride};
 }
 
-/* c^T = b^T a^T */
+/* The same product as c^T = b^T a^T. */
 static hd_gemm mirrored(const hd_gemm *g) {
     hd_gemm t = *g;
     t.m = g->n;
@@ -20,8 +20,8 @@ static hd_gemm mirrored(const hd_gemm *g) {
     return t;
 }
 
-/* The tiles want the columns of c side by side, and more columns than rows when there is only one of either.
- */
+/* The tiles need the columns of c side by side. If c has one row or one column, they do better with one
+ * row. */
 static bool better_mirrored(const hd_gemm *g) {
     if (g->n == 1) return g->c.row_stride == 1 && g->m > 1;
     return g->c.col_stride != 1 && (g->c.row_stride == 1 || g->m == 1);

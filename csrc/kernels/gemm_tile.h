@@ -29,9 +29,9 @@ struct hd_gemm_tile {
     void *foreign_context;
 };
 
-/* Bytes after a packed panel that run() may read and pack() may write. */
+/* Bytes behind a packed panel that run() may read and pack() may write. */
 #define HD_GEMM_SLACK 512
-/* A whole register tile of c fits. */
+/* Room for a whole register tile of c. */
 #define HD_GEMM_TILE_BYTES 8192
 
 typedef struct hd_gemm_tiles {
@@ -51,8 +51,8 @@ typedef enum hd_gemm_source { HD_GEMM_BEST = 0, HD_GEMM_OWN, HD_GEMM_BLIS } hd_g
 /* hd_gemm_init with a wish, for specs and benchmarks: whose register tile large products use. */
 hd_status hd_gemm_choose(hd_ctx *cx, hd_gemm_source source);
 
-/* The two ways through a product whose columns of c are contiguous or not; k may be 0, m, n and batch not.
- * Both keep to the order of k for every element of c, whatever the tasks. */
+/* The three routes of a product. c may have any strides; k may be 0, but not m, n or batch. However a
+ * product is cut into tasks, every element of c is summed in the same order. */
 
 /* Operands are read where they lie (b is transposed panel by panel when its rows are not contiguous):
  * small products and batches of them. */

@@ -16,8 +16,8 @@ static void fill(hd_isa isa, void (*fill_kernels)(hd_kernels *)) {
     tables[isa].name = hd_isa_name(isa);
 }
 
-/* A filling function is itself compiled for its instruction set: it must not be called where that is lacking.
- */
+/* A filling function is itself compiled for its instruction set: it must not be called where that
+ * is lacking. */
 static void fill_tables(void) {
     fill(HD_ISA_PLAIN, hd_fill_kernels_plain);
 #ifdef HD_HAVE_AVX2

@@ -1,11 +1,11 @@
-/* kernels.h: arithmetic on raw pointers. A kernel allocates nothing, checks nothing, knows no tensor.
+/* kernels.h: arithmetic on raw pointers. Kernels allocate nothing, check nothing, and know no tensors.
  *
- * The sources listed as ISA sources (csrc/kernels/isa/) are compiled once per instruction set with
- * HD_ISA_SUFFIX = plain | avx2 | avx512; each gives one suffixed part of the table below and nothing else.
- * hd_kernels_init picks one table a context. Strides are in elements; a stride of 0 repeats a scalar.
- * In-place (y == x, same stride) is allowed for elementwise kernels. No alignment is assumed.
+ * The sources in csrc/kernels/isa/ are compiled once for each instruction set, with
+ * HD_ISA_SUFFIX = plain | avx2 | avx512. Each fills its part of the table below and exports nothing else.
+ * hd_kernels_init chooses the table of a context. Strides are in elements; a stride of 0 repeats a scalar.
+ * Elementwise kernels may work in place (y == x with the same stride). No alignment is assumed.
  *
- * dtype-indexed entries hold NULL where a kernel does not exist for the dtype.
+ * Entries indexed by dtype are NULL where there is no kernel for the dtype.
  */
 #ifndef HD_KERNELS_H
 #define HD_KERNELS_H
@@ -53,7 +53,7 @@ typedef enum hd_unary {
 /* Functions with a parameter. */
 typedef enum hd_shaped {
     HD_LEAKY_RELU /* the slope below 0 */,
-    HD_ELU /* alpha: what it comes down to is -alpha */,
+    HD_ELU /* alpha: its limit on the left is -alpha */,
     HD_SHAPED_COUNT
 } hd_shaped;
 
@@ -89,7 +89,7 @@ typedef enum hd_reduction {
     HD_REDUCTION_COUNT
 } hd_reduction;
 
-/* What is kept of many elements as two numbers, (a, b): */
+/* Reductions whose state is two numbers, (a, b): */
 typedef enum hd_partial {
     HD_MOMENTS,   /* the mean, and the sum of squares of the distances from it */
     HD_LOGSUMEXP, /* the largest, and the sum of exp(x - largest) */
@@ -102,7 +102,7 @@ typedef enum hd_partial {
 #define HD_PARTIAL_COLUMNS 1024
 #define HD_SOFTMAX_COLUMNS 32
 
-/* What may follow a linear map in one pass (bias_act). */
+/* Functions that may follow a linear map in the same pass (bias_act). */
 typedef enum hd_activation {
     HD_ACT_NONE = -1,
     HD_ACT_RELU,
@@ -120,16 +120,16 @@ typedef void (*hd_binary_fn)(int64_t n, const void *a, int64_t sa, const void *b
  * HD_SIGMOID and HD_RELU (of which only the sign counts), its input for the others. */
 typedef void (*hd_unary_grad_fn)(int64_t n, const void *g, int64_t sg, const void *s, int64_t ss, void *dx,
                                  int64_t sdx);
-/* y[i sy] = x[i sx] of elements of a size; y[r y_row + i] = x[r + i x_step]: what is dense along a row of y is dense
- * across rows in x. */
+/* y[i sy] = x[i sx] for elements of a size. Transposing: y[r y_row + i] = x[r + i x_step]; neighbours in
+ * a row of y are x_step apart in x. */
 typedef void (*hd_copy_fn)(int64_t n, const void *x, int64_t sx, void *y, int64_t sy);
 typedef void (*hd_turn_fn)(int64_t rows, int64_t n, const void *x, int64_t x_step, void *y, int64_t y_row);
-/* One value from n elements: *out = x[0] op x[1] ... in a fixed order that depends on n alone. Sums of f32
- * are blocked or wider so that 10^7 ones give 10^7. Max and min propagate NaN. Sums and products of integers
+/* *out = x[0] op x[1] op ... for n elements, in an order that depends on n alone. Sums of f32 are made in
+ * blocks or in f64, so that 10^7 ones give 10^7. Max and min propagate NaN. Sums and products of integers
  * and bool give i64. */
 typedef void (*hd_reduce_row_fn)(int64_t n, const void *x, int64_t sx, void *out);
-/* out[j] = out[j] op x[0][j] op x[1][j] ... for n columns of `rows` elements, `stride` apart: reducing an outer
- * dimension. Sums of f32 are sums of a few rows each. */
+/* out[j] = out[j] op x[0][j] op x[1][j] ... for n columns of `rows` elements, `stride` apart. Sums of f32
+ * add up a few rows at a time. */
 typedef void (*hd_reduce_cols_fn)(int64_t rows, int64_t n, const void *x, int64_t stride, void *out);
 
 /* Losses of an input x against a target y, element by element (ops/pointwise.c has the formulas). */
@@ -143,15 +143,15 @@ typedef enum hd_pair_kind {
     HD_PAIR_COUNT
 } hd_pair_kind;
 
-/* Of Adam; the gradient is scale * g + decay * w. */
+/* For Adam. The gradient is scale * g + decay * w. */
 typedef struct hd_adam_rates {
     double lr, beta1, beta2, eps, decay;
-    double decoupled_decay; /* of AdamW: w is first multiplied by 1 - lr * decoupled_decay */
+    double decoupled_decay; /* AdamW: w is first multiplied by 1 - lr * decoupled_decay */
     double bias1, bias2;    /* 1 - beta^step */
     double scale;
 } hd_adam_rates;
 
-/* Of stochastic gradient descent; the gradient is scale * g + decay * w. */
+/* For stochastic gradient descent. The gradient is scale * g + decay * w. */
 typedef struct hd_sgd_rates {
     double lr, momentum, dampening, decay, scale;
     bool nesterov;
@@ -176,8 +176,9 @@ typedef struct hd_kernels {
     hd_unary_fn cast[HD_DTYPE_COUNT][HD_DTYPE_COUNT]; /* [from][to]; the same dtype copies */
     hd_copy_fn copy[4];                               /* by hd_size_class */
     hd_turn_fn turn[4];
-    /* memcpy past the caches, for what no cache holds: the lines of `to` are not read first and do not throw others out.
-     * streamed() before anybody else may read them. NULL where a processor has no such stores. */
+    /* memcpy past the caches, for results that no cache can hold: the lines of `to` are not read first
+     * and evict no others. Call streamed() before another thread may read them. NULL where a processor
+     * has no such stores. */
     void (*stream)(size_t bytes, const void *from, void *to);
     void (*stream_back[4])(int64_t n, const void *x, void *y); /* y[i] = x[-i] */
     void (*streamed)(void);
@@ -187,7 +188,8 @@ typedef struct hd_kernels {
                                    int64_t sy);
     /* y += x, contiguous */
     void (*accumulate[HD_DTYPE_COUNT])(int64_t n, const void *x, void *y);
-    /* y[i y_row + j] += sum over k < depth of a[i a_row + k a_col] b[k b_row + j], i < m, j < n, modulo 2^64 */
+    /* y[i y_row + j] += sum over k < depth of a[i a_row + k a_col] b[k b_row + j], i < m, j < n, modulo
+     * 2^64 */
     void (*product_i64)(int64_t m, int64_t n, int64_t depth, const int64_t *a, int64_t a_row, int64_t a_col,
                         const int64_t *b, int64_t b_row, int64_t *y, int64_t y_row);
 
@@ -208,33 +210,33 @@ typedef struct hd_kernels {
                                         int32_t *index);
     void (*argmin_cols[HD_DTYPE_COUNT])(int64_t rows, int64_t n, const void *x, int64_t stride, void *best,
                                         int32_t *index);
-    /* out[j] += sum over rows of x[row][j] (the gradient of a bias), in a fixed order; rows may be any number
-     */
+    /* out[j] += sum over rows of x[row][j] (the gradient of a bias), in a fixed order; rows may be
+     * any number */
     void (*column_sums[HD_DTYPE_COUNT])(int64_t rows, int64_t n, const void *x, int64_t row_stride,
                                         void *out);
     double (*sum_squares[HD_DTYPE_COUNT])(int64_t n, const void *x); /* f64 accumulation, contiguous */
 
-    /* Unsigned integers that are ordered as the elements are, or the other way round: NaN is the largest, 0
-     * and -0 are one. Of 32 bits for elements of up to 4 bytes, else of 64. */
+    /* Unsigned integers in the order of the elements, or in the opposite order: NaN is the largest, 0 and
+     * -0 are equal. 32 bits for elements of up to 4 bytes, else 64. */
     void (*order_keys[HD_DTYPE_COUNT])(int64_t n, const void *x, bool descending, void *keys);
 
     /* rows of n contiguous elements */
     void (*softmax_row[HD_DTYPE_COUNT])(int64_t n, const void *x, void *y); /* all -inf: zeros */
-    /* y (g - sum g y). Where y is exactly 0 (hidden), g is not looked at: it may be NaN. Serves
-     * masked_softmax_row too: the gradient with respect to the biased, scaled scores. */
+    /* dx = y (g - sum g y). Where y is exactly 0 (hidden), g is not looked at; it may be NaN. Also for
+     * masked_softmax_row: the gradient by the biased, scaled scores. */
     void (*softmax_row_grad[HD_DTYPE_COUNT])(int64_t n, const void *y, const void *g, void *dx);
-    /* Attention's weights: p = softmax(scale * x + bias) over the visible ones. Hidden is what see (NULL: all
-     * may be seen) has 0 for and what bias (NULL: none) has -inf for: p is exactly 0 there whatever x holds.
-     * Nothing visible: zeros. Returns the logsumexp of the visible scores, -inf when there is none. p == x is
-     * fine. */
+    /* The weights of attention: p = softmax(scale * x + bias) over the visible elements. An element is
+     * hidden if see (NULL: all are visible) is 0 or bias (NULL: none) is -inf there; its p is exactly 0,
+     * whatever x holds. If nothing is visible, p is 0. Returns the logsumexp of the visible scores, -inf
+     * if there are none. p == x is allowed. */
     double (*masked_softmax_row[HD_DTYPE_COUNT])(int64_t n, const void *x, double scale, const uint8_t *see,
                                                  const void *bias, void *p);
     void (*log_softmax_row[HD_DTYPE_COUNT])(int64_t n, const void *x, void *y);
     void (*log_softmax_row_grad[HD_DTYPE_COUNT])(int64_t n, const void *y, const void *g, void *dx);
     double (*logsumexp_row[HD_DTYPE_COUNT])(int64_t n, const void *x);
-    /* The same down n columns of `rows` elements, `stride` apart in x, y, g and dx. Up to HD_SOFTMAX_COLUMNS of them room
-     * is HD_SOFTMAX_COLUMNS x rows elements, for gradients twice as many, and y may be x, dx may be g or y. More are not for
-     * gradients, and room is 2 n elements. */
+    /* The same down n columns of `rows` elements, `stride` apart in x, y, g and dx. For n <=
+     * HD_SOFTMAX_COLUMNS, room has HD_SOFTMAX_COLUMNS x rows elements, twice as many for gradients; y may
+     * be x, dx may be g or y. For more columns, forward only, room has 2 n elements. */
     void (*softmax_cols[HD_DTYPE_COUNT])(int64_t rows, int64_t n, const void *x, int64_t stride, void *y,
                                          void *room);
     void (*log_softmax_cols[HD_DTYPE_COUNT])(int64_t rows, int64_t n, const void *x, int64_t stride, void *y,
@@ -243,8 +245,8 @@ typedef struct hd_kernels {
                                               int64_t stride, void *dx, void *room);
     void (*log_softmax_cols_grad[HD_DTYPE_COUNT])(int64_t rows, int64_t n, const void *y, const void *g,
                                                   int64_t stride, void *dx, void *room);
-    /* y = (x - mean) * rstd * w + b; w, b may be NULL; mean and rstd are of the element type, one each a row
-     */
+    /* y = (x - mean) * rstd * w + b; w, b may be NULL; mean and rstd are of the element type, one
+     * each a row */
     void (*layer_norm_row[HD_DTYPE_COUNT])(int64_t n, const void *x, const void *w, const void *b, double eps,
                                            void *y, void *mean, void *rstd);
     /* dx of one row; adds into dw, db (NULL: not wanted) */
@@ -257,21 +259,22 @@ typedef struct hd_kernels {
     /* dx of one row; adds into dw (NULL: not wanted) */
     void (*rms_norm_row_grad[HD_DTYPE_COUNT])(int64_t n, const void *g, const void *x, const void *w,
                                               const void *rstd, void *dx, void *dw);
-    /* n pairs of features turned by sign times the angle: y_a = x_a cos - x_b sin, y_b = x_b cos + x_a sin.
-     * Halves: (a, b) = (i, n + i); pairs: (2i, 2i + 1). Not in place. */
+    /* n pairs (a, b) of features rotated by sign times the angle: y_a = x_a cos - x_b sin, y_b = x_b cos
+     * + x_a sin. Halves: (a, b) = (i, n + i); pairs: (2i, 2i + 1). Not in place. */
     void (*rotate_halves[HD_DTYPE_COUNT])(int64_t n, double sign, const void *x, const void *cos,
                                           const void *sin, void *y);
     void (*rotate_pairs[HD_DTYPE_COUNT])(int64_t n, double sign, const void *x, const void *cos,
                                          const void *sin, void *y);
-    /* loss of one row of logits against target (0-based). Smoothing eps without `excluded` (NULL): eps / n to
-     * every class and 1 - eps more to the target, as PyTorch does; with it: 1 - eps to the target, eps shared
-     * by the other classes j with excluded[j] == 0. A class with no share adds nothing, even where its log is
-     * -inf. grad (NULL: not wanted) = softmax - smoothed target; grad == logits is fine. All logits -inf:
-     * loss inf, grad 0. */
+    /* The loss of one row of logits for a target (from 0). Smoothing eps without `excluded` (NULL): eps /
+     * n for every class and 1 - eps more for the target, as in PyTorch. With it: 1 - eps for the target,
+     * and eps shared by the other classes j with excluded[j] == 0. A class without a share adds nothing,
+     * even if its logarithm is -inf. grad (NULL: not wanted) = softmax - smoothed target; grad == logits
+     * is allowed. If all logits are -inf, the loss is inf and grad 0. */
     double (*cross_entropy_row[HD_DTYPE_COUNT])(int64_t n, const void *logits, int64_t target,
                                                 double smoothing, const uint8_t *excluded, void *grad);
 
-    /* Losses of pairs, n contiguous elements; p (weights of positives, for BCE) may be NULL. The slopes are by x or by y. */
+    /* Losses of n contiguous elements x and y; p (weights of positive targets, for BCE) may be NULL. The
+     * derivative is by x or by y. */
     void (*pair_loss[HD_PAIR_COUNT][HD_DTYPE_COUNT])(int64_t n, const void *x, const void *y, const void *p,
                                                      double parameter, void *out);
     void (*pair_loss_slope[HD_PAIR_COUNT][HD_DTYPE_COUNT])(int64_t n, const void *x, const void *y,
@@ -281,22 +284,22 @@ typedef struct hd_kernels {
     /* random: element i of the range is element first + i of the draw */
     void (*uniform[HD_DTYPE_COUNT])(hd_draw draw, int64_t first, int64_t n, double low, double high, void *y);
     void (*normal[HD_DTYPE_COUNT])(hd_draw draw, int64_t first, int64_t n, double mean, double std, void *y);
-    /* y = x / (1-p) where kept, else 0; p = 1 gives zeros. x == y is fine. */
+    /* y = x / (1 - p) where kept, else 0; p = 1 gives zeros. x == y is allowed. */
     void (*dropout[HD_DTYPE_COUNT])(hd_draw draw, int64_t first, int64_t n, double p, const void *x, void *y);
     /* y = residual + dropout(x + bias), n contiguous elements; residual, bias may be NULL, p = 0 draws
      * nothing. Its gradient with respect to x is `dropout` of the same draw. */
     void (*dropout_add[HD_DTYPE_COUNT])(hd_draw draw, int64_t first, int64_t n, double p, const void *x,
                                         const void *bias, const void *residual, void *y);
-    /* y = dropout(act(x + bias)); dx = dropout(g) * act'(x + bias). bias may be NULL, p = 0 draws nothing. In
-     * place is fine (y == x, dx == g or x). */
+    /* y = dropout(act(x + bias)); dx = dropout(g) * act'(x + bias). bias may be NULL; p = 0 draws
+     * nothing. In place is allowed (y == x, dx == g or x). */
     void (*bias_act[HD_ACT_COUNT][HD_DTYPE_COUNT])(hd_draw draw, int64_t first, int64_t n, double p,
                                                    const void *x, const void *bias, void *y);
     void (*bias_act_grad[HD_ACT_COUNT][HD_DTYPE_COUNT])(hd_draw draw, int64_t first, int64_t n, double p,
                                                         const void *g, const void *x, const void *bias,
                                                         void *dx);
 
-    /* One pass of an optimiser over the n elements of a parameter w with gradient g (hd_adam_rates, hd_sgd_rates). m, v
-     * and the buffer b (NULL: no momentum) are updated too. */
+    /* One pass of an optimiser over the n elements of a parameter w with gradient g (hd_adam_rates,
+     * hd_sgd_rates). m, v and the buffer b (NULL: no momentum) are updated too. */
     void (*adam[HD_DTYPE_COUNT])(int64_t n, void *w, const void *g, void *m, void *v, const hd_adam_rates *o);
     void (*sgd[HD_DTYPE_COUNT])(int64_t n, void *w, const void *g, void *b, const hd_sgd_rates *o);
 
@@ -304,7 +307,7 @@ typedef struct hd_kernels {
     const hd_row_kernels *attention_rows[HD_DTYPE_COUNT];  /* by what is stored: kernels/attention_rows.h */
 } hd_kernels;
 
-/* Of elements of 1, 2, 4 and 8 bytes: 0 to 3. */
+/* 0 to 3 for elements of 1, 2, 4 and 8 bytes. */
 static inline int hd_size_class(size_t size) {
     return size == 8 ? 3 : (int)(size / 2);
 }

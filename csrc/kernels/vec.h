@@ -1,10 +1,10 @@
-/* vec.h: the one SIMD vocabulary. Vectors as wide as the instruction set this file is compiled for
- * (gcc and clang vector extensions; + - * / and integer operators work on them as they are), and the few
- * things the extensions lack: loads without alignment, tails, masks, selection, rounding, horizontal sums.
+/* vec.h: SIMD vectors, as wide as the instruction set that a file is compiled for. They are vector
+ * extensions of gcc and clang, so + - * / and the integer operators work on them. This header adds what
+ * the extensions lack: loads without alignment, tails, masks, selection, rounding, horizontal sums.
  *
  * Names: vf f32, vd f64, vi i32, vu u32, vl i64, vul u64; VF_LANES lanes of 32 bits, VD_LANES of 64.
  * A mask (vfm of f32 lanes, vdm of f64 lanes) comes from a comparison; & | ~ combine masks.
- * Intrinsics stand behind #if; without them everything is plain C, so that another processor needs no line
+ * Intrinsics are behind #if. Without them everything is plain C, so another processor needs no code
  * here.
  */
 #ifndef HD_VEC_H
@@ -33,7 +33,7 @@
 
 #define HD_INLINE static inline __attribute__((always_inline, unused))
 
-/* name_plain, name_avx2, name_avx512: the only symbols that an ISA source gives. */
+/* HD_ISA(name) is name_plain, name_avx2 or name_avx512: the only symbols that an ISA source exports. */
 #define HD_ISA_PASTE(name, suffix) name##_##suffix
 #define HD_ISA_EXPAND(name, suffix) HD_ISA_PASTE(name, suffix)
 #define HD_ISA(name) HD_ISA_EXPAND(name, HD_ISA_SUFFIX)
@@ -58,8 +58,7 @@ typedef float vf_mem __attribute__((vector_size(HD_VEC_BYTES), aligned(4), may_a
 typedef double vd_mem __attribute__((vector_size(HD_VEC_BYTES), aligned(8), may_alias));
 typedef uint32_t vu_mem __attribute__((vector_size(HD_VEC_BYTES), aligned(4), may_alias));
 
-/* ---- constants
- * ----------------------------------------------------------------------------------------------- */
+/* ---- constants ------------------------------------------------------------------------------- */
 HD_INLINE vf vf_set(float x) {
     return x - (vf){0}; /* x - 0 is x for every x, -0 included */
 }
@@ -93,8 +92,7 @@ HD_INLINE vul vul_set(uint64_t x) {
     { 0, 1 }
 #endif
 
-/* ---- masks
- * --------------------------------------------------------------------------------------------------- */
+/* ---- masks ----------------------------------------------------------------------------------- */
 #if HD_VEC_AVX512
 typedef __mmask16 vfm;
 typedef __mmask8 vdm;
@@ -213,8 +211,7 @@ HD_INLINE int vf_any(vfm m) {
 }
 #endif
 
-/* ---- memory
- * -------------------------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 HD_INLINE vf vf_load(const float *p) {
     return *(const vf_mem *)p;
 }
@@ -235,7 +232,8 @@ HD_INLINE void vu_store(uint32_t *p, vu v) {
 }
 
 /* The first n lanes, 0 <= n <= lanes; lanes beyond n are 0 and their memory is not touched. A full vector
- * takes the plain way: masked stores are slow on some processors, and hold up a load that follows. */
+ * is loaded and stored without a mask: masked stores are slow on some processors and delay a load that
+ * follows. */
 HD_INLINE vf vf_load_n(const float *p, int64_t n) {
     if (n == VF_LANES) return vf_load(p);
 #if HD_VEC_AVX512
@@ -352,8 +350,7 @@ HD_INLINE vdm vd_bytes(const uint8_t *p, int64_t n) {
 #endif
 }
 
-/* ---- what operators do not say
- * ---------------------------------------------------------------------------------- */
+/* ---- functions that operators lack ----------------------------------------------------------- */
 /* The larger, the smaller; b where either is NaN. */
 HD_INLINE vf vf_max(vf a, vf b) {
 #if HD_VEC_AVX512
@@ -441,8 +438,7 @@ HD_INLINE vf vf_ldexp(vf x, vf n) {
 #endif
 }
 
-/* ---- horizontal, in a fixed order: halves onto each other
- * --------------------------------------------------------- */
+/* ---- horizontal, in a fixed order: halves onto each other ------------------------------------ */
 typedef float hd_vf4 __attribute__((vector_size(16)));
 typedef double hd_vd2 __attribute__((vector_size(16)));
 
@@ -478,7 +474,8 @@ HD_INLINE double vd_sum(vd v) {
 #endif
     return v2[0] + v2[1];
 }
-/* The largest lane; NaNs are passed over or win, as it comes: ask vf_nan where it matters. */
+/* The largest lane. With NaN among the lanes the result is unspecified: test with vf_nan where it
+ * matters. */
 HD_INLINE float vf_largest(vf v) {
 #if HD_VEC_AVX512
     return _mm512_reduce_max_ps((__m512)v);
@@ -494,7 +491,8 @@ HD_INLINE double vd_largest(vd v) {
     return best;
 }
 
-/* Lanes 0 2 4 ... and 1 3 5 ... of a followed by b; and back: a0 b0 a1 b1 ... in two halves. */
+/* even, odd: lanes 0 2 4 ... and 1 3 5 ... of a followed by b. zip_low, zip_high: the halves of
+ * a0 b0 a1 b1 ... */
 #if VF_LANES == 16
 #define HD_EVEN 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30
 #define HD_ODD 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31
@@ -560,7 +558,7 @@ HD_INLINE vd vf_high(vf v) {
 #endif
 }
 
-/* The other way. */
+/* An f32 vector from two halves of f64. */
 HD_INLINE vf vf_of_halves(vd low, vd high) {
 #if VF_LANES == 16
     return __builtin_shufflevector(__builtin_convertvector(low, hd_vf8),

@@ -1,16 +1,18 @@
 /* vec_math.h: elementary functions of vectors.
- *
- * f32: polynomials fitted (minimax, relative) for this file. Largest errors in units of the last place: exp
- * log tanh sin cos 1.3, sigmoid 2.2, silu erf 2.5, gelu 6 (where x > -2.5; below, relative 2e-6 of a vanishing
- * value). The slopes of gelu and silu cross 0: absolute 3e-7. All are exact at 0 and at the infinities
- * (exp(-inf) is 0), keep NaN, and go through denormals to 0; silu loses digits where sigmoid is denormal.
- * f64: libm lane by lane; f64 is for checking, so it is right first.
+  * f32: polynomials fitted for this file (minimax, relative error). Largest errors in units of the last
+ * place: exp log tanh sin cos 1.3, sigmoid 2.2, silu erf 2.5, gelu 6 (where x > -2.5; below, relative
+ * 2e-6 of a vanishing value). The derivatives of gelu and silu cross 0: absolute error 3e-7. All
+ * functions are exact at 0 and at the infinities (exp(-inf) is 0), keep NaN, and pass through denormals
+ * to 0; silu loses digits where sigmoid is denormal.
+ * f64: libm, lane by lane. f64 is for checking, so accuracy comes before speed.
  */
 #ifndef HD_VEC_MATH_H
 #define HD_VEC_MATH_H
 
 #include "kernels/vec.h"
 
+/* e^x = 2^n e^r with n = round(x log2 e) and |r| <= log(2) / 2. r = x - n log 2 needs log 2 in two
+ * parts: n times the first is exact. e^r = 1 + r + r² p(r). */
 HD_INLINE vf vf_exp(vf x) {
     /* beyond these the result is 0 and infinity; NaN passes max and min as their second operand */
     x = vf_max(vf_set(-104.0f), vf_min(vf_set(89.0f), x));
@@ -24,7 +26,7 @@ HD_INLINE vf vf_exp(vf x) {
     return vf_ldexp(1.0f + (r + r * r * p), n);
 }
 
-/* e^x - 1 = 2^n (e^r - 1) + (2^n - 1); by halves, so that 2^128 stays in reach. */
+/* e^x - 1 = 2^n (e^r - 1) + (2^n - 1), computed with 2^(n - 1) because 2^128 is out of range. */
 HD_INLINE vf vf_expm1(vf x) {
     vf inside = vf_max(vf_set(-104.0f), vf_min(vf_set(89.0f), x));
     vf n = vf_rint(inside * 1.44269504f);
@@ -40,6 +42,8 @@ HD_INLINE vf vf_expm1(vf x) {
     return vf_copysign(y, x);
 }
 
+/* log x = e log 2 + log(1 + f) with x = (1 + f) 2^e; log(1 + f) = f - f²/2 + f³ p(f). Denormals are
+ * scaled by 2^25 first. */
 HD_INLINE vf vf_log(vf x) {
     vfm tiny = vf_lt(x, vf_set(0x1p-126f));
     vf scaled = vf_select(tiny, x * 0x1p25f, x);
@@ -62,7 +66,7 @@ HD_INLINE vf vf_log(vf x) {
     return vf_select(vf_lt(x, vf_set(0.0f)), vf_set(NAN), y);
 }
 
-/* log(u) of u = 1 + x, and what u was rounded by. */
+/* log(u) with u = 1 + x, plus the rounding error of u divided by u. */
 HD_INLINE vf vf_log1p(vf x) {
     vf u = 1.0f + x;
     vf y = vf_log(u) + (x - (u - 1.0f)) / u;
@@ -70,6 +74,7 @@ HD_INLINE vf vf_log1p(vf x) {
     return vf_copysign(vf_select(vf_eq(x, vf_set(INFINITY)), x, y), x);
 }
 
+/* Near 0, x + x³ p(x²); else 1 - 2 / (e^2|x| + 1) with the sign of x. */
 HD_INLINE vf vf_tanh(vf x) {
     vf z = x * x;
     vf p = 2.065058770e-02f + z * -5.717045478e-03f;
@@ -82,6 +87,7 @@ HD_INLINE vf vf_tanh(vf x) {
     return vf_select(vf_lt(a, vf_set(0.625f)), small, vf_copysign(large, x));
 }
 
+/* 1 / (1 + e^-x); for x < 0 as e^x / (1 + e^x), so that the power never overflows. */
 HD_INLINE vf vf_sigmoid(vf x) {
     vf e = vf_exp(-vf_abs(x));
     return vf_select(vf_lt(x, vf_set(0.0f)), e, vf_set(1.0f)) / (1.0f + e);
@@ -97,7 +103,7 @@ HD_INLINE vf vf_softplus(vf x) {
 HD_INLINE vf vf_silu(vf x) {
     return vf_max(vf_set(-0x1p127f), x) * vf_sigmoid(x);
 }
-/* The slope of x sigmoid(z): s + x s (1 - s) dz; 1 - s is sigmoid(-z), without cancellation. */
+/* The derivative of x sigmoid(z): s + x z' s (1 - s). 1 - s is sigmoid(-z), without cancellation. */
 HD_INLINE vf vf_gate_slope(vf z, vf x_dz) {
     vf e = vf_exp(-vf_abs(z)), near = 1.0f / (1.0f + e), far = e * near;
     return vf_select(vf_lt(z, vf_set(0.0f)), far, near) + x_dz * (near * far);
@@ -109,8 +115,8 @@ HD_INLINE vf vf_silu_slope(vf x) {
     return vf_gate_slope(x, vf_within(x, 0x1p127f));
 }
 
-/* gelu with Phi(x) as sigmoid(1.702 x), and as (1 + tanh(z)) / 2 = sigmoid(2 z), z = sqrt(2 / pi) (x +
- * 0.044715 x^3) (Hendrycks & Gimpel 2016). Beyond 40 both are 0 or x. */
+/* gelu with Phi(x) approximated as sigmoid(1.702 x), and as (1 + tanh(z)) / 2 = sigmoid(2 z) with
+ * z = sqrt(2 / pi) (x + 0.044715 x³) (Hendrycks & Gimpel 2016). Beyond |x| = 40 both are 0 or x. */
 HD_INLINE vf vf_gelu_sigmoid(vf x) {
     return vf_max(vf_set(-0x1p127f), x) * vf_sigmoid(1.702f * x);
 }
@@ -125,12 +131,12 @@ HD_INLINE vf vf_gelu_tanh_slope(vf x) {
     return vf_gate_slope(a * (1.595769122f + 0.0713548163f * aa), a * (1.595769122f + 0.214064449f * aa));
 }
 
-/* With a = |x| and bell = exp(-a²/2): P(N > a) of a normal N is bell times a function without drama, fitted
- * as P((a - 4) / (a + 4)) / (a + 4). */
+/* P(N > a) for a normal N, with a = |x| and bell = e^(-a²/2). It is bell times a smooth function, which
+ * is fitted as p(t) / (a + 4) with t = (a - 4) / (a + 4). */
 HD_INLINE vf vf_normal_tail(vf a, vf bell) {
     a = vf_min(vf_set(30.0f), a);
     vf r = 1.0f / (a + 4.0f);
-    vf t = (a - 4.0f) * r; /* not 1 - 8 r, which would double what r was rounded by */
+    vf t = (a - 4.0f) * r; /* not 1 - 8 r, which would double the rounding error of r */
     vf p = 1.281047275e-04f + t * -1.612994881e-04f;
     p = 1.571797255e-03f + t * p;
     p = -3.474233759e-03f + t * p;
@@ -143,6 +149,7 @@ HD_INLINE vf vf_normal_tail(vf a, vf bell) {
     return p * r * bell;
 }
 
+/* Near 0, x p(x²); else 1 - 2 P(N > |x| sqrt 2) with the sign of x. */
 HD_INLINE vf vf_erf(vf x) {
     vf z = x * x, a = vf_abs(x);
     vf p = -8.010193569e-04f + z * 7.853861180e-05f;
@@ -155,7 +162,7 @@ HD_INLINE vf vf_erf(vf x) {
     return vf_select(vf_lt(a, vf_set(1.0f)), x * p, vf_copysign(large, x));
 }
 
-/* x Phi(x), Phi the normal distribution; gelu(-inf) is 0. */
+/* x Phi(x), with Phi the distribution function of the normal distribution; gelu(-inf) is 0. */
 HD_INLINE vf vf_gelu(vf x) {
     vf tail = vf_normal_tail(vf_abs(x), vf_exp(-0.5f * x * x));
     vf phi = vf_select(vf_lt(x, vf_set(0.0f)), tail, 1.0f - tail);
@@ -189,14 +196,14 @@ HD_INLINE void vf_sincos_turn(vf u, vf *sine, vf *cosine) {
     *cosine = (vf)((vu)cosine_of ^ ((vu)((q + 1) & 2) << 30));
 }
 
-/* x - n pi / 2 for the nearest whole n, to the last digit of f32: pi / 2 in two pieces, of which the first
- * times n is exact. */
+/* x - n pi / 2 for the nearest whole n, to the last digit of f32: pi / 2 is in two parts, and n times the
+ * first is exact. */
 HD_INLINE vd vd_quarter(vd x, vd *n) {
     *n = (x * 0.63661977236758134308 + 0x1.8p52) - 0x1.8p52;
     return (x - *n * 1.57079632673412561417) - *n * 6.07710050650619224932e-11;
 }
 
-/* The sine of x + turns pi / 2. From 2^20 on, and where x is infinite or NaN, by libm: rare, and right. */
+/* sin(x + turns pi / 2). For |x| > 2^20, infinite or NaN, libm computes it: rare, and accurate. */
 HD_INLINE vf vf_sine_of(vf x, int32_t turns) {
     vd n_low, n_high, low = vd_quarter(vf_low(x), &n_low), high = vd_quarter(vf_high(x), &n_high);
     vf r = vf_of_halves(low, high), z = r * r;
@@ -219,8 +226,7 @@ HD_INLINE vf vf_cos(vf x) {
     return vf_sine_of(x, 1);
 }
 
-/* ---- f64
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- f64 ------------------------------------------------------------------------------------- */
 HD_INLINE double hd_sigmoid(double x) {
     double e = exp(-fabs(x));
     return (x < 0 ? e : 1.0) / (1.0 + e);

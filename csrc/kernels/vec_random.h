@@ -68,8 +68,8 @@ HD_INLINE uint64_t hd_drop_below(double p) {
     return p >= 1 ? (uint64_t)1 << 32 : p <= 0 ? 0 : (uint64_t)(p * 0x1p32);
 }
 
-/* Which lanes keep their element: words that are not below `below` (< 2^32). A whole vector of words is read.
- */
+/* Which lanes keep their element: words that are not below `below` (< 2^32). A whole vector of
+ * words is read. */
 HD_INLINE vfm vf_keep(const uint32_t *words, uint64_t below) {
     return vu_ge(vu_load(words), vu_set((uint32_t)below));
 }

@@ -1,6 +1,10 @@
-/* vec_real.h: lets one body serve f32 and f64. A source defines HD_REAL as 32 or 64 and includes the body,
- * which includes this: `real` is the element, `vr` its vector, `vmask` its mask, V(load) is vf_load or
- * vd_load, NAME(x) is x_f32 or x_f64. The body ends with vec_real_end.h.
+/* vec_real.h: lets one body (isa/..._body.h) serve f32 and f64. A source defines HD_REAL as 32 or 64 and
+ * includes the body. The body includes this header first and vec_real_end.h last. In between:
+ *
+ *     real       float or double              vr      its vector, vf or vd
+ *     LANES      elements of a vector         vmask   its mask, vfm or vdm
+ *     V(load)    vf_load or vd_load: the functions of vec.h and vec_math.h
+ *     NAME(x)    x_f32 or x_f64: what the body defines. softmax_f32 is NAME(softmax) in softmax_body.h
  */
 #if HD_REAL == 32
 #define real float

@@ -18,18 +18,18 @@ typedef enum hd_dtype {
     HD_DTYPE_COUNT
 } hd_dtype;
 
-/* Computed with: all but f16 and bf16, which are stored, moved and converted; arithmetic refuses them. */
 static inline bool hd_dtype_is_float(hd_dtype t) {
     return t >= HD_F16;
 }
 static inline bool hd_dtype_is_integer(hd_dtype t) {
     return t == HD_U8 || t == HD_I32 || t == HD_I64;
 }
+/* False for f16 and bf16: they are stored, moved and converted, but arithmetic refuses them. */
 static inline bool hd_dtype_computes(hd_dtype t) {
     return t != HD_F16 && t != HD_BF16;
 }
 
-/* In which gradients of t's elements flow: sums of them want more bits than f16 and bf16 have. */
+/* The dtype in which gradients of t are accumulated: sums need more bits than f16 and bf16 have. */
 static inline hd_dtype hd_dtype_of_gradient(hd_dtype t) {
     return hd_dtype_computes(t) ? t : HD_F32;
 }
@@ -37,6 +37,6 @@ static inline hd_dtype hd_dtype_of_gradient(hd_dtype t) {
 size_t hd_dtype_size(hd_dtype t);
 const char *hd_dtype_name(hd_dtype t);              /* "f32" */
 bool hd_dtype_parse(const char *name, hd_dtype *t); /* false when there is no such dtype */
-hd_dtype hd_dtype_promote(hd_dtype a, hd_dtype b);  /* of two tensors, PyTorch's lattice */
+hd_dtype hd_dtype_promote(hd_dtype a, hd_dtype b);  /* of two tensors, as in PyTorch */
 
 #endif

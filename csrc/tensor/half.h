@@ -1,5 +1,5 @@
-/* half.h: single elements of f16 and bf16, which are stored as their 16 bits. To them: to the nearest, half to even; what
- * is too large becomes infinity, NaN stays NaN.
+/* half.h: converts single elements of f16 and bf16, which are stored as their 16 bits. From f32 they are
+ * rounded to the nearest, ties to even; numbers that are too large become infinity, NaN stays NaN.
  */
 #ifndef HD_HALF_H
 #define HD_HALF_H
@@ -21,6 +21,8 @@ static inline float hd_float_of(uint32_t u) {
 static inline float hd_from_bf16(uint16_t h) {
     return hd_float_of((uint32_t)h << 16);
 }
+/* The upper 16 bits, after adding half of the last one: a little less if that bit is 0, so that ties go
+ * to even. */
 static inline uint16_t hd_to_bf16(float x) {
     uint32_t u = hd_bits_of(x);
     if (x != x) return (uint16_t)(u >> 16 | 0x40); /* stays NaN */
@@ -30,9 +32,11 @@ static inline uint16_t hd_to_bf16(float x) {
 static inline float hd_from_f16(uint16_t h) {
     uint32_t sign = (uint32_t)(h & 0x8000) << 16, rest = h & 0x7fff;
     if (rest >= 0x7c00) return hd_float_of(sign | 0x7f800000 | (rest & 0x3ff) << 13);
-    /* read as a tiny f32, then scaled by 2^112: right for denormals too */
+    /* read as an f32 that is 2^-112 of it (the difference of the biases), then scaled; denormals too */
     return hd_float_of(hd_bits_of(hd_float_of(rest << 13) * 0x1p112f) | sign);
 }
+/* Normal numbers: the bias falls by 112 (0x38000000), and the 13 bits that go are rounded as in
+ * hd_to_bf16. */
 static inline uint16_t hd_to_f16(float x) {
     uint32_t u = hd_bits_of(x), sign = u >> 16 & 0x8000, rest = u & 0x7fffffff;
     if (rest > 0x7f800000) return (uint16_t)(sign | 0x7e00);

@@ -49,8 +49,8 @@ bool hd_overlaps_itself(const hd_tensor *t) {
     int order[HD_MAX_DIMS];
     if (hd_numel(t) <= 1) return false;
     int n = sorted_by_stride(t, order);
-    /* Each stride must step over everything that the smaller ones reach. Contrived strides that
-     * interleave without meeting count as overlapping. */
+    /* Each stride must step over everything that the smaller ones reach. Strides that interleave without
+     * meeting are contrived, and count as overlapping. */
     int64_t reach = 0;
     for (int i = 0; i < n; i++) {
         int64_t stride = magnitude(t->stride[order[i]]);
@@ -65,7 +65,7 @@ hd_status hd_check_dim(hd_ctx *cx, const char *argument, int64_t dim, int ndim, 
         *out = (int)(dim < 0 ? dim + ndim : dim);
         return HD_OK;
     }
-    /* Lua's counting: what the user typed. */
+    /* counted as in Lua: what the user typed */
     long long typed = dim < 0 ? dim : dim + 1;
     if (ndim == 0)
         return hd_fail(cx, HD_EARG, "%s: expected a tensor with dimensions, got %lld of a scalar", argument,
@@ -85,7 +85,7 @@ hd_status hd_check_shape(hd_ctx *cx, hd_dtype dtype, int ndim, const int64_t *sh
             return hd_fail(cx, HD_EARG, "shape: expected sizes of 0 or more, got %s",
                            hd_shape_text(ndim, shape, text));
         if (shape[i] == 0) empty = true;
-        /* Sizes beside a 0 count too: strides are made of them. */
+        /* Sizes beside a 0 count too, because strides are products of them. */
         else if (!hd_mul_fits(bytes, shape[i], &bytes))
             return hd_fail(cx, HD_EARG, "shape: %s has more elements than memory can hold",
                            hd_shape_text(ndim, shape, text));
@@ -102,14 +102,14 @@ void hd_contiguous_strides(int ndim, const int64_t *shape, int64_t *stride) {
     }
 }
 
-/* Size of dimension `dim` of t when its shape is filled with ones on the left up to ndim. */
+/* The size of dimension `dim` of t, with its shape filled up with ones on the left to ndim dimensions. */
 static int64_t size_in(const hd_tensor *t, int dim, int ndim) {
     int own = dim - (ndim - t->ndim);
     return own < 0 ? 1 : t->shape[own];
 }
 
-/* Is there a place in the shorter of two shapes where a dimension of size 1 makes them broadcast? Its number as Lua
- * counts, and the shape with it; 0: none. */
+/* The place in the shorter of two shapes where a dimension of size 1 makes them broadcast, counted as in
+ * Lua, and the shape with it; 0: there is none. */
 static int fitting_unsqueeze(const hd_tensor *a, const hd_tensor *b, hd_tensor *made) {
     const hd_tensor *less = a->ndim < b->ndim ? a : b, *more = less == a ? b : a;
     if (less->ndim == 0 || less->ndim == more->ndim) return 0;

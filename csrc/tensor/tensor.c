@@ -7,8 +7,8 @@
 
 /* ---- storage ------------------------------------------------------------------------------------------- */
 
-/* The elements of a small tensor lie in the block of its storage, behind the record (but not where a
- * sanitizer should see what runs out of them). */
+/* The elements of a small tensor lie in the block of its storage, behind the record: one allocation
+ * instead of two. Not under AddressSanitizer, which should see writes beyond them. */
 enum { INLINE_DATA = 64, INLINE_LIMIT = 960 };
 _Static_assert(sizeof(hd_storage) <= INLINE_DATA, "the record ends where inline data begins");
 
@@ -64,7 +64,7 @@ static void storage_release(hd_storage *s) {
 
 /* ---- headers ------------------------------------------------------------------------------------------- */
 
-/* Consumes the reference to storage, on failure too. */
+/* Takes over the reference to storage, also on failure. */
 static hd_tensor *header_new(hd_ctx *cx, hd_dtype dtype, hd_storage *storage) {
     hd_tensor *t = hd_alloc(cx, sizeof *t);
     if (t == NULL) {
@@ -83,8 +83,8 @@ static void set_shape(hd_tensor *t, int ndim, const int64_t *shape) {
     for (int i = 0; i < ndim; i++) t->shape[i] = shape[i];
 }
 
-/* Where only shapes are asked for: whole numbers are real as long as nothing hollow has met them, because shapes may follow from
- * them. */
+/* When only shapes are wanted, float tensors are hollow. Integer tensors are real until they meet a
+ * hollow one, because shapes may follow from them. */
 static bool makes_hollow(hd_ctx *cx, hd_dtype dtype) {
     if (!cx->shapes_only || !(cx->skipping || hd_dtype_is_float(dtype))) return false;
     return cx->skipping = true;
@@ -113,10 +113,9 @@ hd_tensor *hd_tensor_like(hd_ctx *cx, const hd_tensor *t) {
     return hd_tensor_new(cx, (hd_dtype)t->dtype, t->ndim, t->shape);
 }
 
-/* ---- views -----------------------------------------------------------------------------------------------
- */
+/* ---- views ----------------------------------------------------------------------------------- */
 
-/* Every element from the lowest to the highest lies in [0, capacity). */
+/* Whether all elements lie in [0, capacity). */
 static bool stays_inside(int ndim, const int64_t *shape, const int64_t *stride, int64_t offset,
                          int64_t capacity) {
     int64_t low = offset, high = offset;
@@ -156,10 +155,10 @@ hd_tensor *hd_tensor_alias(hd_ctx *cx, const hd_tensor *t) {
     return hd_tensor_view(cx, t, t->ndim, t->shape, t->stride, t->offset);
 }
 
-/* ---- dropping ---------------------------------------------------------------------------------------------
- */
+/* ---- dropping -------------------------------------------------------------------------------- */
 
-/* The header is gone before its node hears of it: the graph's own release may come back here. */
+/* Frees the header before its node is told, because the graph may release other tensors in turn. Returns the
+ * gradient, which the caller's loop releases: no recursion. */
 static hd_tensor *drop(hd_tensor *t) {
     struct hd_node *node = t->node;
     hd_storage *storage = t->storage;

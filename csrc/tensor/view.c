@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* A header being worked out. */
+/* The header of a view while it is computed. */
 typedef struct layout {
     int ndim;
     int64_t shape[HD_MAX_DIMS], stride[HD_MAX_DIMS];
@@ -72,7 +72,7 @@ hd_tensor *hd_view_narrow(hd_ctx *cx, const hd_tensor *t, int64_t dim, int64_t s
     if (start < 0 || start > size)
         return hd_fail_null(cx, HD_EARG, "start: expected 1 to %lld in dimension %d, got %lld",
                             (long long)(size > 0 ? size : 1), d + 1, (long long)start + 1);
-    /* Elements that remain from start on, counted in steps. */
+    /* elements from start on, in steps */
     int64_t available = start < size ? (size - start - 1) / step + 1 : 0;
     if (length > available)
         return hd_fail_null(
@@ -120,8 +120,7 @@ hd_tensor *hd_view_diagonal(hd_ctx *cx, const hd_tensor *t, int64_t offset, int6
     return view_of(cx, t, &l);
 }
 
-/* ---- dimensions of size 1
- * ---------------------------------------------------------------------------------- */
+/* ---- dimensions of size 1 -------------------------------------------------------------------- */
 
 hd_tensor *hd_view_unsqueeze(hd_ctx *cx, const hd_tensor *t, int64_t dim) {
     int d;
@@ -146,8 +145,7 @@ hd_tensor *hd_view_squeeze_dims(hd_ctx *cx, const hd_tensor *t, uint32_t dims) {
     return view_of(cx, t, &l);
 }
 
-/* ---- sizes
- * --------------------------------------------------------------------------------------------------- */
+/* ---- sizes ----------------------------------------------------------------------------------- */
 
 hd_tensor *hd_view_expand(hd_ctx *cx, const hd_tensor *t, int ndim, const int64_t *shape) {
     char from[HD_SHAPE_TEXT], to[HD_SHAPE_TEXT];
@@ -187,7 +185,7 @@ hd_status hd_infer_shape(hd_ctx *cx, const hd_tensor *t, int ndim, const int64_t
     }
     if (hd_check_shape(cx, (hd_dtype)t->dtype, ndim, shape, &known)) return cx->error.status;
     if (open >= 0) {
-        /* Beside a 0 any size would do: none is meant. */
+        /* beside a size of 0 any size would fit, so none is chosen */
         if (known == 0 || numel % known != 0) return cannot_reshape(cx, t, ndim, wanted);
         shape[open] = numel / known;
         known = numel;
@@ -195,7 +193,8 @@ hd_status hd_infer_shape(hd_ctx *cx, const hd_tensor *t, int ndim, const int64_t
     return known == numel ? HD_OK : cannot_reshape(cx, t, ndim, wanted);
 }
 
-/* Dimensions of t that lie in memory as one are cut anew, run by run. */
+/* From the last dimension to the first: neighbouring dimensions of t that lie in memory as one run are
+ * joined, and the run is cut into dimensions of the new shape. False if no cut fits the end of a run. */
 static bool strides_for(const hd_tensor *t, int ndim, const int64_t *shape, int64_t *stride) {
     int from = t->ndim - 1, to = ndim - 1;
     while (from >= 0) {
@@ -214,7 +213,7 @@ static bool strides_for(const hd_tensor *t, int ndim, const int64_t *shape, int6
         if (covered != run) return false;
         from = first - 1;
     }
-    while (to >= 0) stride[to--] = 1; /* t is a scalar: what is left are ones */
+    while (to >= 0) stride[to--] = 1; /* only sizes of 1 are left */
     return true;
 }
 

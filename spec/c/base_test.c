@@ -64,8 +64,7 @@ static void test_draws(void) {
     CHECK(sum32 > 4900 && sum32 < 5100 && sum64 > 4900 && sum64 < 5100);
 }
 
-/* ---- memory
- * ------------------------------------------------------------------------------------------------ */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 static void test_alignment_and_sizes(void) {
     hd_ctx *cx = context(1);
@@ -252,8 +251,7 @@ static void test_refusals(void) {
     hd_ctx_free(cx);
 }
 
-/* ---- loops
- * -------------------------------------------------------------------------------------------------- */
+/* ---- loops ----------------------------------------------------------------------------------- */
 
 enum { ELEMENTS = 100003 };
 
@@ -433,8 +431,7 @@ static void test_signals_stay_with_the_host(void) {
     hd_ctx_free(cx);
 }
 
-/* ---- a system that gives no more
- * ---------------------------------------------------------------------------- */
+/* ---- a system that gives no more ------------------------------------------------------------- */
 
 /* False where the limit is taken and not kept, as emulators of a processor do. */
 static bool limit_memory(size_t bytes) {
@@ -477,8 +474,7 @@ static void test_little_memory(void) {
     check_child(child);
 }
 
-/* ---- several contexts
- * ------------------------------------------------------------------------------------------ */
+/* ---- several contexts ------------------------------------------------------------------------ */
 
 static void fill_range(void *arg, int64_t first, int64_t last, int worker) {
     (void)worker;
@@ -529,8 +525,7 @@ static void test_default_threads(void) {
     unsetenv("OMP_NUM_THREADS");
 }
 
-/* ---- the processor
- * ------------------------------------------------------------------------------------------------ */
+/* ---- the processor --------------------------------------------------------------------------- */
 
 static void test_cpu(void) {
     int ignored = -1;

@@ -134,8 +134,7 @@ static void check_product(hd_ctx *cx, product *p) {
     free(want);
 }
 
-/* ---- what is tried ---------------------------------------------------------------------------------------
- */
+/* ---- what is tried --------------------------------------------------------------------------- */
 
 static int c_layout(void) {
     static const int kinds[] = {ROWS, COLUMNS, GAPS_IN_ROWS, GAPS_EVERYWHERE, BACKWARDS};

@@ -1,8 +1,7 @@
 /* Reductions, softmax, layer norm and cross-entropy of every table. */
 #include "kernels_check.h"
 
-/* ---- reductions
- * ------------------------------------------------------------------------------------------------- */
+/* ---- reductions ------------------------------------------------------------------------------ */
 
 static double reduced(int op, hd_dtype t, const block *x, int64_t x0, int64_t sx, int64_t n) {
     static const double starts[] = {0, 1, -INFINITY, INFINITY, 0, 1};
@@ -146,8 +145,7 @@ static void check_column_sums(void) {
     }
 }
 
-/* ---- softmax
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- softmax --------------------------------------------------------------------------------- */
 
 static double naive_logsumexp(hd_dtype t, const block *x, int64_t x0, int64_t n) {
     double largest = -INFINITY, sum = 0;
@@ -271,8 +269,7 @@ static void check_masked_softmax(void) {
     CHECK(x[0] == 0 && x[1] == 0 && is_nan(x[2]));
 }
 
-/* ---- layer norm, cross-entropy
- * -------------------------------------------------------------------------------------- */
+/* ---- layer norm, cross-entropy --------------------------------------------------------------- */
 
 static void check_layer_norm_once(hd_dtype t, int64_t n, bool affine, double offset) {
     double mean = 0, variance = 0, eps = 1e-5, sum_h = 0, sum_hz = 0, loose = 2e-6 * (1 + offset);

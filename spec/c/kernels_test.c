@@ -1,8 +1,7 @@
 /* Elementwise kernels and casts of every table. */
 #include "kernels_check.h"
 
-/* ---- one operand ------------------------------------------------------------------------------------------
- */
+/* ---- one operand ----------------------------------------------------------------------------- */
 
 static bool unary_to_bool(int op) {
     return op == HD_LOGICAL_NOT || op == HD_ISNAN || op == HD_ISINF || op == HD_ISFINITE;
@@ -107,8 +106,7 @@ static void check_unary_grad(void) {
     }
 }
 
-/* ---- two operands
- * ------------------------------------------------------------------------------------------ */
+/* ---- two operands ---------------------------------------------------------------------------- */
 
 static double floored(double a, double b) {
     double r = fmod(a, b);
@@ -297,8 +295,7 @@ static void check_integer_products(void) {
                 for (int64_t a_col = 1; a_col < 3; a_col++) check_integer_product(m, n, depth, a_col);
 }
 
-/* ---- casts
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- casts ----------------------------------------------------------------------------------- */
 
 static void check_casts(void) {
     static const hd_dtype plain[] = {HD_BOOL, HD_U8, HD_I32, HD_I64, HD_F32, HD_F64};

@@ -306,8 +306,8 @@ static hd_tensor *laid_out(hd_dtype dtype, const int64_t shape[3], const int ord
     return t;
 }
 
-/* Enough elements for several tasks, in every pair of orders, with rows and tiles that do not come out even.
- */
+/* Enough elements for several tasks, in every pair of orders, with rows and tiles that do not come
+ * out even. */
 static void test_large(void) {
     const int orders[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
     const int64_t shapes[3][3] = {{65, 9, 133}, {201, 77, 3}, {1, 300, 211}};

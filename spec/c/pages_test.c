@@ -8,8 +8,7 @@
 #include "base/pages.h"
 #include "check.h"
 
-/* ---- a kernel whose pages are larger than ours ------------------------------------------------------------
- */
+/* ---- a kernel whose pages are larger than ours ----------------------------------------------- */
 
 static size_t kernel_page;
 
@@ -48,8 +47,8 @@ static bool is_cleared(const hd_run *run, size_t page) {
     return run->base[page * HD_PAGE_SIZE] == 0 && run->base[(page + 1) * HD_PAGE_SIZE - 1] == 0;
 }
 
-/* Every second run is given back: what is taken keeps its contents, and free runs lose the pages that are theirs alone.
- */
+/* Every second run is given back: what is taken keeps its contents, and free runs lose the pages
+ * that are theirs alone. */
 static void test_trim(size_t page) {
     kernel_page = page;
     hd_run *runs[RUNS];

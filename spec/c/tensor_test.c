@@ -98,8 +98,7 @@ static void test_promotion(void) {
             CHECK(hd_dtype_promote((hd_dtype)a, (hd_dtype)b) == (hd_dtype)table[a][b]);
 }
 
-/* ---- making and dropping ---------------------------------------------------------------------------------
- */
+/* ---- making and dropping --------------------------------------------------------------------- */
 
 static void test_make(void) {
     hd_tensor *t = hd_tensor_zeros(cx, HD_F32, SHAPE(2, 3, 400));
@@ -207,8 +206,7 @@ static void test_outliving_the_context(void) {
     hd_release(row);
 }
 
-/* ---- shapes ----------------------------------------------------------------------------------------------
- */
+/* ---- shapes ---------------------------------------------------------------------------------- */
 
 static void test_check_dim(void) {
     int dim = -1;
@@ -246,8 +244,7 @@ static void test_broadcast(void) {
     DROP(a, b, c, e);
 }
 
-/* ---- views ------------------------------------------------------------------------------------------------
- */
+/* ---- views ----------------------------------------------------------------------------------- */
 
 static void test_view_bounds(void) {
     hd_tensor *t = counting(SHAPE(12));

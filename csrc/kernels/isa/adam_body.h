@@ -1,11 +1,20 @@
-/* adam_body.h: adam.c for f32 and f64 (see vec_real.h). */
+/* adam_body.h: optim.c's Adam and AdamW for one element type (names: see vec_real.h).
+ *
+ *     g = scale g + decay w                            decay: of Adam
+ *     m = beta1 m + (1 - beta1) g
+ *     v = beta2 v + (1 - beta2) g²
+ *     w = keep w - step m / (sqrt(v) root + eps)
+ *
+ * with keep = 1 - lr · decoupled_decay (AdamW), step = lr / (1 - beta1^t), root = 1 / sqrt(1 - beta2^t).
+ * One pass: four streams are read and three written, which is what limits the speed.
+ */
 #include "kernels/vec_real.h"
 
 typedef struct NAME(rates) {
     real keep, decay, beta1, rest1, beta2, rest2, step, eps, root, scale;
 } NAME(rates);
 
-/* w = keep w - step m / (sqrt(v) root + eps), after the moments took g + decay w in */
+/* Updates the moments; returns the new w. */
 HD_INLINE vr NAME(update)(const NAME(rates) * r, int decays, vr w, vr g, vr *m, vr *v) {
     g *= r->scale;
     if (decays) g += r->decay * w;

@@ -3,7 +3,9 @@
 #include "kernels/vec_math.h"
 #include "kernels/vec_random.h"
 
-/* Rows of a register tile, two vectors each: as many as leave room for two vectors and a broadcast. */
+/* Rows of a register tile, two vectors of sums each. With 16 registers, 6 rows leave room for the
+ * two vectors that they are multiplied with and for a broadcast. With 32, 8 rows divide 64 keys and
+ * most numbers of features, so that few tiles are partial. */
 #if HD_VEC_AVX512
 #define ROWS 8
 #define EACH_ROWS(F) F(8) F(7) F(6) F(5) F(4) F(3) F(2) F(1)
@@ -13,8 +15,10 @@
 #endif
 #define LOG2_E 1.44269504088896340736
 
-/* 2^x for x <= 64, to two units of the last place; 0 below -126, NaN stays. n + 127 is made an integer in the last bits
- * of a large number, and from there an exponent. */
+/* 2^x = 2^n 2^f with n = round(x) and |f| <= 1/2, for x <= 64, to two units in the last place. 2^f
+ * is a polynomial. Adding `magic` rounds x and leaves n + 127 in the low bits of the sum, from where
+ * it is shifted into the exponent. Taking off 2^-126 at the end makes the result exactly 0 for
+ * x <= -126, -inf included; it changes no weight that matters. NaN stays. */
 HD_INLINE vf vf_weight(vf x) {
     const vf magic = vf_set(0x1.8p23f + 127);
     x = vf_max(vf_set(-126.0f), x);
@@ -26,7 +30,7 @@ HD_INLINE vf vf_weight(vf x) {
     p = 1.0f + f * p;
     return p * (vf)((vu)n << 23) - 0x1p-126f;
 }
-/* The same for x <= 512, to one unit; 0 below -1022. */
+/* The same in f64 for x <= 512, to one unit in the last place; 0 for x <= -1022. */
 HD_INLINE vd vd_weight(vd x) {
     const vd magic = vd_set(0x1.8p52 + 1023);
     x = vd_max(vd_set(-1022.0), x);
@@ -45,7 +49,7 @@ HD_INLINE vd vd_weight(vd x) {
     return p * (vd)((vul)n << 52) - 0x1p-1022;
 }
 
-/* Lanes from the lowest bits of a word, and back. */
+/* A mask of lanes from the lowest bits of a word, and back. */
 HD_INLINE vfm vf_of_bits(uint32_t bits) {
 #if HD_VEC_AVX512
     return (vfm)bits;
@@ -81,6 +85,7 @@ HD_INLINE uint32_t bits_of(vfm m) {
 #endif
 }
 
+/* Prefetches the next rows. It stays out of line, apart from the tiles' code. */
 static __attribute__((noinline)) void fetch_ahead(hd_ahead *ahead) {
     for (int64_t n = ahead->rows; n > 0 && ahead->count > 0; n--) {
         hd_ahead_run *run = &ahead->run[ahead->count - 1];
@@ -90,7 +95,7 @@ static __attribute__((noinline)) void fetch_ahead(hd_ahead *ahead) {
     }
 }
 
-/* Bit l of words[n] from bit n of rows[l]. */
+/* Bit l of words[n] = bit n of rows[l]. */
 static void transpose_bits(int64_t lanes, int64_t keys, const uint64_t *rows, uint32_t *words) {
     for (int64_t n = 0; n < keys; n++) words[n] = 0;
     for (int64_t l = 0; l < lanes; l++) {
@@ -99,6 +104,8 @@ static void transpose_bits(int64_t lanes, int64_t keys, const uint64_t *rows, ui
     }
 }
 
+/* The draw counts along the keys of a query, so bits are made query by query and then transposed to
+ * words of a key. With p = 1 (`below` = 2^32) nothing is kept. */
 static void draw(hd_draw draw, int64_t first, int64_t row, int64_t count, int64_t keys, double p,
                  uint32_t *kept) {
     uint32_t room[HD_RANDOM_ROOM(HD_BLOCK_KEYS) + VF_LANES];

@@ -1,4 +1,19 @@
-/* attention_body.h: attention.c for f32 and f64 (see vec_real.h). */
+/* attention_body.h: the steps of kernels/attention.h for one element type (names: see vec_real.h).
+ *
+ * BLOCK queries are two vectors of LANES. A row that belongs to them, such as q[d] or s[n], is
+ * therefore two vectors: vector v of row n is at index 2 n + v of a `vr *`. The three products
+ *
+ *     products    s[n][l] = sum_d x[n][d] q[d][l]                    x: keys or values
+ *     mix         o[d][l] = o[d][l] factor[l] + sum_n x[n][d] p[n][l]
+ *     spill       to[n][d] += sum_l p[n][l] x[l][d]                  x: rows of queries
+ *
+ * are register tiles of ROWS rows by one or two vectors. In each step a tile loads one row of two
+ * vectors and multiplies it by ROWS numbers, each broadcast to all lanes. x is read where it lies,
+ * and nothing is ever shuffled or summed across lanes.
+ *
+ * `halves` selects the vectors that are worked on. Pointers are then moved to the selected half, and
+ * a tile of one vector uses every second vector of each row.
+ */
 #include "kernels/vec_real.h"
 
 enum { NAME(BLOCK) = 2 * LANES };
@@ -9,6 +24,7 @@ enum { NAME(BLOCK) = 2 * LANES };
 #define IOTA HD_IOTA_64
 #endif
 
+/* Scratch of a block as vectors. Its alignment lets the compiler use memory operands. */
 HD_INLINE const vr *NAME(across)(const void *p) {
     return (const vr *)__builtin_assume_aligned(p, HD_VEC_BYTES);
 }
@@ -16,9 +32,11 @@ HD_INLINE vr *NAME(across_out)(void *p) {
     return (vr *)__builtin_assume_aligned(p, HD_VEC_BYTES);
 }
 
-/* ---- lying across, and back ------------------------------------------------------------------------------ */
+/* ---- transposing blocks ---------------------------------------------------------------------- */
 
-/* Rows become columns: interleaving the halves, as often as a vector can be halved. */
+/* Transposes LANES x LANES elements. One round interleaves row i with row i + LANES / 2: it rotates
+ * the bits of an element's index (row, lane) by one. After log2(LANES) rounds rows and lanes have
+ * changed places. */
 HD_INLINE void NAME(transpose)(vr *rows) {
     vr other[LANES];
 #pragma GCC unroll 5
@@ -68,10 +86,11 @@ static void NAME(collect)(int64_t count, int64_t features, const void *pfrom, co
     }
 }
 
-/* ---- products -------------------------------------------------------------------------------------------- */
+/* ---- products -------------------------------------------------------------------------------- */
 
-/* `rows` and `vectors` are constants at every call: the sums live in registers. With one vector, q, s and best point at
- * its half. */
+/* s[r] = sum_d x[r][d] q[d] for `rows` rows of x; best = max(best, s[r]). `rows` and `vectors` are
+ * constants at every call, so that the loops unroll and the sums stay in registers. With one vector,
+ * q, s and best point at its half. */
 HD_INLINE void NAME(products_tile)(const int rows, const int vectors, int64_t features, const real *x,
                                    int64_t row, const vr *q, vr *s, vr *best) {
     const real *at[ROWS];
@@ -98,6 +117,7 @@ HD_INLINE void NAME(products_tile)(const int rows, const int vectors, int64_t fe
         }
 }
 
+/* Whole tiles, then the one that is left; EACH_ROWS makes a tile for every number of rows. */
 HD_INLINE void NAME(products_of)(const int vectors, int64_t keys, int64_t features, const real *x,
                                  int64_t row, const vr *q, vr *s, vr *out, hd_ahead *ahead) {
     vr best[2] = {{0}};
@@ -126,6 +146,8 @@ static void NAME(products)(hd_halves halves, int64_t keys, int64_t features, con
         NAME(products_of)(1, keys, features, x, row, from, to, out, ahead);
 }
 
+/* o[r] = o[r] factor + sum_n x[n][r] p[n] for `rows` features, which are neighbours in a row of x.
+ * The rescaling of what was summed before costs no pass of its own. */
 HD_INLINE void NAME(mix_tile)(const int rows, const int vectors, int64_t keys, const real *x, int64_t row,
                               const vr *p, const vr *factor, vr *o) {
     vr sum[ROWS][2];
@@ -173,7 +195,8 @@ static void NAME(mix)(hd_halves halves, int64_t keys, int64_t features, const vo
         NAME(mix_of)(1, keys, features, x, row, from, by, to, ahead);
 }
 
-/* `vectors` whole vectors of features, or `part` of one. */
+/* to[r] += sum_l p[r][l] x[l] for `rows` keys. Lanes are features here: x and `to` are rows of
+ * features, p is broadcast. `vectors` whole vectors, or the first `part` lanes of one. */
 HD_INLINE void NAME(spill_tile)(const int rows, const int vectors, int64_t part, int64_t count, const real *p,
                                 const real *x, int64_t row, real *to, int64_t to_row) {
     vr sum[ROWS][2];
@@ -219,17 +242,20 @@ static void NAME(spill)(int64_t keys, int64_t count, int64_t features, const voi
     }
 }
 
-/* ---- scores ---------------------------------------------------------------------------------------------- */
+/* ---- scores ---------------------------------------------------------------------------------- */
 
-/* Of these [first, end) of the two vectors. */
+/* The vectors [first, end) of the two that are worked on. */
 #define FIRST_OF(halves) ((halves) == HD_SECOND_HALF)
 #define END_OF(halves) ((halves) == HD_FIRST_HALF ? 1 : 2)
 
-/* x in the lanes of word n of bits (NULL: in all), else y. */
+/* x in the lanes whose bit in word n is set (bits NULL: in all), else y. */
 HD_INLINE vr NAME(where_set)(const uint32_t *bits, int64_t n, int v, vr x, vr y) {
     return bits ? V(select)(V(of_bits)(bits[n] >> (v * LANES)), x, y) : x;
 }
 
+/* s = c log2(e) tanh(product / c) - slope |position of the query - position of the key| + bias.
+ * Without a softcap the product is in units of log2 e already. Bias and slope come in these units
+ * too. */
 HD_INLINE vr NAME(judge_vector)(const hd_score_rules *rules, int64_t n, int v, vr s) {
     if (rules->softcap > 0) {
         const vr t = V(tanh)(s);
@@ -256,6 +282,8 @@ HD_INLINE void NAME(judge_of)(const hd_score_rules *rules, int first, int end, i
     }
 }
 
+/* The frequent cases, a mask alone and a mask with a bias, get loops without the other rules: the
+ * compiler knows the fields of `hides` and `adds`. */
 static void NAME(judge)(hd_halves halves, int64_t keys, const hd_score_rules *rules, void *ps, void *best) {
     vr *s = NAME(across_out)(ps);
     const hd_score_rules hides = {.bits = rules->bits}, adds = {.bits = rules->bits, .bias = rules->bias};
@@ -267,11 +295,14 @@ static void NAME(judge)(hd_halves halves, int64_t keys, const hd_score_rules *ru
         NAME(judge_of)(&hides, FIRST_OF(halves), END_OF(halves), keys, s, best);
 }
 
-/* What scores are counted from: the largest, 0 when there is none yet. */
+/* What scores are measured from: the largest so far, or 0 if nothing was seen, because -inf - -inf
+ * would be NaN. */
 HD_INLINE vr NAME(origin)(vr largest) {
     return V(select)(V(eq)(largest, V(set)(-INFINITY)), V(set)(0), largest);
 }
 
+/* One block of an online softmax; the formula stands in kernels/attention.h. The first block finds
+ * largest = -inf and sum = 0, so factor is 0. */
 HD_INLINE void NAME(weigh_of)(const int vectors, int64_t keys, vr *s, const vr *best, vr *largest, vr *sum,
                               vr *factor) {
     vr origin[2], total[2];
@@ -310,7 +341,7 @@ static void NAME(finish)(const void *plargest, const void *psum, void *plse, voi
     }
 }
 
-/* ---- dropout --------------------------------------------------------------------------------------------- */
+/* ---- dropout --------------------------------------------------------------------------------- */
 
 static void NAME(drop)(hd_halves halves, int64_t keys, const uint32_t *kept, double scale, void *pp) {
     vr *p = NAME(across_out)(pp), zero = {0};
@@ -319,7 +350,7 @@ static void NAME(drop)(hd_halves halves, int64_t keys, const uint32_t *kept, dou
             p[2 * n + v] = NAME(where_set)(kept, n, v, p[2 * n + v] * (real)scale, zero);
 }
 
-/* ---- gradients ------------------------------------------------------------------------------------------- */
+/* ---- gradients ------------------------------------------------------------------------------- */
 
 static void NAME(dot)(int64_t features, const void *pa, const void *pb, void *pdelta) {
     const vr *a = NAME(across)(pa), *b = NAME(across)(pb);
@@ -338,7 +369,9 @@ static void NAME(weights)(hd_halves halves, int64_t keys, const void *plse, cons
     }
 }
 
-/* bits and kept are NULL or not at every call of this. */
+/* Forward: p = 2^(s - lse), o = sum_n w_n v_n with w = p, or p · kept · scale with dropout. So with
+ * dp_n = dw_n · kept · scale and delta = sum_n p_n dp_n: ds = p (dp - delta); s becomes w. Whether
+ * bits and kept are NULL is known at every call, so that each gets a loop without the test. */
 HD_INLINE void NAME(slopes_of)(int first, int end, int64_t keys, const vr *lse, const vr *delta,
                                const uint32_t *bits, const uint32_t *kept, real scale, vr *s, vr *dp) {
     const vr zero = {0};
@@ -366,6 +399,7 @@ static void NAME(slopes)(hd_halves halves, int64_t keys, const void *plse, const
         NAME(slopes_of)(first, end, keys, lse, delta, NULL, NULL, 1, s, dp);
 }
 
+/* Forward: s = c tanh(product / c), whose derivative is cap = 1 - tanh². */
 static void NAME(uncap)(hd_halves halves, int64_t keys, const void *pcap, const uint32_t *bits, void *ps) {
     const vr *cap = NAME(across)(pcap), zero = {0};
     vr *s = NAME(across_out)(ps);
@@ -374,7 +408,7 @@ static void NAME(uncap)(hd_halves halves, int64_t keys, const void *pcap, const 
             s[2 * n + v] = NAME(where_set)(bits, n, v, s[2 * n + v] * cap[2 * n + v], zero);
 }
 
-/* ---- what is not finite ---------------------------------------------------------------------------------- */
+/* ---- NaN and infinities behind a mask -------------------------------------------------------- */
 
 static bool NAME(unhide)(int64_t keys, const void *pbias, uint32_t *bits) {
     const real *bias = pbias;
@@ -390,7 +424,7 @@ static bool NAME(unhide)(int64_t keys, const void *pbias, uint32_t *bits) {
 
 static bool NAME(finite)(int64_t rows, int64_t features, const void *px, int64_t row) {
     const real *x = px;
-    vr bad[4] = {{0}}; /* 0 · x is 0 or NaN */
+    vr bad[4] = {{0}}; /* x · 0 is 0 if x is finite, else NaN */
     for (int64_t i = 0; i < rows; i++, x += row) {
         int64_t d = 0;
         for (; d + 4 * LANES <= features; d += 4 * LANES)
@@ -411,7 +445,7 @@ static void NAME(mix_seen)(int64_t features, const void *px, const void *pp, uin
                 V(select)(V(of_bits)(bits >> (v * LANES)), o[2 * d + v] + x[d] * p[v], o[2 * d + v]);
 }
 
-/* ---- the table ------------------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 static const hd_attention_kernels NAME(steps) = {
     .lanes = BLOCK,

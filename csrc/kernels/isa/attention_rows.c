@@ -2,7 +2,9 @@
 #include "kernels/isa/parts.h"
 #include "kernels/vec_half.h"
 
-/* KEY is what rows hold, WIDE and WIDE_N how vectors are made of it. */
+/* The body is included once for each pair of a computing and a storing type. HD_REAL is the first;
+ * KEY is the second. WIDE(p) loads LANES stored elements as a vector of `real`, WIDE_N(p, n) the
+ * first n. ROWS_NAME(x) names what the body defines: dots_f32_rows, dots_bf16_rows, ... */
 #define HD_REAL 32
 #define KEY float
 #define WIDE vf_load

@@ -1,10 +1,23 @@
-/* attention_rows_body.h: attention_rows.c for one type of computation and one of storage (see vec_real.h). */
+/* attention_rows_body.h: attention_rows.c for one computing and one storing type (names: see
+ * vec_real.h and attention_rows.c; N(x) is short for ROWS_NAME(x)).
+ *
+ *     dots    s[r][n] = sum_d q[r][d] x[n][d]
+ *     mix     o[r][d] += sum_n p[r][n] x[n][d]
+ *
+ * Lanes are features here. There are too few queries to fill a vector with them, and reading x is
+ * what takes the time. So x goes by once in the order of memory, KEYS keys at a time: for key n, the
+ * rows of all heads, then key n + 1. Each row serves all queries of its head while it is in a
+ * register or in the first-level cache.
+ */
 #include "kernels/vec_real.h"
 
 #define N(x) ROWS_NAME(x)
+/* FEW: most queries that go along the rows in mix. KEYS: of a block. MOST: queries of one pass of
+ * dots. */
 enum { N(FEW) = 3, N(KEYS) = 16, N(MOST) = LANES < 4 ? LANES : 4 };
 #define MOST N(MOST)
-/* Queries by vectors of a register tile of mix: sums, and room for what they are made of. */
+/* Vectors of features in a register tile of mix, by its number of queries: the sums leave registers
+ * for a vector of x and a broadcast. */
 #if HD_VEC_AVX512
 #define VECTORS_OF(queries) ((queries) <= 2 ? 8 : 4)
 #else
@@ -15,7 +28,9 @@ HD_INLINE int64_t N(least)(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
 
-/* Lane l becomes the sum of the lanes of v[l]: halves are added, interleaved with those of another. */
+/* LANES horizontal sums at once: lane l of the result is the sum of all lanes of v[l]. One round
+ * interleaves two vectors, so that halves of the same vector come to lie in the same lanes, and adds
+ * them. It halves the number of vectors; log2(LANES) rounds leave one. */
 HD_INLINE vr N(sums)(vr *v) {
 #pragma GCC unroll 5
     for (int half = LANES / 2; half > 0; half /= 2)
@@ -24,9 +39,10 @@ HD_INLINE vr N(sums)(vr *v) {
     return v[0];
 }
 
-/* ---- dots -------------------------------------------------------------------------------------------------- */
+/* ---- dots ------------------------------------------------------------------------------------ */
 
-/* Lanes whose sums are q_i · x, for `queries` (a constant) rows of q. vectors: a constant, whole ones of a row; 0: any number of
+/* sum[i] = a vector whose lanes add up to q_i · x, for `queries` rows of q. `queries` and `vectors`
+ * are constants; `vectors` is the length of a row in whole vectors, or 0 for any number of
  * features. */
 HD_INLINE void N(product)(const int queries, const int vectors, int64_t features, const real *q,
                           int64_t width, const KEY *x, vr *sum) {
@@ -59,8 +75,9 @@ HD_INLINE void N(advance)(const hd_row_block *b, N(place) * at) {
     at->row += b->row;
 }
 
-/* All keys of all heads against some queries of each, `of` lanes a place: as many places as fill a vector with sums are gone
- * through in registers, one behind the other as memory has them, because that is what it is fast at. */
+/* All keys of all heads against `queries` queries of each. A place takes `of` lanes of the result,
+ * so LANES / of places fill one vector with finished sums. Their vectors stay in registers until
+ * N(sums) adds across lanes for all of them together. The places follow each other as in memory. */
 HD_INLINE void N(dots_of)(const int queries, const int of, const int vectors, const hd_row_block *b,
                           const real *q, int64_t width, real *s, int64_t s_row) {
     const int places = LANES / of;
@@ -86,7 +103,7 @@ HD_INLINE void N(dots_of)(const int queries, const int of, const int vectors, co
     }
 }
 
-/* One query has loops of its own for rows of the usual sizes. */
+/* One query, with loops of constant length for rows of 4 and 8 vectors. */
 HD_INLINE void N(dots_of_one)(const hd_row_block *b, const real *q, int64_t width, real *s, int64_t s_row) {
     switch (b->features % LANES ? 0 : b->features / LANES) {
     case 4: N(dots_of)(1, 1, 4, b, q, width, s, s_row); break;
@@ -115,9 +132,11 @@ static void N(dots)(const hd_row_block *whole, const void *pq, int64_t width, vo
     }
 }
 
-/* ---- mix --------------------------------------------------------------------------------------------------- */
+/* ---- mix ------------------------------------------------------------------------------------- */
 
-/* Some keys of all heads for some queries of each, row after row as memory has them. */
+/* The first `queries` queries of each head, along the rows: each row of x is added to their outputs,
+ * which stay in the first-level cache. Reads x strictly in order, but loads and stores o for each
+ * key. */
 HD_INLINE void N(mix_along)(const int queries, const hd_row_block *b, int64_t keys, const KEY *x,
                             const real *p, int64_t p_row, real *o, int64_t width) {
     for (int64_t n = 0; n < keys; n++, x += b->row)
@@ -138,7 +157,9 @@ HD_INLINE void N(mix_along)(const int queries, const hd_row_block *b, int64_t ke
         }
 }
 
-/* queries and vectors are constants: the sums live in registers. `last`: lanes of the last vector. */
+/* A tile: o[i] += sum_n p[i][n] x[n] for `queries` queries and `vectors` vectors of features of one
+ * head, over all keys of the block. Both are constants, so the sums stay in registers; o is loaded
+ * and stored once. `last`: lanes of the last vector, unless the tile is `whole`. */
 HD_INLINE void N(mix_tile)(const int queries, const int vectors, const bool whole, int64_t last, int64_t keys,
                            const KEY *x, int64_t row, const real *p, int64_t p_row, real *o, int64_t width) {
     vr sum[4][8];
@@ -185,7 +206,8 @@ static void N(mix_of_head)(const hd_row_block *b, int64_t first, int64_t keys, c
         }
 }
 
-/* Rows of the block after this one are asked for while head h is worked on, in the order of memory. */
+/* Tiles read one head of all keys, then the next head: not the order of memory. So while head h is
+ * worked on, its share of the next block's rows is prefetched in that order. */
 HD_INLINE void N(ask_for_next)(const hd_row_block *b, int64_t n, int64_t h) {
     if (b->heads == 1 || n + 2 * N(KEYS) > b->keys) return;
     const int64_t first = h * N(KEYS) / b->heads, end = (h + 1) * N(KEYS) / b->heads;
@@ -196,9 +218,10 @@ HD_INLINE void N(ask_for_next)(const hd_row_block *b, int64_t n, int64_t h) {
     }
 }
 
-/* How many queries go along the rows, which bring a block of them into the caches for the others; none where tiles are faster:
- * where there is much to do with a row. (As fast as registers can take whole floats for one query, more rows are asked for than
- * memory has ways to fetch.) */
+/* How many queries go along the rows (mix_along); tiles take the others, and find the rows in the
+ * caches. 0 where tiles alone are faster, that is, where there is much to do with each row. One query
+ * of whole floats is never a tile alone: it would ask for more rows at once than the processor can
+ * have under way. */
 static int N(along)(const hd_row_block *b) {
     const bool half = sizeof(KEY) < sizeof(real);
     if (b->heads > 1) return b->queries >= (half ? 2 : 4) ? 0 : (int)b->queries;
@@ -228,7 +251,7 @@ static void N(mix)(const hd_row_block *b, const void *pp, int64_t p_row, void *p
     }
 }
 
-/* ---- as what is computed with ------------------------------------------------------------------------------- */
+/* ---- converting whole rows ------------------------------------------------------------------- */
 
 static void N(widen)(int64_t rows, int64_t features, const void *pfrom, int64_t row, void *pto) {
     const KEY *from = pfrom;

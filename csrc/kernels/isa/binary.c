@@ -48,8 +48,8 @@ static void pow_f64(int64_t n, const void *a, int64_t sa, const void *b, int64_t
         any_pow_f64(n, a, sa, b, sb, y, sy);
 }
 
-/* Of 32 bits and less, where f64 is quicker and exact: a quotient that is not whole is further from the next whole number
- * than f64 rounds. The least by -1 wraps. */
+/* Of 32 bits and less, where f64 is quicker and exact: a quotient that is not whole is further from the
+ * next whole number than f64 rounds. The least by -1 wraps. */
 static inline int32_t floordiv_of_i32(int32_t a, int32_t b) {
     double q = floor((double)a / (double)b);
     return b == 0 ? 0 : q > INT32_MAX ? INT32_MIN : (int32_t)q;

@@ -1,4 +1,4 @@
-/* copy.c: moving elements of a size, whatever they are. */
+/* copy.c: copies elements of 1, 2, 4 or 8 bytes, whatever they mean. */
 #include "kernels/isa/parts.h"
 
 /* Elements as bits: they may be of any type. */
@@ -30,9 +30,9 @@ COPY(2, bits_2)
 COPY(4, bits_4)
 COPY(8, bits_8)
 
-/* ---- turning ----------------------------------------------------------------------------------- */
+/* ---- transposing ------------------------------------------------------------------------------- */
 
-/* Two vectors lane by lane into each other: the first half of what comes of it, and the second. */
+/* Two vectors interleaved: a0 b0 a1 b1 ... is LOW followed by HIGH. */
 #define LOW_2 0, 2
 #define HIGH_2 1, 3
 #define LOW_4 0, 4, 1, 5
@@ -48,7 +48,9 @@ COPY(8, bits_8)
 #define UNROLLED _Pragma("GCC unroll 16")
 #endif
 
-/* Row i with row i + lanes / 2, for all i: as often as lanes can be halved, and rows have become columns. */
+/* One round of a transpose of lanes x lanes elements: row i is interleaved with row i + lanes / 2, for
+ * all i. This rotates the bits of an element's index (row, lane) by one; log2(lanes) rounds, from a to b
+ * and back, exchange rows and lanes. */
 #define SHUFFLE(from, to, lanes)                                                                             \
     UNROLLED for (int i = 0; i < lanes / 2; i++) {                                                           \
         to[2 * i] = __builtin_shufflevector(from[i], from[i + lanes / 2], LOW_##lanes);                      \
@@ -60,8 +62,8 @@ COPY(8, bits_8)
 #define SHUFFLES_8(a, b) SHUFFLE(a, b, 8) SHUFFLE(b, a, 8) SHUFFLE(a, b, 8) MOVE(b, a, 8)
 #define SHUFFLES_16(a, b) SHUFFLE(a, b, 16) SHUFFLE(b, a, 16) SHUFFLE(a, b, 16) SHUFFLE(b, a, 16)
 
-/* square: y[r * y_row + i] = x[r + i * x_step], lanes by lanes. Squares go down x's rows first: they are read as
- * memory has them. */
+/* y[r * y_row + i] = x[r + i * x_step], in squares of lanes x lanes. The inner loop goes along r, so that
+ * x is read in the order of memory. */
 #define TURN(bytes, type, lanes)                                                                             \
     typedef type vector_##bytes __attribute__((vector_size(lanes * bytes)));                                 \
     typedef type memory_##bytes __attribute__((vector_size(lanes * bytes), aligned(bytes), may_alias));      \
@@ -115,7 +117,8 @@ HD_INLINE void stream_line(const char *from, char *to) {
 #endif
 }
 
-/* Lines that are written in part go the usual way. */
+/* Whole cache lines of `to` are written past the caches; the parts of lines at the two ends are written
+ * as usual. */
 static void stream(size_t bytes, const void *from, void *to) {
     const char *x = from;
     char *y = to;
@@ -127,7 +130,7 @@ static void stream(size_t bytes, const void *from, void *to) {
     if (at < bytes) memcpy(y + at, x + at, bytes - at);
 }
 
-/* From the end of y on, so that x is read as memory has it. */
+/* y[i] = x[-i], from the end of y, so that x is read in the order of memory. */
 #define STREAM_BACK(bytes, type)                                                                             \
     static void stream_back_##bytes(int64_t n, const void *px, void *py) {                                   \
         const type *x = px;                                                                                  \

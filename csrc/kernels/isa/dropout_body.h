@@ -1,5 +1,10 @@
-/* dropout_body.h: dropout and its fusions for f32 and f64 (see vec_real.h). All are one loop:
- * y = residual + dropout(f(x + bias, g)), with what is not there left out.
+/* dropout_body.h: dropout and its fusions for one element type (names: see vec_real.h). All are one
+ * loop, in which any operand but x may be missing:
+ *
+ *     y = residual + dropout(f(x + bias, g))        dropout(v) = v / (1 - p) where kept, else 0
+ *
+ * Forward, f is an activation of its first argument. Backward, it is g f'(x + bias): dropout multiplies
+ * by the same numbers both ways, so the gradient draws the same elements.
  */
 #include "kernels/vec_real.h"
 
@@ -10,7 +15,8 @@ typedef struct NAME(operands) {
 
 typedef vr (*NAME(inner))(vr x, vr g);
 
-/* n <= LANES elements from i on; words NULL: no dropout. */
+/* Elements [i, i + n), n <= LANES. Element i is kept unless its random word is below `below`, that is,
+ * with probability 1 - p; words NULL: no dropout. */
 HD_INLINE void NAME(one_vector)(const NAME(operands) * o, int64_t i, int64_t n, const uint32_t *words,
                                 uint64_t below, real scale, NAME(inner) f) {
     const vr zero = {0};

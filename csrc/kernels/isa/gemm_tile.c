@@ -1,5 +1,7 @@
-/* The register tiles of matrix products, in vector extensions of the compiler: 14 x 2 vectors (8 x 2 on Arm)
- * where there are 32 vector registers, 6 x 2 where there are 16. gemm_tile_body.h is the text for one element type.
+/* gemm_tile.c: the register tiles of matrix products, in the compiler's vector extensions: 14 x 2
+ * vectors (8 x 2 on Arm) where there are 32 vector registers, 6 x 2 where there are 16. The sums of a
+ * tile leave registers for two vectors of b and a broadcast element of a. gemm_tile_body.h is included
+ * once for each element type; NAME(x) is x_f32 or x_f64.
  */
 #include "kernels/gemm_tile.h"
 
@@ -118,7 +120,8 @@ INLINE void store_f64(double *p, mask_f64 n, plain_f64 v) {
 #define NAME(x) JOIN(x, f64)
 #include "gemm_tile_body.h"
 
-/* A panel of b (kc x nr) fills the first-level cache, a block of a (mc x kc) half of the second. */
+/* kc: a panel of b (kc x nr) fills the first-level cache. mc: a block of a (mc x kc) fills half of
+ * the second-level cache. */
 #if defined(__AVX512F__)
 #define TILE_F32 .name = "avx512 14x32", .mr = 14, .nr = 32, .mc = 336, .kc = 512
 #define TILE_F64 .name = "avx512 14x16", .mr = 14, .nr = 16, .mc = 168, .kc = 512

@@ -1,11 +1,13 @@
-/* gemm_tile_body.h: gemm_tile.c's text for the element type T, LANES of them a vector. */
+/* gemm_tile_body.h: gemm_tile.c for the element type T, of which a vector holds LANES.
+ *
+ * `vec` is a vector in a register, `loose` one in memory, aligned as an element.
+ */
 
 typedef T NAME(vec) __attribute__((vector_size(VECTOR_BYTES)));
 typedef T NAME(loose) __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(T)), may_alias));
 #define VEC NAME(vec)
 
-/* ---- the register tile -----------------------------------------------------------------------------------
- */
+/* ---- the register tile ----------------------------------------------------------------------- */
 
 typedef struct NAME(operands) {
     int64_t k;
@@ -30,8 +32,15 @@ INLINE void NAME(put)(T *p, bool whole, NAME(mask) last, VEC v) {
 #define FETCH_AHEAD 16 /* lines of b, which lie far apart when it was not packed */
 #define AT(type, p, bytes) ((type *)((char *)(p) + (bytes)))
 
-/* rows, vectors and whole are constants at every call: the accumulators live in registers. Five pointers,
- * each for three rows of a, spare the address arithmetic that a pointer a row would need. */
+/* c[i][j] = alpha sum_p a[i][p] b[p][j] + beta c[i][j] for a tile of `rows` rows by `vectors` vectors
+ * of columns. Step p loads row p of the tile of b as vectors, broadcasts a[i][p] for each i, and adds
+ * their products to rows x vectors sums. `rows`, `vectors` and `whole` are constants at every call, so
+ * the loops unroll and the sums stay in registers. Each sum is in the order of p.
+ *
+ * a needs a pointer for every three rows only: the other two rows lie one and two strides further,
+ * which an address can express. A pointer a row would need more registers than there are.
+ *
+ * The rows of c are fetched while the sums are made; beta = 0 never reads them. */
 INLINE void NAME(tile)(const NAME(operands) * o, const int rows, const int vectors, const bool whole) {
     const NAME(mask) last = o->last;
     const int64_t rs = o->a_rs, cs = o->a_cs, b_rs = o->b_rs, c_rs = o->c_rs;
@@ -75,7 +84,8 @@ INLINE void NAME(tile)(const NAME(operands) * o, const int rows, const int vecto
 
 typedef void (*NAME(tile_fn))(const NAME(operands) *);
 
-/* With 512-bit vectors a masked load costs no more than a whole one: one instance serves both. */
+/* One instance for every number of rows and vectors. With 512-bit vectors a masked load costs no more
+ * than a whole one, so that the instances with a partial last vector serve whole ones too. */
 #define INSTANCE(R)                                                                                          \
     static void NAME(tile_1_##R)(const NAME(operands) * o) {                                                 \
         NAME(tile)(o, R, 1, false);                                                                          \
@@ -131,10 +141,9 @@ static void NAME(run)(const hd_gemm_tile *t, int64_t m, int64_t n, int64_t k, do
         NAME(partial_tiles)[wide][m - 1](&o);
 }
 
-/* ---- packing
- * ------------------------------------------------------------------------------------------------ */
+/* ---- packing --------------------------------------------------------------------------------- */
 
-/* Lanes of x with bit S set change places with lanes of y with bit S clear. */
+/* Exchanges the lanes of x whose number has bit S with the lanes of y whose number lacks it. */
 #define LOW(l, S) ((l) & (S) ? (l) - (S) + LANES : (l))
 #define HIGH(l, S) ((l) & (S) ? (l) + LANES : (l) + (S))
 #define EXCHANGE(S)                                                                                          \
@@ -169,6 +178,7 @@ EXCHANGE(1)
     _Pragma("GCC unroll 16") for (int i = 0; i < LANES; i++) if (!(i & S))                                   \
         NAME(exchange_##S)(&v[i], &v[i + S])
 
+/* Transposes LANES x LANES elements: an element's row and lane exchange one bit in each round. */
 INLINE void NAME(transpose)(VEC v[LANES]) {
     EXCHANGE_ALL(1);
 #if LANES >= 4
@@ -182,12 +192,18 @@ INLINE void NAME(transpose)(VEC v[LANES]) {
 #endif
 }
 
-/* Up to LANES rows of the source, side by side in the panel. */
+/* Up to LANES rows of the source, which become neighbouring lanes of each line of the panel:
+ *
+ *     to[p * width + i] = from[i * inc + p * ld]    i < rows;  0 for rows <= i < lanes;  p < k
+ *
+ * A panel of a has mr rows of a, one of b has nr columns of b; both lie line by line of k, in the
+ * order in which the register tile reads them. */
 typedef struct NAME(strip) {
     int64_t rows, k; /* of the source; rows <= lanes */
     int64_t lanes;   /* to write, zeros from rows on */
     int64_t width;   /* from one line of the panel to the next */
-    int64_t whole;   /* lines that may be written as a whole vector: what runs over is written later */
+    int64_t whole;   /* lines that may be written as whole vectors: what they write beyond `lanes` is in
+                        later lines, which are written afterwards */
     const T *from;
     int64_t inc, ld;
     T *to;
@@ -197,7 +213,7 @@ INLINE void NAME(put_line)(const NAME(strip) * s, int64_t p, NAME(mask) lanes, V
     NAME(put)(s->to + p * s->width, p < s->whole, lanes, v);
 }
 
-/* Contiguous along k: LANES x LANES blocks, transposed in registers. */
+/* ld == 1, contiguous along k: LANES x LANES blocks, transposed in registers. */
 static void NAME(pack_across)(const NAME(strip) * s) {
     const NAME(mask) lanes = NAME(first)(s->lanes);
     for (int64_t p = 0; p < s->k; p += LANES) {
@@ -214,7 +230,7 @@ static void NAME(pack_across)(const NAME(strip) * s) {
     }
 }
 
-/* Contiguous across the rows: copied line by line. */
+/* inc == 1, contiguous across the rows: copied line by line. */
 static void NAME(pack_along)(const NAME(strip) * s) {
     const NAME(mask) rows = NAME(first)(s->rows), lanes = NAME(first)(s->lanes);
     const bool full = s->rows == LANES;
@@ -231,12 +247,16 @@ static void NAME(copy_panel)(int64_t k, const T *from, int64_t ld, T *to) {
     }
 }
 
+/* Any strides. */
 static void NAME(pack_any)(const NAME(strip) * s) {
     for (int64_t p = 0; p < s->k; p++)
         for (int64_t i = 0; i < s->lanes; i++)
             s->to[p * s->width + i] = i < s->rows ? s->from[i * s->inc + p * s->ld] : 0;
 }
 
+/* A panel in strips of LANES rows. A strip that fills its vectors may always write whole ones; a panel
+ * narrower than a vector may do so until the last lines, where a vector would end behind the panel; the
+ * last strip of a wider panel never, because its surplus would hit the first strip of the next line. */
 static void NAME(pack)(int64_t width, int64_t rows, int64_t k, const void *from, int64_t inc, int64_t ld,
                        void *to) {
     NAME(strip) s = {.k = k, .width = width, .inc = inc, .ld = ld};
@@ -259,8 +279,7 @@ static void NAME(pack)(int64_t width, int64_t rows, int64_t k, const void *from,
     }
 }
 
-/* ---- few rows: products of vectors ------------------------------------------------------------------------
- */
+/* ---- few rows: products of vectors ----------------------------------------------------------- */
 
 #if LANES >= 16
 #define FOLD_8(v) FOLD(8, v)
@@ -283,7 +302,8 @@ static void NAME(pack)(int64_t width, int64_t rows, int64_t k, const void *from,
         v[i] += v[i + S];                                                                                    \
     }
 
-/* Lane l of the result is the sum of the lanes of v[l]. */
+/* LANES horizontal sums at once: lane l of the result is the sum of all lanes of v[l]. Each round
+ * exchanges lanes between pairs of vectors and adds the two, which halves the number of vectors. */
 INLINE VEC NAME(sums)(VEC v[LANES]) {
     FOLD_8(v)
     FOLD_4(v)
@@ -292,7 +312,10 @@ INLINE VEC NAME(sums)(VEC v[LANES]) {
     return v[0];
 }
 
-/* rows and columns are constants: rows * columns sums, each in its vector, at most LANES of them. */
+/* Lane i * columns + j of the result is row i of a times column j of b, both contiguous along k. Each
+ * of these sums has a vector of its own until the end, so that b is read once, LANES of k at a time,
+ * and adding across lanes happens once for all. `rows` and `columns` are constants with
+ * rows * columns <= LANES. */
 INLINE VEC NAME(dot)(int64_t k, const T *a, int64_t a_rs, const T *const *b, const int rows,
                      const int columns) {
     VEC sum[LANES];
@@ -323,7 +346,8 @@ INLINE VEC NAME(dot)(int64_t k, const T *a, int64_t a_rs, const T *const *b, con
     return NAME(sums)(sum);
 }
 
-/* Columns that go with 1, 2 or up to 4 rows. */
+/* Columns of b at a time for 1, 2 or up to 4 rows of a: as many sums as there are lanes, and not more
+ * than 8 streams of memory. */
 #define DOT_COLUMNS(R) (LANES / (R) > 8 ? 8 : LANES / (R))
 #define DOT_ROWS (LANES < 4 ? LANES : 4)
 
@@ -354,6 +378,8 @@ static const struct {
 #endif
 };
 
+/* c = alpha a b + beta c. The last columns repeat the first of their group in the place of those that
+ * are not there. */
 static void NAME(run_dots)(int64_t m, int64_t n, int64_t k, double alpha, const void *a, int64_t a_rs,
                            const void *b, int64_t b_cs, double beta, void *c, int64_t c_rs, int64_t c_cs) {
     const int kind = m == 1 ? 0 : m == 2 || DOT_ROWS < 4 ? 1 : 2;

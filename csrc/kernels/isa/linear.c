@@ -1,4 +1,6 @@
-/* linear.c: selection and sums of multiples. */
+/* linear.c: selection (where), sums of multiples (axpy, affine, accumulate), and products of i64
+ * matrices.
+ */
 #include "kernels/isa/map.h"
 #include "kernels/isa/parts.h"
 
@@ -11,7 +13,8 @@ static inline int64_t wrapping_fma(int64_t a, int64_t b, int64_t c) {
 #define FLOAT_FMA(a, b, c) ((a) * (b) + (c))
 #define IDENTITY(x) (x)
 
-/* y = c ? a : b. Where all of a run chooses the same, it is a copy. */
+/* y = c ? a : b. With the same c for a whole run it is a copy. Both operands are loaded before the
+ * choice, so that the compiler makes no branch of it. */
 #define WHERE(type, T)                                                                                       \
     static void where_##type(int64_t n, const uint8_t *c, int64_t sc, const void *pa, int64_t sa,            \
                              const void *pb, int64_t sb, void *py, int64_t sy) {                             \
@@ -94,8 +97,9 @@ typedef uint64_t vul_mem __attribute__((vector_size(HD_VEC_BYTES), aligned(8), m
 
 enum { TILE_ROWS = HD_VEC_BYTES == 64 ? 4 : 2, TILE_VECTORS = 4, TILE_COLUMNS = TILE_VECTORS * VD_LANES };
 
-/* y[i y_row + j] += sum over k of a[i a_row + k a_col] b[k b_row + j] for `rows` rows of `vectors` vectors, summed in
- * registers: both are constants where this is inlined. */
+/* y[i y_row + j] += sum over k of a[i a_row + k a_col] b[k b_row + j] for `rows` rows by `vectors`
+ * vectors of columns, modulo 2^64. Both are constants where this is inlined, so the sums stay in
+ * registers. */
 HD_INLINE void product_tile(int rows, int vectors, int64_t depth, const int64_t *a, int64_t a_row,
                             int64_t a_col, const int64_t *b, int64_t b_row, int64_t *y, int64_t y_row) {
     vul sum[TILE_ROWS][TILE_VECTORS];

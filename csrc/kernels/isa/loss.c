@@ -1,11 +1,16 @@
-/* loss.c: cross-entropy of one row of logits, with label smoothing (Szegedy et al. 2016). */
+/* loss.c: cross-entropy of one row of logits, with label smoothing (Szegedy et al. 2016).
+ *
+ *     loss = sum_j t_j (log sum_i e^(x_i) - x_j)       grad = softmax(x) - t
+ *
+ * t is the smoothed target. It has at most three different numbers, so it is never written out.
+ */
 #include "kernels/isa/parts.h"
 #include "kernels/vec_math.h"
 
 #define BLOCK 4096
 
-/* The smoothed target: `target` has share `own`, the others of which excluded[j] is 0 have `each`; without
- * `excluded` the target has `each` as well. */
+/* The smoothed target t. With `excluded`: t = own at the target, each at the other classes with
+ * excluded[j] == 0, and 0 elsewhere. Without: t = each everywhere, own more at the target. */
 typedef struct shares {
     double own, each;
     int64_t target;
@@ -21,7 +26,7 @@ static shares shares_of(int64_t n, int64_t target, double smoothing, const uint8
         for (int64_t j = 0; j < n; j++) others += j != target && !excluded[j];
     }
     if (others == 0)
-        s.own = 1; /* nobody to share with */
+        s.own = 1; /* no class to share with */
     else
         s.each = smoothing / (double)others;
     return s;

@@ -1,8 +1,8 @@
-/* loss_body.h: loss.c for f32 and f64 (see vec_real.h). */
+/* loss_body.h: loss.c for one element type (names: see vec_real.h). */
 #include "kernels/vec_real.h"
 #include "kernels/isa/softmax_common.h"
 
-/* Adds up x - shift over the classes that are not excluded, and their number. */
+/* sum += sum of x - shift over the classes that are not excluded; classes += their number. */
 HD_INLINE void NAME(add_allowed)(int64_t n, const real *x, real shift, const uint8_t *excluded, double *sum,
                                  double *classes) {
     const vr zero = {0};
@@ -25,7 +25,8 @@ HD_INLINE void NAME(add_allowed)(int64_t n, const real *x, real shift, const uin
     }
 }
 
-/* Sum of x - shift over the classes that have the share `each`, and how many they are. */
+/* The same over all classes that have the share `each`. If there is no such share, nothing is added:
+ * 0 times a logit of -inf would be NaN. */
 HD_INLINE void NAME(shared)(int64_t n, const real *x, real shift, const shares *s, double *sum,
                             double *classes) {
     *sum = *classes = 0;
@@ -39,7 +40,7 @@ HD_INLINE void NAME(shared)(int64_t n, const real *x, real shift, const shares *
     NAME(add_allowed)(n - after, x + after, shift, s->excluded + after, sum, classes);
 }
 
-/* grad = probability - share, grad holding exp(x - largest) so far */
+/* grad = e^(x - m) / sum - t; grad holds e^(x - m) before. */
 HD_INLINE void NAME(subtract_shares)(int64_t n, real inverse, const shares *s, real *grad) {
     vr each = V(set)((real)s->each), none = V(set)(0);
     for (int64_t i = 0; i < n; i += LANES) {
@@ -51,6 +52,8 @@ HD_INLINE void NAME(subtract_shares)(int64_t n, real inverse, const shares *s, r
     grad[s->target] -= (real)(has_each ? s->own - s->each : s->own);
 }
 
+/* With m = max x, log_sum = log sum_i e^(x_i - m):
+ * loss = own (log_sum - (x_target - m)) + each sum over the sharing classes of (log_sum - (x_j - m)) */
 static double NAME(cross_entropy)(int64_t n, const void *logits, int64_t target, double smoothing,
                                   const uint8_t *excluded, void *pgrad) {
     const real *x = logits;

@@ -1,4 +1,11 @@
-/* norm_body.h: layer_norm.c for f32 and f64 (see vec_real.h). */
+/* norm_body.h: norm.c for one element type (names: see vec_real.h). Rows of n elements; w and b are
+ * rows too. With mean and variance of the row:
+ *
+ *     layer norm   rstd = 1 / sqrt(variance + eps)     y = (x - mean) rstd w + b
+ *     RMS norm     rstd = 1 / sqrt(mean(x²) + eps)     y = x rstd w
+ *
+ * mean and rstd are saved, one each a row; backward computes z = (x - mean) rstd again from x.
+ */
 #include "kernels/vec_real.h"
 
 HD_INLINE double NAME(row_sum)(int64_t n, const real *x) {
@@ -12,7 +19,8 @@ HD_INLINE double NAME(row_sum)(int64_t n, const real *x) {
     return V(sum)(s0 + s1);
 }
 
-/* The variance is a second pass over x - m; m is a rounded mean, and what it lacks shows in the same pass. */
+/* Two passes: sum x² - n mean² would cancel. The second is about m, the rounded mean. With d = x - m,
+ * mean(d) is what rounding took from the mean, and the variance is mean(d²) - mean(d)². */
 HD_INLINE void NAME(moments)(int64_t n, const real *x, double *mean, double *variance) {
     real m = (real)(NAME(row_sum)(n, x) / (double)n);
     vr first = {0}, second = {0};

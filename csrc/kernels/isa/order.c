@@ -1,4 +1,9 @@
-/* order.c: elements as unsigned integers that are ordered as they are: NaN above all, -0 as 0. */
+/* order.c: keys for sorting: unsigned integers in the order of the elements, NaN above all, -0 as 0.
+ *
+ * Floats of one sign are ordered as their bits are, negative ones backwards. So a positive float gets
+ * its sign bit set, and of a negative one all bits are inverted. Integers have their sign bit inverted.
+ * For a descending order the whole key is inverted.
+ */
 #include "kernels/isa/parts.h"
 
 static inline uint32_t key_of_f32(float x) {

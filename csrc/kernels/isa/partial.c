@@ -1,16 +1,20 @@
-/* partial.c: reductions that are kept as two numbers, of rows and of columns. */
+/* partial.c: reductions whose state is two numbers (a, b), of rows and of columns; hd_partial in
+ * kernels.h lists them. The states of parts of a row or column are merged by ops/reduce/partial.c, in
+ * order, so that several threads may share a long one.
+ */
 #include "kernels/isa/parts.h"
 #include "kernels/vec_math.h"
 
 /* Elements summed in lanes before they go on to f64. */
 #define BLOCK 4096
-/* What is looked at twice; twice of it stays in the nearest cache. */
+/* Elements that are read twice, first for their maximum; two such blocks fit the first-level cache. */
 #define NEAR 2048
-/* Rows of columns likewise. */
+/* Rows of columns whose moments are taken about one mean. */
 #define CHUNK 64
 
-/* e^x for x <= 0, for sums that have a 1 among them: 1 at 0, elsewhere within (1.5 + |x|) 2^-23 of it; e^-inf is 0 or
- * next to it. NaN stays. */
+/* e^x for x <= 0, for sums that contain a 1: e^0 is exactly 1, the relative error elsewhere at most
+ * (1.5 + |x|) 2^-23, and e^-inf is 0 or nearly so. As 2^(x log2 e) = 2^n 2^r with |r| <= 1/2, it needs
+ * one term less than vf_exp and no exact remainder. NaN stays. */
 HD_INLINE vf vf_exp_falling(vf x) {
     vf t = vf_max(vf_set(-150.0f), x * 1.44269504f);
     vf n = vf_rint(t), r = t - n;
@@ -24,6 +28,7 @@ HD_INLINE vd vd_exp_falling(vd x) {
     return vd_exp(x);
 }
 
+/* Sums of squares in f64 for a vector of columns: of f32, two vectors of f64 for one of elements. */
 typedef struct squares_f32 {
     vd low, high;
 } squares_f32;

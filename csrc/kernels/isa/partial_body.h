@@ -1,9 +1,10 @@
-/* partial_body.h: partial.c for f32 and f64 (see vec_real.h). */
+/* partial_body.h: partial.c for one element type (names: see vec_real.h). */
 #include "kernels/vec_real.h"
 #include "kernels/isa/softmax_common.h"
 
-/* ---- rows of n > 0 contiguous elements ------------------------------------------------------------ */
+/* ---- rows of n > 0 contiguous elements ------------------------------------------------------- */
 
+/* sum_i f(x_i - shift): BLOCK elements in lanes, in four sums in turn, and the blocks in f64. */
 HD_INLINE double NAME(add_up)(int64_t n, const real *x, real shift, vr (*f)(vr)) {
     double sum = 0;
     for (int64_t start = 0; start < n; start += BLOCK) {
@@ -34,7 +35,7 @@ HD_INLINE vr NAME(size)(vr x) {
     return V(abs)(x);
 }
 
-/* The sums of x - shift and of their squares, of n <= BLOCK. */
+/* off = sum (x - shift), squares = sum (x - shift)², of n <= BLOCK elements. */
 HD_INLINE void NAME(add_moments)(int64_t n, const real *x, real shift, double *off, double *squares) {
     vr o0 = {0}, o1 = {0}, s0 = {0}, s1 = {0};
     int64_t i = 0;
@@ -53,7 +54,12 @@ HD_INLINE void NAME(add_moments)(int64_t n, const real *x, real shift, double *o
     *squares = V(sum)(s0 + s1);
 }
 
-/* (mean, squares) of n elements take up m more: sums about `middle` (Chan, Golub & LeVeque 1979). */
+/* Merges n elements with m more (Chan, Golub & LeVeque 1979). The former are (mean, squares), squares
+ * being the sum of (x - mean)²; of the latter the sums off and sum of x - middle and (x - middle)² are
+ * given. Then
+ *     here     = middle + off / m                  their mean
+ *     squares += (sum - off² / m) + (here - mean)² n m / (n + m)
+ *     mean    += (here - mean) m / (n + m) */
 HD_INLINE void NAME(take_up)(double n, double *mean, double *squares, double m, double middle, double off,
                              double sum) {
     double share = m / (n + m), here = middle + off / m, apart = here - *mean;
@@ -61,8 +67,9 @@ HD_INLINE void NAME(take_up)(double n, double *mean, double *squares, double m, 
     *mean += apart * share;
 }
 
-/* A block about the mean of those before it, in one pass: where that is far from the block's own mean, the distance is
- * in the result too, and what cancels is small beside it. */
+/* The moments of a row in one pass: each block is summed about the mean of all before it. If that mean
+ * is far from the block's own, sum - off² / m cancels, but then the term with (here - mean)² is large
+ * and the error small beside it. Only the first block is read twice, for a mean to begin with. */
 static void NAME(moments_row)(int64_t n, const void *px, double *mean, double *squares) {
     const real *x = px;
     int64_t count = n < BLOCK ? n : BLOCK;
@@ -77,8 +84,8 @@ static void NAME(moments_row)(int64_t n, const void *px, double *mean, double *s
     }
 }
 
-/* The sum of e^(x - top) of n <= NEAR. What comes next is fetched meanwhile: looking for its largest waits for
- * memory, this for arithmetic. */
+/* sum e^(x - top) of n <= NEAR elements. This waits for arithmetic, and the search for a maximum for
+ * memory; so the next block is fetched meanwhile. */
 HD_INLINE double NAME(sum_falling)(int64_t n, const real *x, real top) {
     vr s0 = {0}, s1 = {0};
     int64_t i = 0;
@@ -95,7 +102,8 @@ HD_INLINE double NAME(sum_falling)(int64_t n, const real *x, real top) {
     return V(sum)(s0 + s1);
 }
 
-/* Block by block: the largest so far, and the sum of e^(x - that). */
+/* most = max x, sum = sum e^(x - most), block by block: a new maximum rescales the sum so far by
+ * e^(old - new). With a maximum of infinity the sum is 1, or NaN if a NaN is there. */
 static void NAME(logsumexp_part_row)(int64_t n, const void *px, double *most, double *sum) {
     const real *x = px;
     real top = -INFINITY;
@@ -121,7 +129,7 @@ static void NAME(abs_row)(int64_t n, const void *x, double *sum, double *unused)
     *unused = 0;
 }
 
-/* The largest size times turn (1 or -1), NaN when there is one. */
+/* max |x| for turn = 1, min |x| for turn = -1; NaN if there is one. */
 HD_INLINE double NAME(extreme_size)(int64_t n, const real *x, real turn) {
     vr best = V(set)(-INFINITY), nan = {0};
     for (int64_t i = 0; i < n; i += LANES) {
@@ -141,13 +149,18 @@ static void NAME(min_size_row)(int64_t n, const void *x, double *size, double *u
     *unused = 0;
 }
 
-/* ---- columns: n of them, each with `rows` elements that lie `stride` apart ---------------------------
- * Some rows at a time: as many streams of memory, and what is kept of a column stays in registers. Rows that
- * lie behind each other are one stream. */
+/* ---- columns: n of them, each with `rows` elements that lie `stride` apart ------------------- */
+
+/* Eight rows at a time: they are eight streams of memory, and the state of a column is loaded and
+ * stored once for them. Rows that follow each other directly are one stream and are taken singly. */
 
 #define TOGETHER (stride == n ? 1 : 8)
 #define WIDE (HD_PARTIAL_COLUMNS + LANES)
 
+/* EACH_STRIP { ... } runs for each strip: rows [from, to) of the columns [j, j + count), count <= LANES.
+ * In it, EACH_VECTOR(v) ... runs for each row with v, the strip's part of that row. (The loop over
+ * `once` runs once and only declares v.) The arrays for the columns have WIDE elements, so that whole
+ * vectors can be loaded and stored at their end. */
 #define EACH_STRIP EACH_STRIP_OF(TOGETHER)
 #define EACH_STRIP_OF(height)                                                                                \
     for (int64_t from = 0, to; to = from + (height) < rows ? from + (height) : rows, from < rows; from = to) \
@@ -160,11 +173,12 @@ HD_INLINE void NAME(start)(real value, real *y) {
     for (int64_t j = 0; j < WIDE; j++) y[j] = value;
 }
 
+/* The results as f64; the second number is not used. */
 HD_INLINE void NAME(give)(int64_t n, const real *x, double *a, double *b) {
     for (int64_t j = 0; j < n; j++) a[j] = x[j], b[j] = 0;
 }
 
-/* The sums of x - middle and of their squares. */
+/* off = sum (x - middle), sum = sum (x - middle)² of each column. */
 static void NAME(moments_chunk)(int64_t rows, int64_t n, const real *x, int64_t stride, const real *middle,
                                 real *off, real *sum) {
     NAME(start)(0, off), NAME(start)(0, sum);
@@ -180,7 +194,7 @@ static void NAME(moments_chunk)(int64_t rows, int64_t n, const real *x, int64_t 
     }
 }
 
-/* As moments_row. */
+/* As moments_row, CHUNK rows in the place of a block. */
 static void NAME(moments_cols)(int64_t all, int64_t n, const void *px, int64_t stride, double *mean,
                                double *squares) {
     const real *x = px;
@@ -208,12 +222,13 @@ HD_INLINE bool NAME(column_has_nan)(int64_t rows, const real *x, int64_t stride)
     return false;
 }
 
-/* -infinity is not shifted by. */
+/* What x is shifted by: the largest so far, or 0 while that is -inf, whose powers then are 0. */
 HD_INLINE vr NAME(shift_by)(vr top) {
     return V(select)(V(eq)(top, V(set)(-INFINITY)), V(set)(0), top);
 }
 
-/* Strip by strip: the largest so far, and the sum of e^(x - that). */
+/* As logsumexp_part_row, strip by strip: eight rows are read for their maximum and again, from the
+ * cache, for their powers. */
 static void NAME(logsumexp_part_cols)(int64_t rows, int64_t n, const void *px, int64_t stride, double *most,
                                       double *sum) {
     const real *x = px;
@@ -253,7 +268,7 @@ static void NAME(abs_cols)(int64_t rows, int64_t n, const void *px, int64_t stri
     NAME(give)(n, total, sum, unused);
 }
 
-/* The largest |x| times turn (1 or -1). */
+/* max |x| of each column for turn = 1, min |x| for turn = -1; NaN if there is one. */
 HD_INLINE void NAME(extreme_cols)(int64_t rows, int64_t n, const real *x, int64_t stride, real turn,
                                   double *size, double *unused) {
     real best[WIDE], nan[WIDE];
@@ -279,7 +294,7 @@ static void NAME(min_size_cols)(int64_t rows, int64_t n, const void *x, int64_t 
     NAME(extreme_cols)(rows, n, x, stride, -1, size, unused);
 }
 
-/* In f64, whatever the elements are. */
+/* Sums of squares, in f64 for either element type. */
 static void NAME(squares_cols)(int64_t rows, int64_t n, const void *px, int64_t stride, double *sum,
                                double *unused) {
     const real *x = px;
@@ -293,12 +308,13 @@ static void NAME(squares_cols)(int64_t rows, int64_t n, const void *px, int64_t 
     for (int64_t j = 0; j < n; j++) sum[j] = total[j], unused[j] = 0;
 }
 
-/* `count` columns from best and at on, `height` rows from row number `first` on. */
+/* One strip of argmax: `height` rows from number `first` on. best is the largest of each column so
+ * far, `at` its row. */
 HD_INLINE void NAME(arg_strip)(int64_t height, int64_t count, const real *x, int64_t stride, real turn,
                                real first, real *best, real *at) {
     vr b = V(load)(best), place = V(load)(at), here = V(set)(first);
     for (int64_t r = 0; r < height; r++, here += 1) {
-        /* stays: unless v is larger, or the first NaN */
+        /* best stays unless v is larger or the first NaN */
         vr v = V(load_n)(x + r * stride, count) * turn;
         vmask stays = V(le)(v, b) | V(nan)(b);
         b = V(select)(stays, b, v);
@@ -308,7 +324,8 @@ HD_INLINE void NAME(arg_strip)(int64_t height, int64_t count, const real *x, int
     V(store)(at, place);
 }
 
-/* The first of the largest times turn, NaN before all. Places are numbers that `real` holds exactly. */
+/* The first of the largest elements for turn = 1, of the smallest for turn = -1; the first NaN wins.
+ * Row numbers are kept as `real`, beside the elements; up to 2^24 they are exact. */
 HD_INLINE void NAME(arg_cols)(int64_t rows, int64_t n, const real *x, int64_t stride, real turn, void *pbest,
                               int32_t *index) {
     real best[WIDE], at[WIDE], *out = pbest;

@@ -1,4 +1,5 @@
-/* pointwise.c: losses of an input x against a target y of its shape, element by element, and their slopes.
+/* pointwise.c: losses of an input x and a target y of the same shape, element by element, and their
+ * derivatives.
  */
 #include "kernels/isa/parts.h"
 #include "kernels/vec_math.h"

@@ -1,14 +1,24 @@
-/* pointwise_body.h: pointwise.c for f32 and f64 (see vec_real.h). Of each loss its value and the slopes by
- * x and by y; p is the weight of positives (BCE), c the loss's parameter. */
+/* pointwise_body.h: pointwise.c for one element type (names: see vec_real.h). Each loss has a value and
+ * derivatives by x and by y. p is the weight of positive targets (bce), c the parameter (huber).
+ *
+ *     squared    (x - y)²
+ *     absolute   |x - y|
+ *     huber      (x - y)² / 2 where |x - y| < c, else c (|x - y| - c / 2)
+ *     bce        p y softplus(-x) + (1 - y) softplus(x)        x: logit, softplus(x) = log(1 + e^x)
+ *     kl         y (log y - x)                                 x: log of the predicted probability
+ *     kl_log     e^y (y - x)                                   y is a logarithm too
+ *
+ * A term with the factor 0 is 0, even if the other factor is infinite.
+ */
 #include "kernels/vec_real.h"
 
-/* d: 1, -1, itself where it is 0 or NaN. */
+/* 1 or -1 by the sign of d; d itself if it is 0 or NaN. */
 HD_INLINE vr NAME(sign)(vr d) {
     const vr zero = {0}, one = V(set)(1);
     return V(select)(V(lt)(zero, d), one, V(select)(V(lt)(d, zero), -one, d));
 }
 
-/* a, but 0 where `factor`, by which it was multiplied, is: 0 · inf is nothing. */
+/* a, but 0 where factor is 0; a is a product with this factor, and 0 · inf would be NaN. */
 HD_INLINE vr NAME(unless_zero)(vr factor, vr a) {
     const vr zero = {0};
     return V(select)(V(eq)(factor, zero), zero, a);
@@ -38,7 +48,7 @@ HD_INLINE vr NAME(absolute_by_y)(vr x, vr y, vr p, vr c) {
     return -NAME(absolute_by_x)(x, y, p, c);
 }
 
-/* d²/2 where |d| < c, else c (|d| - c/2) */
+/* d²/2 where |d| < c, else c (|d| - c/2), with d = x - y */
 HD_INLINE vr NAME(huber_value)(vr x, vr y, vr p, vr c) {
     (void)p;
     vr d = x - y, a = V(abs)(d);
@@ -53,7 +63,8 @@ HD_INLINE vr NAME(huber_by_y)(vr x, vr y, vr p, vr c) {
     return -NAME(huber_by_x)(x, y, p, c);
 }
 
-/* p y softplus(-x) + (1 - y) softplus(x); both softplus are max(±x, 0) and the same small rest. */
+/* p y softplus(-x) + (1 - y) softplus(x), with softplus(±x) = max(±x, 0) + log(1 + e^-|x|): the second
+ * term is computed once. */
 HD_INLINE vr NAME(bce_value)(vr x, vr y, vr p, vr c) {
     (void)c;
     const vr zero = {0};

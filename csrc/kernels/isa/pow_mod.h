@@ -1,7 +1,8 @@
-/* pow_mod.h: %, // and ^, whose libm calls and divisions of integers no compiler turns into vectors.
+/* pow_mod.h: %, // and ^. Compilers do not vectorise calls of libm or divisions of integers.
  *
- * Piece by piece: a quick formula for all elements, right wherever `plain` says so; then the slow one for the others, of
- * which there are few or none. An element's result does not depend on its piece.
+ * So each piece of PIECE elements gets a quick formula first, which is right for the elements that
+ * PLAIN accepts. The others, few or none, are then computed again by the slow formula. An element's
+ * result does not depend on its piece.
  */
 #ifndef HD_PIECES_H
 #define HD_PIECES_H
@@ -37,8 +38,8 @@ static inline uint32_t bits_of_f32(float x) {
 
 /* ---- a^b = 2^(b log2 a), to 2^-31 -------------------------------------------------------------- */
 
-/* log2 of a normal number above 0, to 2^-37: of m in sqrt(1/2)..sqrt(2) by a polynomial (minimax) for what the series of
- * atanh((m - 1) / (m + 1)) comes to. */
+/* log2 of a normal number above 0, to 2^-37. x = m 2^e with m in [sqrt(1/2), sqrt(2)); with
+ * z = (m - 1) / (m + 1), log2 m = 2 / log(2) atanh(z) = z series(z²), whose coefficients are minimax. */
 static inline double quick_log2(float x) {
     const uint32_t root = 0x3f3504f3;
     uint32_t u = bits_of_f32(x) - root;
@@ -49,7 +50,8 @@ static inline double quick_log2(float x) {
     return e + z * series;
 }
 
-/* 2^x, to 2^-34 (minimax, 1 at 0); beyond the range of f32 whatever becomes 0 or infinity there. */
+/* 2^x, to 2^-34: 2^n 2^t with n = round(x), |t| <= 1/2, and a minimax polynomial that is 1 at 0. Beyond
+ * the range of f32 the result is some number that becomes 0 or infinity in f32. */
 static inline double quick_exp2(double x) {
     x = x < 1000 ? x : 1000;
     x = x > -1000 ? x : -1000;
@@ -73,8 +75,9 @@ static inline double mod_of_f64(double a, double b) {
 
 /* A remainder of 0 has the sign of a. */
 #if defined(__FMA__)
-/* The rounded quotient is never below a whole number that the true one reaches; where it reaches one too early, the
- * remainder has the other sign. Either way a - q b fits the type, or is the result, rounded once. */
+/* The rounded quotient is never below a whole number that the true quotient reaches. If it reaches one
+ * too early, the remainder has the other sign and is mended by adding b. Either way a - q b is exact in
+ * the type, or it is the result, rounded once. */
 #define QUICK_MOD(name, T, floor_of, fma_of, copysign_of)                                                    \
     static inline T name(T a, T b) {                                                                         \
         T r = fma_of(-floor_of(a / b), b, a);                                                                \
@@ -115,8 +118,9 @@ static inline int64_t floordiv_of_i64(int64_t a, int64_t b) {
     return a % b != 0 && (a < 0) != (b < 0) ? q - 1 : q;
 }
 
-/* Between -2^50 and 2^50 integers are exact in f64, and so is the floor of a quotient: one that is not whole is further
- * from the next whole number than f64 rounds. They become f64, and integers again, as the low bits of 1.5 2^52 + x. */
+/* Integers between -2^50 and 2^50 are exact in f64, and so is the floor of their quotient: a quotient
+ * that is not whole is further from the next whole number than f64 rounds. They are converted by way of
+ * the low bits of 1.5 2^52 + x. */
 static inline double f64_of_i64(int64_t x) {
     return f64_of_bits((uint64_t)x + 0x4338000000000000) - 0x1.8p52;
 }

@@ -1,13 +1,14 @@
-/* reduce.c: many elements to one, and rows into a row.
+/* reduce.c: reduces a row to one number (.._row), or many rows to one (.._cols).
  *
- * The order of a sum is a matter of n alone: a strided row is gathered block by block and then goes the way
- * of a contiguous one. f32 sums add up BLOCK elements in lanes of f32, the blocks in f64.
+ * The order of a sum depends on n alone: a strided row is gathered block by block and then summed like a
+ * contiguous one. Sums of f32 add up BLOCK elements in lanes of f32, and the blocks in f64.
  */
 #include "kernels/isa/map.h"
 #include "kernels/isa/parts.h"
 
 #define BLOCK 4096
 
+/* A kernel from an expression of y, the result so far, and x, the next element. */
 #define ROW(name, T, Y, start, expression)                                                                   \
     static void name(int64_t n, const void *px, int64_t sx, void *out) {                                     \
         const T *xs = px;                                                                                    \
@@ -18,8 +19,9 @@
         }                                                                                                    \
         *(Y *)out = y;                                                                                       \
     }
-/* Eight rows at a time are as many streams of memory, and what is kept of a column is read and written once for
- * them. Short rows that lie behind each other are one stream, and want to be read so. */
+/* y[j] = y[j] op x[r][j] for all rows r. Eight rows at a time are eight streams of memory, and y is read
+ * and written once for them. Short rows that follow each other directly are one stream and are read as
+ * one. */
 #define STREAM 1024
 #define COLS(name, T, Y, expression) COLS_OF(name, T, Y, expression)
 #define COLS_OF(name, T, Y, expression)                                                                      \
@@ -86,7 +88,7 @@ ARG(argmin_i32, int32_t, <)
 ARG(argmax_bool, uint8_t, >)
 ARG(argmin_bool, uint8_t, <)
 
-/* v wins over b: the first of equals stays. */
+/* `wins` says whether v replaces b; it is strict, so the first of equals stays. */
 #define ARG_COLS(name, T, wins)                                                                              \
     static void name(int64_t rows, int64_t n, const void *px, int64_t stride, void *pbest, int32_t *index) { \
         const T *x = px;                                                                                     \

@@ -1,6 +1,7 @@
-/* reduce_body.h: the reductions of f32 and f64 (see vec_real.h). */
+/* reduce_body.h: the reductions of one float type (names: see vec_real.h). */
 #include "kernels/vec_real.h"
 
+/* Four sums in turn: an addition takes as long as the processor needs to begin several. */
 static real NAME(sum_block)(int64_t n, const real *x) {
     vr s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0};
     int64_t i = 0;
@@ -35,7 +36,7 @@ static void NAME(sum_row)(int64_t n, const void *px, int64_t sx, void *out) {
     *(real *)out = (real)sum;
 }
 
-/* In f64: half-way products of f32 may leave its range. */
+/* Products are made in f64: those of some f32 may leave the range of f32 though that of all does not. */
 #if HD_REAL == 32
 HD_INLINE vd as_f64_f32(const float *x) {
     typedef float half __attribute__((vector_size(VD_LANES * 4), aligned(4), may_alias));
@@ -61,8 +62,7 @@ static void NAME(prod_row)(int64_t n, const void *px, int64_t sx, void *out) {
     *(real *)out = (real)left;
 }
 
-/* The largest of n > 0 contiguous elements, NaN when there is one; turn is 1, or -1 for the smallest
- * (negated). */
+/* max x for turn = 1, -min x for turn = -1, of n > 0 contiguous elements; NaN if there is one. */
 HD_INLINE real NAME(largest_block)(int64_t n, const real *x, real turn) {
     vr best = V(set)(-INFINITY), nan = {0};
     int64_t i = 0;
@@ -111,7 +111,8 @@ static int64_t NAME(find)(int64_t n, const real *x, int64_t sx, real wanted) {
     return 0;
 }
 
-/* The first of the largest times turn; NaN before all. It is looked for in the one block that has it. */
+/* The first of the largest elements for turn = 1, of the smallest for turn = -1; the first NaN wins. The
+ * first pass finds the value and its block, the second the place in this block. */
 HD_INLINE int64_t NAME(arg_row)(int64_t n, const real *x, int64_t sx, real turn) {
     real best = -INFINITY;
     int64_t where = 0, there = n < BLOCK ? n : BLOCK;
@@ -130,7 +131,7 @@ static int64_t NAME(argmin)(int64_t n, const void *x, int64_t sx) {
     return NAME(arg_row)(n, x, sx, -1);
 }
 
-/* Sums of a few rows first: shorter sums are more exact. */
+/* Sixteen rows are added up before they are added to y: short sums are more exact. */
 static void NAME(sum_stream)(int64_t rows, int64_t n, const real *x, real *y) {
     real few[STREAM];
     for (int64_t r = 0; r < rows; r++, x += n) {
@@ -162,7 +163,8 @@ COLS(NAME(prod_cols), real, real, y *x)
 COLS(NAME(max_cols), real, real, (x > y || x != x) ? x : y)
 COLS(NAME(min_cols), real, real, (x < y || x != x) ? x : y)
 
-/* Columns in strips of registers; rows in runs of 64, so that a long sum is a sum of short ones. */
+/* Strips of STRIP vectors of columns, whose sums are in registers. Rows in runs of 64, so that a long
+ * sum is a sum of short ones. */
 #define STRIP 4
 static void NAME(column_strip)(int64_t rows, const real *x, int64_t row_stride, int64_t vectors, int64_t tail,
                                real *out) {

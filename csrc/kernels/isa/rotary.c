@@ -1,4 +1,4 @@
-/* rotary.c: pairs of features turned by angles (Su et al. 2021). */
+/* rotary.c: rotary position embeddings: pairs of features rotated by angles (Su et al. 2021). */
 #include "kernels/isa/parts.h"
 
 #define HD_REAL 32

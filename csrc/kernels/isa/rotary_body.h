@@ -1,7 +1,9 @@
-/* rotary_body.h: rotary.c for f32 and f64 (see vec_real.h). */
+/* rotary_body.h: rotary.c for one element type (names: see vec_real.h). A pair (a, b) becomes
+ * (a cos - b sin, b cos + a sin). A sign of -1 rotates back, which is also the gradient.
+ */
 #include "kernels/vec_real.h"
 
-/* Feature i turns with feature n + i. */
+/* Pairs of feature i and feature n + i. */
 static void NAME(rotate_halves)(int64_t n, double sign, const void *px, const void *pcos, const void *psin,
                                 void *py) {
     const real *x = px, *c = pcos, *s = psin;
@@ -15,7 +17,7 @@ static void NAME(rotate_halves)(int64_t n, double sign, const void *px, const vo
     }
 }
 
-/* Feature 2i turns with feature 2i + 1. */
+/* Pairs of feature 2i and feature 2i + 1. */
 static void NAME(rotate_pairs)(int64_t n, double sign, const void *px, const void *pcos, const void *psin,
                                void *py) {
     const real *x = px, *c = pcos, *s = psin, turn = (real)sign;

@@ -1,17 +1,22 @@
-/* sgd_body.h: optim.c's SGD for f32 and f64 (see vec_real.h). */
+/* sgd_body.h: optim.c's SGD for one element type (names: see vec_real.h).
+ *
+ *     g = scale g + decay w
+ *     b = momentum b + (1 - dampening) g               b = g the first time
+ *     w = w - lr b                                     Nesterov: w - lr (g + momentum b)
+ */
 #include "kernels/vec_real.h"
 
 typedef struct NAME(pace) {
     real lr, momentum, rest, decay, scale;
 } NAME(pace);
 
-/* g in its final form: scaled, with what decay adds. */
+/* scale g + decay w */
 HD_INLINE vr NAME(slope)(const NAME(pace) * p, int decays, vr w, vr g) {
     g *= p->scale;
     return decays ? g + p->decay * w : g;
 }
 
-/* The buffer b took g in already; Nesterov's way looks one step of it ahead. */
+/* The new w. b contains g already; Nesterov's form goes one more step along it. */
 HD_INLINE vr NAME(moved)(const NAME(pace) * p, int nesterov, vr w, vr g, vr b) {
     return w - p->lr * (nesterov ? g + p->momentum * b : b);
 }

@@ -1,4 +1,12 @@
-/* softmax_body.h: softmax.c for f32 and f64 (see vec_real.h). */
+/* softmax_body.h: softmax.c for one element type (names: see vec_real.h). With m = max x:
+ *
+ *     softmax      y_i = e^(x_i - m) / sum_j e^(x_j - m)       dx = y (g - sum_j g_j y_j)
+ *     log_softmax  y_i = x_i - m - log sum_j e^(x_j - m)       dx = g - e^y sum_j g_j
+ *     logsumexp    m + log sum_j e^(x_j - m)
+ *
+ * A row of -inf has nothing to shift by. Its softmax is 0, its log_softmax and logsumexp -inf, its
+ * gradients 0. If NaN hides among the -inf, the results are NaN.
+ */
 #include "kernels/vec_real.h"
 #include "kernels/isa/softmax_common.h"
 
@@ -20,7 +28,7 @@ static void NAME(softmax)(int64_t n, const void *px, void *py) {
     NAME(rescale)(n, (real)(1 / sum), y);
 }
 
-/* forward: y_i = exp(x_i - m) / sum_j exp(x_j - m), so dx = y (g - sum_j g_j y_j) */
+/* Where y is 0, g is not looked at: behind a mask it may be NaN, and 0 · NaN is NaN. */
 static void NAME(softmax_grad)(int64_t n, const void *py, const void *pg, void *pdx) {
     const real *y = py, *g = pg;
     const vr zero = {0};
@@ -61,7 +69,7 @@ static void NAME(log_softmax)(int64_t n, const void *px, void *py) {
     }
 }
 
-/* forward: y_i = x_i - log sum_j exp(x_j), so dx = g - exp(y) sum_j g_j; a row of -inf has none */
+/* dx = g - e^y sum_j g_j; 0 for a row of -inf */
 static void NAME(log_softmax_grad)(int64_t n, const void *py, const void *pg, void *pdx) {
     const real *y = py, *g = pg;
     real *dx = pdx;
@@ -78,7 +86,8 @@ static void NAME(log_softmax_grad)(int64_t n, const void *py, const void *pg, vo
     }
 }
 
-/* p = the scores with -inf in hidden places; returns the largest. */
+/* p_i = scale x_i + bias_i where visible, else -inf; returns the largest. x is selected away in hidden
+ * places, so NaN and infinities there have no effect. */
 HD_INLINE real NAME(mask_scores)(int64_t n, const real *x, real scale, const uint8_t *see, const real *bias,
                                  real *p) {
     const vr hidden = V(set)(-INFINITY);

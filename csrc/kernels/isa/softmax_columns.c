@@ -1,5 +1,5 @@
-/* softmax_columns.c: softmax and its logarithm down some columns at a time, which are packed first: rows that
- * lie powers of two apart would throw each other out of the caches.
+/* softmax_columns.c: softmax and its logarithm down a few columns at a time. These are packed first,
+ * because rows whose distance is a power of two would evict each other from the caches.
  */
 #include "kernels/isa/parts.h"
 #include "kernels/vec_math.h"

@@ -1,7 +1,15 @@
-/* softmax_columns_body.h: softmax_columns.c for f32 and f64 (see vec_real.h). `room` holds the columns packed. */
+/* softmax_columns_body.h: softmax_columns.c for one element type (names: see vec_real.h). Formulas as
+ * in softmax_body.h, with j for a column. Lanes are columns, so no sum goes across lanes.
+ *
+ *     x, y     [rows][n], rows `stride` apart
+ *     room     [rows][HD_SOFTMAX_COLUMNS], the columns packed; for gradients once more, for g
+ *
+ * More columns than HD_SOFTMAX_COLUMNS come only if all of their rows stay in the cache. They are not
+ * packed; room then holds two rows of n numbers (the functions named _wide).
+ */
 #include "kernels/vec_real.h"
 
-/* x (stride apart) into room (HD_SOFTMAX_COLUMNS apart); the largest of each column, NaNs passed over. */
+/* Copies x to room; most = the largest of each column, skipping NaN. */
 HD_INLINE void NAME(pack)(int64_t rows, int64_t n, const real *x, int64_t stride, real *room, vr *most) {
     for (int64_t v = 0; v < VECTORS; v++) most[v] = V(set)(-INFINITY);
     for (int64_t r = 0; r < rows; r++)
@@ -12,12 +20,12 @@ HD_INLINE void NAME(pack)(int64_t rows, int64_t n, const real *x, int64_t stride
         }
 }
 
-/* A column of -inf is not shifted. */
+/* A column of -inf is not shifted: its powers are 0, not NaN. */
 HD_INLINE vr NAME(shift_of)(vr most) {
     return V(select)(V(eq)(most, V(set)(-INFINITY)), V(set)(0), most);
 }
 
-/* More columns than are packed, whose rows stay in the cache: what they are shifted by. */
+/* shift_j = max_r x_rj, or 0 for a column of -inf. */
 HD_INLINE void NAME(shifts)(int64_t rows, int64_t n, const real *x, int64_t stride, real *shift) {
     for (int64_t j = 0; j < n; j++) shift[j] = -INFINITY;
     for (int64_t r = 0; r < rows; r++)
@@ -29,7 +37,7 @@ HD_INLINE void NAME(shifts)(int64_t rows, int64_t n, const real *x, int64_t stri
     for (int64_t j = 0; j < n; j++) shift[j] = shift[j] == -INFINITY ? 0 : shift[j];
 }
 
-/* sum = the sum of e^(x - shift); y (NULL: not wanted) = what is summed. */
+/* y_rj = e^(x_rj - shift_j) (y NULL: not wanted), sum_j = their sum. */
 HD_INLINE void NAME(exp_rows)(int64_t rows, int64_t n, const real *x, int64_t stride, const real *shift,
                               real *sum, real *y) {
     for (int64_t j = 0; j < n; j++) sum[j] = 0;
@@ -120,7 +128,7 @@ static void NAME(log_softmax_cols)(int64_t rows, int64_t n, const void *x, int64
      n - j < LANES ? n - j : LANES);
 }
 
-/* forward: y_i = exp(x_i - m) / sum_j exp(x_j - m), so dx = y (g - sum_j g_j y_j); 0 where y is */
+/* dx = y (g - sum_r g_r y_r); 0 where y is 0, whatever g holds there. */
 static void NAME(softmax_cols_grad)(int64_t rows, int64_t n, const void *py, const void *pg, int64_t stride,
                                     void *pdx, void *proom) {
     const real *y = py, *g = pg;
@@ -145,7 +153,8 @@ static void NAME(softmax_cols_grad)(int64_t rows, int64_t n, const void *py, con
         }
 }
 
-/* forward: y_i = x_i - log sum_j exp(x_j), so dx = g - exp(y) sum_j g_j; a column of -inf has none */
+/* dx = g - e^y sum_r g_r; 0 for a column of -inf. `visible` is 0 for such a column, NaN if it has a NaN,
+ * else 1. */
 static void NAME(log_softmax_cols_grad)(int64_t rows, int64_t n, const void *y, const void *pg,
                                         int64_t stride, void *pdx, void *proom) {
     const real *g = pg;

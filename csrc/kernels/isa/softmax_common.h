@@ -1,6 +1,10 @@
-/* softmax_common.h: what softmax and cross-entropy share (see vec_real.h). */
+/* softmax_common.h: what softmax, logsumexp and cross-entropy share (names: see vec_real.h). All of
+ * them shift by m = max_i x_i, because sum_i e^(x_i) = e^m sum_i e^(x_i - m), and no power on the right
+ * exceeds 1. The source defines BLOCK, the number of elements that are summed in lanes of `real`
+ * before they go on to f64.
+ */
 
-/* The largest; NaNs are passed over. -inf for n = 0. */
+/* The largest element, skipping NaN; -inf if there is none. The NaN turns up in the sum. */
 HD_INLINE real NAME(row_max)(int64_t n, const real *x) {
     vr best = V(set)(-INFINITY);
     int64_t i = 0;
@@ -19,7 +23,8 @@ HD_INLINE void NAME(fill)(int64_t n, real value, real *y) {
     for (int64_t i = 0; i < n; i++) y[i] = value;
 }
 
-/* y = exp(x - shift) (y NULL: not wanted), its sum. */
+/* y_i = e^(x_i - shift) (y NULL: not wanted); returns their sum. Two sums in turn, because an addition
+ * takes longer than the processor needs to begin the next. */
 HD_INLINE double NAME(exp_shifted)(int64_t n, const real *x, real shift, real *y) {
     double sum = 0;
     for (int64_t start = 0; start < n; start += BLOCK) {

@@ -279,8 +279,8 @@ static int add_traceback(lua_State *L) {
     return 1;
 }
 
-/* The error on top of the stack is kept until the graph has put itself in order, then raised again (state.c).
- */
+/* The error on top of the stack is kept until the graph has put itself in order, then raised again
+ * (state.c). */
 static hd_status keep_error(hd_ctx *cx, lua_State *L) {
     hd_lua_push_record(L);
     lua_insert(L, -2);

@@ -242,8 +242,8 @@ static int matmul(lua_State *L) {
 
 /* ---- choosing ---------------------------------------------------------------------------- */
 
-/* A number beside a tensor is weak: it takes the tensor's dtype, or f32 when it is a float beside integers.
- */
+/* A number beside a tensor is weak: it takes the tensor's dtype, or f32 when it is a float beside
+ * integers. */
 static hd_tensor *weak_tensor(hd_call *c, int index, const char *argument, const hd_tensor *beside) {
     lua_State *L = c->L;
     if (!hd_is_number(c, index) && !(hd_given(c, index) && lua_isboolean(L, index)))

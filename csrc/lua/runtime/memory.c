@@ -47,8 +47,8 @@ void hd_clock_start(hd_lua *h) {
     h->clock.last_end = work_seconds();
 }
 
-/* Dropping what is garbage has to be paid some time; what a collection costs is the marking of what is not.
- */
+/* Dropping what is garbage has to be paid some time; what a collection costs is the marking of what
+ * is not. */
 static void collect(lua_State *L, hd_lua *h) {
     double start = work_seconds();
     h->clock.dropped = 0;
@@ -203,8 +203,8 @@ static void set_bytes(lua_State *L, const char *name, int64_t bytes) {
     lua_setfield(L, -2, name);
 }
 
-/* memory() or memory{reset_peak = true}: bytes that are live, pooled, at the peak, and the limit (0: none).
- */
+/* memory() or memory{reset_peak = true}: bytes that are live, pooled, at the peak, and the limit
+ * (0: none). */
 static int memory(lua_State *L) {
     hd_call c = hd_begin(L, "memory");
     hd_take_options(&c, "reset_peak");

@@ -23,8 +23,8 @@
 
 typedef struct hd_scope hd_scope; /* memory.c */
 
-/* A tensor as Lua holds it. User value 1: the anchor of Lua functions in its graph (function.c), usually nil.
- */
+/* A tensor as Lua holds it. User value 1: the anchor of Lua functions in its graph (function.c),
+ * usually nil. */
 typedef struct hd_handle {
     hd_tensor *t; /* NULL: not made yet, or dropped */
     struct hd_handle *scope_next,

@@ -17,8 +17,8 @@
 /* Below this many elements everything is in the first cache, whichever way it is read. */
 #define SMALL_TILES 1024
 
-/* An inner dimension shorter than this is exchanged for a longer one: a call a run costs more than strides.
- */
+/* An inner dimension shorter than this is exchanged for a longer one: a call a run costs more than
+ * strides. */
 #define SHORT_RUN 16
 
 void hd_walk_begin(hd_walk *w, int ndim, const int64_t *shape) {

@@ -24,8 +24,7 @@ typedef struct linear_params {
 enum { IN_X, IN_W, IN_B, IN_RESIDUAL, INPUTS };
 enum { SAVED_X, SAVED_W, SAVED_B, SAVED_ACT, SAVED };
 
-/* ---- forward ----------------------------------------------------------------------------------------------
- */
+/* ---- forward --------------------------------------------------------------------------------- */
 
 typedef struct epilogue {
     const hd_kernels *kernels;
@@ -142,8 +141,7 @@ hd_tensor *hd_linear_residual(hd_ctx *cx, hd_tensor *residual, hd_tensor *x, hd_
     return linear(cx, inputs, params);
 }
 
-/* ---- backward ---------------------------------------------------------------------------------------------
- */
+/* ---- backward -------------------------------------------------------------------------------- */
 
 typedef struct back_pass {
     const hd_kernels *kernels;

@@ -29,8 +29,7 @@ static void rest(void) {
     nanosleep(&t, NULL);
 }
 
-/* ---- the limit ------------------------------------------------------------------------------------------
- */
+/* ---- the limit ------------------------------------------------------------------------------- */
 
 typedef float vec __attribute__((vector_size(32)));
 #define PEAK_STEPS 100000
@@ -56,8 +55,7 @@ static double peak(hd_ctx *cx, int threads) {
     return 160.0 * PEAK_STEPS * threads / (now() - t) / 1e9;
 }
 
-/* ---- products -------------------------------------------------------------------------------------------
- */
+/* ---- products -------------------------------------------------------------------------------- */
 
 typedef struct shape {
     int m, n, k, batch;

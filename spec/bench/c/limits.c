@@ -32,8 +32,7 @@ static double now(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* ---- work ------------------------------------------------------------------------------------------------
- */
+/* ---- work ------------------------------------------------------------------------------------ */
 
 /* Twelve chains: more than latency times throughput anywhere. The empty statement keeps them in registers. */
 #define FMA_CHAINS(name, bytes, constraint, attributes)                                                      \
@@ -114,8 +113,7 @@ static void update_all(part *p) {
     }
 }
 
-/* ---- timing ----------------------------------------------------------------------------------------------
- */
+/* ---- timing ---------------------------------------------------------------------------------- */
 
 static void *trials(void *argument) {
     part *p = argument;
