@@ -39,7 +39,7 @@ typedef struct hd_score_rules {
     void *cap;            /* [keys][lanes]: receives the derivative of the cap; NULL: not wanted */
 } hd_score_rules;
 
-/* Rows to prefetch: products and mix fetch `rows` of them after each tile, from the last run
+/* Rows to prefetch: products and accumulate fetch `rows` of them after each tile, from the last run
  * first. */
 typedef struct hd_ahead_run {
     const char *row;
@@ -55,29 +55,29 @@ typedef struct hd_attention_kernels {
     int64_t lanes, keys; /* of a block: whole register tiles */
     int64_t run;         /* fewest keys that are worth a step of their own */
     /* to[d][l] = scale · from[l · row + d] for l < count, 0 for the other lanes */
-    void (*spread)(int64_t count, int64_t features, const void *from, int64_t row, double scale, void *to);
+    void (*pack)(int64_t count, int64_t features, const void *from, int64_t row, double scale, void *to);
     /* to[l · row + d] = from[d][l] · factor[l] for l < count; added to what is there when add. factor
      * NULL: 1 */
-    void (*collect)(int64_t count, int64_t features, const void *from, const void *factor, void *to,
-                    int64_t row, bool add);
+    void (*unpack)(int64_t count, int64_t features, const void *from, const void *factor, void *to,
+                   int64_t row, bool add);
     /* s[n][l] = sum_d x[n · row + d] q[d][l]; best[l] = max(best[l], max_n s[n][l]), skipping NaN
      * (best NULL: not wanted). ahead NULL: nothing is prefetched. */
     void (*products)(hd_halves halves, int64_t keys, int64_t features, const void *x, int64_t row,
                      const void *q, void *s, void *best, hd_ahead *ahead);
     /* Turns the products s into scores by the rules; -inf where not seen. best as above. */
-    void (*judge)(hd_halves halves, int64_t keys, const hd_score_rules *rules, void *s, void *best);
+    void (*score)(hd_halves halves, int64_t keys, const hd_score_rules *rules, void *s, void *best);
     /* One block of an online softmax:
      *     s = 2^(s - best), exactly 0 where s is -inf
      *     factor = 2^(largest - best);  sum = sum · factor + sum_n s[n];  largest = best
      * A lane that has seen nothing keeps largest = -inf. */
-    void (*weigh)(hd_halves halves, int64_t keys, void *s, const void *best, void *largest, void *sum,
-                  void *factor);
+    void (*exp_sum)(hd_halves halves, int64_t keys, void *s, const void *best, void *largest, void *sum,
+                    void *factor);
     /* o[d][l] = o[d][l] · factor[l] + sum_n x[n · row + d] p[n][l]; factor NULL: 1 */
-    void (*mix)(hd_halves halves, int64_t keys, int64_t features, const void *x, int64_t row, const void *p,
-                const void *factor, void *o, hd_ahead *ahead);
+    void (*accumulate)(hd_halves halves, int64_t keys, int64_t features, const void *x, int64_t row,
+                       const void *p, const void *factor, void *o, hd_ahead *ahead);
     /* to[n · to_row + d] += sum over lanes l < count of p[n][l] x[l · row + d] */
-    void (*spill)(int64_t keys, int64_t count, int64_t features, const void *p, const void *x, int64_t row,
-                  void *to, int64_t to_row);
+    void (*accumulate_transposed)(int64_t keys, int64_t count, int64_t features, const void *p, const void *x,
+                                  int64_t row, void *to, int64_t to_row);
     /* lse[l] = largest + log2 sum, inverse[l] = 1 / sum; -inf and 0 if the lane has seen nothing */
     void (*finish)(const void *largest, const void *sum, void *lse, void *inverse);
     /* delta[l] = sum_d a[d][l] b[d][l] */
@@ -103,7 +103,7 @@ typedef struct hd_attention_kernels {
     /* Whether all rows x features numbers are finite. */
     bool (*finite)(int64_t rows, int64_t features, const void *x, int64_t row);
     /* o[d][l] += x[d] p[l], only in the lanes whose bit is set */
-    void (*mix_seen)(int64_t features, const void *x, const void *p, uint32_t bits, void *o);
+    void (*accumulate_seen)(int64_t features, const void *x, const void *p, uint32_t bits, void *o);
 } hd_attention_kernels;
 
 #endif

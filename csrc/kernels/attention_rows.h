@@ -25,7 +25,7 @@ typedef struct hd_row_kernels {
     /* s[r · s_row + n] = q[r] · (the row of key n of the head of r) */
     void (*dots)(const hd_row_block *b, const void *q, int64_t width, void *s, int64_t s_row);
     /* o[r] += sum_n p[r · p_row + n] (the row of key n of the head of r) */
-    void (*mix)(const hd_row_block *b, const void *p, int64_t p_row, void *o, int64_t width);
+    void (*accumulate)(const hd_row_block *b, const void *p, int64_t p_row, void *o, int64_t width);
     /* to[n · features + d] = from[n · row + d], converted to the type that is computed with */
     void (*widen)(int64_t rows, int64_t features, const void *from, int64_t row, void *to);
 } hd_row_kernels;

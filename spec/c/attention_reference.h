@@ -281,7 +281,7 @@ static int64_t one_of(int64_t count, const int64_t *values) {
     return values[pick(0, count - 1)];
 }
 
-/* Sizes around those of lanes, vectors, blocks, sections and stretches, as many of them as the reference does in no time. */
+/* Sizes around those of lanes, vectors, blocks, sections and splits, as many of them as the reference does in no time. */
 static void random_sizes(problem *p) {
     static const int64_t longs[] = {1, 2, 5, 9, 16, 20, 31, 33, 64, 65, 90, 150, 257, 600, 1100};
     static const int64_t features[] = {1, 3, 7, 16, 20, 32, 40, 64, 80, 128};

@@ -27,7 +27,7 @@ static void test_against_the_formula(void) {
         }
 }
 
-/* Keys enough for several sections of several stretches. */
+/* Keys enough for several sections of several splits. */
 static void test_many_keys(void) {
     const problem sizes = {.B = 1, .H = 2, .Hk = 1, .L = 20, .S = 1100, .D = 64, .Dv = 40};
     for (int n = 0; n < 6; n++) {
@@ -478,7 +478,7 @@ static void test_weights_beside_libm(void) {
                         ((float *)before)[i] = (float)(range * fabs(some()));
                 }
                 memcpy(s, before, sizeof s);
-                k->weigh(HD_BOTH_HALVES, k->keys, s, lanes[0], lanes[1], lanes[2], lanes[3]);
+                k->exp_sum(HD_BOTH_HALVES, k->keys, s, lanes[0], lanes[1], lanes[2], lanes[3]);
                 for (int64_t i = 0; i < count; i++) worst = fmax(worst, units_off(dtype, before, s, i));
             }
             CHECK(worst > 0.4 && worst < (wide ? 1.5 : 2.5));

@@ -4,8 +4,8 @@
  * therefore two vectors: vector v of row n is at index 2 n + v of a `vr *`. The three products
  *
  *     products    s[n][l] = sum_d x[n][d] q[d][l]                    x: keys or values
- *     mix         o[d][l] = o[d][l] factor[l] + sum_n x[n][d] p[n][l]
- *     spill       to[n][d] += sum_l p[n][l] x[l][d]                  x: rows of queries
+ *     accumulate         o[d][l] = o[d][l] factor[l] + sum_n x[n][d] p[n][l]
+ *     accumulate_transposed       to[n][d] += sum_l p[n][l] x[l][d]                  x: rows of queries
  *
  * are register tiles of ROWS rows by one or two vectors. In each step a tile loads one row of two
  * vectors and multiplies it by ROWS numbers, each broadcast to all lanes. x is read where it lies,
@@ -51,8 +51,8 @@ HD_INLINE void NAME(transpose)(vr *rows) {
     }
 }
 
-static void NAME(spread)(int64_t count, int64_t features, const void *pfrom, int64_t row, double scale,
-                         void *pto) {
+static void NAME(pack)(int64_t count, int64_t features, const void *pfrom, int64_t row, double scale,
+                       void *pto) {
     const real *from = pfrom, factor = (real)scale;
     real *to = pto;
     for (int64_t l = 0; l < BLOCK; l += LANES)
@@ -66,8 +66,8 @@ static void NAME(spread)(int64_t count, int64_t features, const void *pfrom, int
         }
 }
 
-static void NAME(collect)(int64_t count, int64_t features, const void *pfrom, const void *pfactor, void *pto,
-                          int64_t row, bool add) {
+static void NAME(unpack)(int64_t count, int64_t features, const void *pfrom, const void *pfactor, void *pto,
+                         int64_t row, bool add) {
     const real *from = pfrom, *factor = pfactor;
     real *to = pto;
     for (int64_t l = 0; l < count; l += LANES) {
@@ -148,8 +148,8 @@ static void NAME(products)(hd_halves halves, int64_t keys, int64_t features, con
 
 /* o[r] = o[r] factor + sum_n x[n][r] p[n] for `rows` features, which are neighbours in a row of x.
  * The rescaling of what was summed before costs no pass of its own. */
-HD_INLINE void NAME(mix_tile)(const int rows, const int vectors, int64_t keys, const real *x, int64_t row,
-                              const vr *p, const vr *factor, vr *o) {
+HD_INLINE void NAME(accumulate_tile)(const int rows, const int vectors, int64_t keys, const real *x,
+                                     int64_t row, const vr *p, const vr *factor, vr *o) {
     vr sum[ROWS][2];
 #pragma GCC unroll 8
     for (int r = 0; r < rows; r++)
@@ -168,37 +168,38 @@ HD_INLINE void NAME(mix_tile)(const int rows, const int vectors, int64_t keys, c
         for (int v = 0; v < vectors; v++) o[2 * r + v] = sum[r][v];
 }
 
-HD_INLINE void NAME(mix_of)(const int vectors, int64_t keys, int64_t features, const real *x, int64_t row,
-                            const vr *p, const vr *pfactor, vr *o, hd_ahead *ahead) {
+HD_INLINE void NAME(accumulate_of)(const int vectors, int64_t keys, int64_t features, const real *x,
+                                   int64_t row, const vr *p, const vr *pfactor, vr *o, hd_ahead *ahead) {
     vr factor[2];
     for (int v = 0; v < vectors; v++) factor[v] = pfactor ? pfactor[v] : V(set)(1);
     for (; features >= ROWS; features -= ROWS, x += ROWS, o += 2 * ROWS) {
-        NAME(mix_tile)(ROWS, vectors, keys, x, row, p, factor, o);
+        NAME(accumulate_tile)(ROWS, vectors, keys, x, row, p, factor, o);
         if (ahead && ahead->count) fetch_ahead(ahead);
     }
     switch (features) {
 #define CASE(R)                                                                                              \
-    case R: NAME(mix_tile)(R, vectors, keys, x, row, p, factor, o); break;
+    case R: NAME(accumulate_tile)(R, vectors, keys, x, row, p, factor, o); break;
         EACH_ROWS(CASE)
 #undef CASE
     }
 }
 
-static void NAME(mix)(hd_halves halves, int64_t keys, int64_t features, const void *x, int64_t row,
-                      const void *p, const void *factor, void *o, hd_ahead *ahead) {
+static void NAME(accumulate)(hd_halves halves, int64_t keys, int64_t features, const void *x, int64_t row,
+                             const void *p, const void *factor, void *o, hd_ahead *ahead) {
     const int half = halves == HD_SECOND_HALF;
     const vr *from = NAME(across)(p) + half, *by = factor ? NAME(across)(factor) + half : NULL;
     vr *to = NAME(across_out)(o) + half;
     if (halves == HD_BOTH_HALVES)
-        NAME(mix_of)(2, keys, features, x, row, from, by, to, ahead);
+        NAME(accumulate_of)(2, keys, features, x, row, from, by, to, ahead);
     else
-        NAME(mix_of)(1, keys, features, x, row, from, by, to, ahead);
+        NAME(accumulate_of)(1, keys, features, x, row, from, by, to, ahead);
 }
 
 /* to[r] += sum_l p[r][l] x[l] for `rows` keys. Lanes are features here: x and `to` are rows of
  * features, p is broadcast. `vectors` whole vectors, or the first `part` lanes of one. */
-HD_INLINE void NAME(spill_tile)(const int rows, const int vectors, int64_t part, int64_t count, const real *p,
-                                const real *x, int64_t row, real *to, int64_t to_row) {
+HD_INLINE void NAME(accumulate_transposed_tile)(const int rows, const int vectors, int64_t part,
+                                                int64_t count, const real *p, const real *x, int64_t row,
+                                                real *to, int64_t to_row) {
     vr sum[ROWS][2];
 #pragma GCC unroll 8
     for (int r = 0; r < rows; r++)
@@ -217,26 +218,27 @@ HD_INLINE void NAME(spill_tile)(const int rows, const int vectors, int64_t part,
         for (int v = 0; v < vectors; v++) V(store_n)(to + r * to_row + v * LANES, sum[r][v], part);
 }
 
-HD_INLINE void NAME(spill_rows)(const int rows, int64_t count, int64_t features, const real *p, const real *x,
-                                int64_t row, real *to, int64_t to_row) {
+HD_INLINE void NAME(accumulate_transposed_rows)(const int rows, int64_t count, int64_t features,
+                                                const real *p, const real *x, int64_t row, real *to,
+                                                int64_t to_row) {
     for (; features >= 2 * LANES; features -= 2 * LANES, x += 2 * LANES, to += 2 * LANES)
-        NAME(spill_tile)(rows, 2, LANES, count, p, x, row, to, to_row);
+        NAME(accumulate_transposed_tile)(rows, 2, LANES, count, p, x, row, to, to_row);
     if (features >= LANES) {
-        NAME(spill_tile)(rows, 1, LANES, count, p, x, row, to, to_row);
+        NAME(accumulate_transposed_tile)(rows, 1, LANES, count, p, x, row, to, to_row);
         features -= LANES, x += LANES, to += LANES;
     }
-    if (features) NAME(spill_tile)(rows, 1, features, count, p, x, row, to, to_row);
+    if (features) NAME(accumulate_transposed_tile)(rows, 1, features, count, p, x, row, to, to_row);
 }
 
-static void NAME(spill)(int64_t keys, int64_t count, int64_t features, const void *pp, const void *px,
-                        int64_t row, void *pto, int64_t to_row) {
+static void NAME(accumulate_transposed)(int64_t keys, int64_t count, int64_t features, const void *pp,
+                                        const void *px, int64_t row, void *pto, int64_t to_row) {
     const real *p = pp, *x = px;
     real *to = pto;
     for (; keys >= ROWS; keys -= ROWS, p += ROWS * BLOCK, to += ROWS * to_row)
-        NAME(spill_rows)(ROWS, count, features, p, x, row, to, to_row);
+        NAME(accumulate_transposed_rows)(ROWS, count, features, p, x, row, to, to_row);
     switch (keys) {
 #define CASE(R)                                                                                              \
-    case R: NAME(spill_rows)(R, count, features, p, x, row, to, to_row); break;
+    case R: NAME(accumulate_transposed_rows)(R, count, features, p, x, row, to, to_row); break;
         EACH_ROWS(CASE)
 #undef CASE
     }
@@ -256,7 +258,7 @@ HD_INLINE vr NAME(where_set)(const uint32_t *bits, int64_t n, int v, vr x, vr y)
 /* s = c log2(e) tanh(product / c) - slope |position of the query - position of the key| + bias.
  * Without a softcap the product is in units of log2 e already. Bias and slope come in these units
  * too. */
-HD_INLINE vr NAME(judge_vector)(const hd_score_rules *rules, int64_t n, int v, vr s) {
+HD_INLINE vr NAME(score_vector)(const hd_score_rules *rules, int64_t n, int v, vr s) {
     if (rules->softcap > 0) {
         const vr t = V(tanh)(s);
         if (rules->cap) NAME(across_out)(rules->cap)[2 * n + v] = 1 - t * t;
@@ -270,12 +272,12 @@ HD_INLINE vr NAME(judge_vector)(const hd_score_rules *rules, int64_t n, int v, v
     return NAME(where_set)(rules->bits, n, v, s, V(set)(-INFINITY));
 }
 
-HD_INLINE void NAME(judge_of)(const hd_score_rules *rules, int first, int end, int64_t keys, vr *s,
+HD_INLINE void NAME(score_of)(const hd_score_rules *rules, int first, int end, int64_t keys, vr *s,
                               vr *best) {
     for (int v = first; v < end; v++) {
         vr top = best ? best[v] : V(set)(0);
         for (int64_t n = 0; n < keys; n++) {
-            s[2 * n + v] = NAME(judge_vector)(rules, n, v, s[2 * n + v]);
+            s[2 * n + v] = NAME(score_vector)(rules, n, v, s[2 * n + v]);
             top = V(max)(s[2 * n + v], top);
         }
         if (best) best[v] = top;
@@ -284,15 +286,15 @@ HD_INLINE void NAME(judge_of)(const hd_score_rules *rules, int first, int end, i
 
 /* The frequent cases, a mask alone and a mask with a bias, get loops without the other rules: the
  * compiler knows the fields of `hides` and `adds`. */
-static void NAME(judge)(hd_halves halves, int64_t keys, const hd_score_rules *rules, void *ps, void *best) {
+static void NAME(score)(hd_halves halves, int64_t keys, const hd_score_rules *rules, void *ps, void *best) {
     vr *s = NAME(across_out)(ps);
     const hd_score_rules hides = {.bits = rules->bits}, adds = {.bits = rules->bits, .bias = rules->bias};
     if (rules->softcap > 0 || rules->slope != 0)
-        NAME(judge_of)(rules, FIRST_OF(halves), END_OF(halves), keys, s, best);
+        NAME(score_of)(rules, FIRST_OF(halves), END_OF(halves), keys, s, best);
     else if (rules->bias)
-        NAME(judge_of)(&adds, FIRST_OF(halves), END_OF(halves), keys, s, best);
+        NAME(score_of)(&adds, FIRST_OF(halves), END_OF(halves), keys, s, best);
     else
-        NAME(judge_of)(&hides, FIRST_OF(halves), END_OF(halves), keys, s, best);
+        NAME(score_of)(&hides, FIRST_OF(halves), END_OF(halves), keys, s, best);
 }
 
 /* What scores are measured from: the largest so far, or 0 if nothing was seen, because -inf - -inf
@@ -303,8 +305,8 @@ HD_INLINE vr NAME(origin)(vr largest) {
 
 /* One block of an online softmax; the formula stands in kernels/attention.h. The first block finds
  * largest = -inf and sum = 0, so factor is 0. */
-HD_INLINE void NAME(weigh_of)(const int vectors, int64_t keys, vr *s, const vr *best, vr *largest, vr *sum,
-                              vr *factor) {
+HD_INLINE void NAME(exp_sum_of)(const int vectors, int64_t keys, vr *s, const vr *best, vr *largest, vr *sum,
+                                vr *factor) {
     vr origin[2], total[2];
     for (int v = 0; v < vectors; v++) origin[v] = NAME(origin)(best[v]), total[v] = (vr){0};
     for (int64_t n = 0; n < keys; n++)
@@ -320,15 +322,15 @@ HD_INLINE void NAME(weigh_of)(const int vectors, int64_t keys, vr *s, const vr *
     }
 }
 
-static void NAME(weigh)(hd_halves halves, int64_t keys, void *ps, const void *best, void *largest, void *sum,
-                        void *factor) {
+static void NAME(exp_sum)(hd_halves halves, int64_t keys, void *ps, const void *best, void *largest,
+                          void *sum, void *factor) {
     const int half = halves == HD_SECOND_HALF;
     vr *s = NAME(across_out)(ps) + half, *top = NAME(across_out)(largest) + half;
     vr *total = NAME(across_out)(sum) + half, *by = NAME(across_out)(factor) + half;
     if (halves == HD_BOTH_HALVES)
-        NAME(weigh_of)(2, keys, s, NAME(across)(best), top, total, by);
+        NAME(exp_sum_of)(2, keys, s, NAME(across)(best), top, total, by);
     else
-        NAME(weigh_of)(1, keys, s, NAME(across)(best) + half, top, total, by);
+        NAME(exp_sum_of)(1, keys, s, NAME(across)(best) + half, top, total, by);
 }
 
 static void NAME(finish)(const void *plargest, const void *psum, void *plse, void *pinverse) {
@@ -435,7 +437,7 @@ static bool NAME(finite)(int64_t rows, int64_t features, const void *px, int64_t
     return V(sum)((bad[0] + bad[1]) + (bad[2] + bad[3])) == 0;
 }
 
-static void NAME(mix_seen)(int64_t features, const void *px, const void *pp, uint32_t bits, void *po) {
+static void NAME(accumulate_seen)(int64_t features, const void *px, const void *pp, uint32_t bits, void *po) {
     const real *x = px;
     const vr *p = NAME(across)(pp);
     vr *o = NAME(across_out)(po);
@@ -451,13 +453,13 @@ static const hd_attention_kernels NAME(steps) = {
     .lanes = BLOCK,
     .keys = HD_BLOCK_KEYS / ROWS * ROWS,
     .run = 2 * ROWS,
-    .spread = NAME(spread),
-    .collect = NAME(collect),
+    .pack = NAME(pack),
+    .unpack = NAME(unpack),
     .products = NAME(products),
-    .judge = NAME(judge),
-    .weigh = NAME(weigh),
-    .mix = NAME(mix),
-    .spill = NAME(spill),
+    .score = NAME(score),
+    .exp_sum = NAME(exp_sum),
+    .accumulate = NAME(accumulate),
+    .accumulate_transposed = NAME(accumulate_transposed),
     .finish = NAME(finish),
     .dot = NAME(dot),
     .slopes = NAME(slopes),
@@ -467,7 +469,7 @@ static const hd_attention_kernels NAME(steps) = {
     .drop = NAME(drop),
     .draw = draw,
     .finite = NAME(finite),
-    .mix_seen = NAME(mix_seen),
+    .accumulate_seen = NAME(accumulate_seen),
 };
 
 #undef BLOCK

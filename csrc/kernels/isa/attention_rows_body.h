@@ -2,7 +2,7 @@
  * vec_real.h and attention_rows.c; N(x) is short for ROWS_NAME(x)).
  *
  *     dots    s[r][n] = sum_d q[r][d] x[n][d]
- *     mix     o[r][d] += sum_n p[r][n] x[n][d]
+ *     accumulate     o[r][d] += sum_n p[r][n] x[n][d]
  *
  * Lanes are features here. There are too few queries to fill a vector with them, and reading x is
  * what takes the time. So x goes by once in the order of memory, KEYS keys at a time: for key n, the
@@ -12,11 +12,11 @@
 #include "kernels/vec_real.h"
 
 #define N(x) ROWS_NAME(x)
-/* FEW: most queries that go along the rows in mix. KEYS: of a block. MOST: queries of one pass of
+/* FEW: most queries that go along the rows in accumulate. KEYS: of a block. MOST: queries of one pass of
  * dots. */
 enum { N(FEW) = 3, N(KEYS) = 16, N(MOST) = LANES < 4 ? LANES : 4 };
 #define MOST N(MOST)
-/* Vectors of features in a register tile of mix, by its number of queries: the sums leave registers
+/* Vectors of features in a register tile of accumulate, by its number of queries: the sums leave registers
  * for a vector of x and a broadcast. */
 #if HD_VEC_AVX512
 #define VECTORS_OF(queries) ((queries) <= 2 ? 8 : 4)
@@ -132,13 +132,13 @@ static void N(dots)(const hd_row_block *whole, const void *pq, int64_t width, vo
     }
 }
 
-/* ---- mix ------------------------------------------------------------------------------------- */
+/* ---- accumulate ------------------------------------------------------------------------------------- */
 
 /* The first `queries` queries of each head, along the rows: each row of x is added to their outputs,
  * which stay in the first-level cache. Reads x strictly in order, but loads and stores o for each
  * key. */
-HD_INLINE void N(mix_along)(const int queries, const hd_row_block *b, int64_t keys, const KEY *x,
-                            const real *p, int64_t p_row, real *o, int64_t width) {
+HD_INLINE void N(accumulate_along)(const int queries, const hd_row_block *b, int64_t keys, const KEY *x,
+                                   const real *p, int64_t p_row, real *o, int64_t width) {
     for (int64_t n = 0; n < keys; n++, x += b->row)
         for (int64_t h = 0; h < b->heads; h++) {
             const KEY *from = x + h * b->head;
@@ -160,8 +160,9 @@ HD_INLINE void N(mix_along)(const int queries, const hd_row_block *b, int64_t ke
 /* A tile: o[i] += sum_n p[i][n] x[n] for `queries` queries and `vectors` vectors of features of one
  * head, over all keys of the block. Both are constants, so the sums stay in registers; o is loaded
  * and stored once. `last`: lanes of the last vector, unless the tile is `whole`. */
-HD_INLINE void N(mix_tile)(const int queries, const int vectors, const bool whole, int64_t last, int64_t keys,
-                           const KEY *x, int64_t row, const real *p, int64_t p_row, real *o, int64_t width) {
+HD_INLINE void N(accumulate_tile)(const int queries, const int vectors, const bool whole, int64_t last,
+                                  int64_t keys, const KEY *x, int64_t row, const real *p, int64_t p_row,
+                                  real *o, int64_t width) {
     vr sum[4][8];
 #pragma GCC unroll 4
     for (int i = 0; i < queries; i++)
@@ -182,27 +183,28 @@ HD_INLINE void N(mix_tile)(const int queries, const int vectors, const bool whol
 }
 
 /* All features for some queries of one head, tile by tile. */
-HD_INLINE void N(mix_queries)(const int queries, int64_t features, int64_t keys, const KEY *x, int64_t row,
-                              const real *p, int64_t p_row, real *o, int64_t width) {
+HD_INLINE void N(accumulate_queries)(const int queries, int64_t features, int64_t keys, const KEY *x,
+                                     int64_t row, const real *p, int64_t p_row, real *o, int64_t width) {
     const int vectors = VECTORS_OF(queries);
     int64_t d = 0;
     for (; d + vectors * LANES <= features; d += vectors * LANES)
-        N(mix_tile)(queries, vectors, true, 0, keys, x + d, row, p, p_row, o + d, width);
+        N(accumulate_tile)(queries, vectors, true, 0, keys, x + d, row, p, p_row, o + d, width);
     for (; vectors > 4 && d + 4 * LANES <= features; d += 4 * LANES)
-        N(mix_tile)(queries, 4, true, 0, keys, x + d, row, p, p_row, o + d, width);
+        N(accumulate_tile)(queries, 4, true, 0, keys, x + d, row, p, p_row, o + d, width);
     for (; d + LANES <= features; d += LANES)
-        N(mix_tile)(queries, 1, true, 0, keys, x + d, row, p, p_row, o + d, width);
-    if (d < features) N(mix_tile)(queries, 1, false, features - d, keys, x + d, row, p, p_row, o + d, width);
+        N(accumulate_tile)(queries, 1, true, 0, keys, x + d, row, p, p_row, o + d, width);
+    if (d < features)
+        N(accumulate_tile)(queries, 1, false, features - d, keys, x + d, row, p, p_row, o + d, width);
 }
 
 static void N(mix_of_head)(const hd_row_block *b, int64_t first, int64_t keys, const KEY *x, const real *p,
                            int64_t p_row, real *o, int64_t width) {
     for (int64_t i = first; i < b->queries; i += 4, p += 4 * p_row, o += 4 * width)
         switch (N(least)(4, b->queries - i)) {
-        case 1: N(mix_queries)(1, b->features, keys, x, b->row, p, p_row, o, width); break;
-        case 2: N(mix_queries)(2, b->features, keys, x, b->row, p, p_row, o, width); break;
-        case 3: N(mix_queries)(3, b->features, keys, x, b->row, p, p_row, o, width); break;
-        case 4: N(mix_queries)(4, b->features, keys, x, b->row, p, p_row, o, width); break;
+        case 1: N(accumulate_queries)(1, b->features, keys, x, b->row, p, p_row, o, width); break;
+        case 2: N(accumulate_queries)(2, b->features, keys, x, b->row, p, p_row, o, width); break;
+        case 3: N(accumulate_queries)(3, b->features, keys, x, b->row, p, p_row, o, width); break;
+        case 4: N(accumulate_queries)(4, b->features, keys, x, b->row, p, p_row, o, width); break;
         }
 }
 
@@ -218,7 +220,7 @@ HD_INLINE void N(ask_for_next)(const hd_row_block *b, int64_t n, int64_t h) {
     }
 }
 
-/* How many queries go along the rows (mix_along); tiles take the others, and find the rows in the
+/* How many queries go along the rows (accumulate_along); tiles take the others, and find the rows in the
  * caches. 0 where tiles alone are faster, that is, where there is much to do with each row. One query
  * of whole floats is never a tile alone: it would ask for more rows at once than the processor can
  * have under way. */
@@ -230,7 +232,7 @@ static int N(along)(const hd_row_block *b) {
                : (int)N(least)(b->queries, N(FEW));
 }
 
-static void N(mix)(const hd_row_block *b, const void *pp, int64_t p_row, void *po, int64_t width) {
+static void N(accumulate)(const hd_row_block *b, const void *pp, int64_t p_row, void *po, int64_t width) {
     const real *p = pp;
     real *o = po;
     const int along = N(along)(b);
@@ -238,9 +240,9 @@ static void N(mix)(const hd_row_block *b, const void *pp, int64_t p_row, void *p
         const KEY *x = (const KEY *)b->x + n * b->row;
         const int64_t keys = N(least)(N(KEYS), b->keys - n);
         switch (along) {
-        case 1: N(mix_along)(1, b, keys, x, p + n, p_row, o, width); break;
-        case 2: N(mix_along)(2, b, keys, x, p + n, p_row, o, width); break;
-        case 3: N(mix_along)(3, b, keys, x, p + n, p_row, o, width); break;
+        case 1: N(accumulate_along)(1, b, keys, x, p + n, p_row, o, width); break;
+        case 2: N(accumulate_along)(2, b, keys, x, p + n, p_row, o, width); break;
+        case 3: N(accumulate_along)(3, b, keys, x, p + n, p_row, o, width); break;
         }
         for (int64_t h = 0; h < b->heads && b->queries > along; h++) {
             N(ask_for_next)(b, n, h);
@@ -263,7 +265,7 @@ static void N(widen)(int64_t rows, int64_t features, const void *pfrom, int64_t 
     }
 }
 
-static const hd_row_kernels N(table) = {LANES, N(dots), N(mix), N(widen)};
+static const hd_row_kernels N(table) = {LANES, N(dots), N(accumulate), N(widen)};
 
 #undef N
 #undef MOST

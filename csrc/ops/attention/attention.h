@@ -75,12 +75,12 @@ static inline int64_t hd_attention_row(int64_t S) {
     return (S + 15) / 16 * 16;
 }
 
-/* The way is chosen by the sizes: queries as lanes of vectors, or few queries against stretches of keys.
+/* The way is chosen by the sizes: queries as lanes of vectors, or few queries against splits of keys.
  * Both leave the same for backward, which chooses by itself. */
 hd_status hd_attention_forward(hd_ctx *cx, const hd_attention_task *a);
 hd_status hd_attention_backward(hd_ctx *cx, const hd_attention_task *a);
-hd_status hd_attention_few_forward(hd_ctx *cx, const hd_attention_task *a);
-hd_status hd_attention_few_backward(hd_ctx *cx, const hd_attention_task *a);
+hd_status hd_attention_decode_forward(hd_ctx *cx, const hd_attention_task *a);
+hd_status hd_attention_decode_backward(hd_ctx *cx, const hd_attention_task *a);
 
 /* The starts of packed sequences, when there are any: HD_EARG when they do not fit scores = B, H, L, S.
  * (attention.c) */

@@ -48,9 +48,8 @@ static bool next_round(rounds *r) {
     return false;
 }
 
-hd_status hd_bias_parallel(hd_ctx *cx, const hd_attention_task *a, int64_t stretches, hd_task task,
-                           void *arg) {
-    rounds r = {.task = task, .arg = arg, .size = {a->sequences, a->Hk, stretches}};
+hd_status hd_bias_parallel(hd_ctx *cx, const hd_attention_task *a, int64_t splits, hd_task task, void *arg) {
+    rounds r = {.task = task, .arg = arg, .size = {a->sequences, a->Hk, splits}};
     int64_t at_once = 1;
     hd_status status;
     find_waits(a, r.waits);

@@ -1,4 +1,4 @@
-/* resolved_mask.c: what a mask lets a block of queries see. Blocks are judged in three values (Kleene's
+/* resolved_mask.c: what a mask lets a block of queries see. Blocks are scored in three values (Kleene's
  * logic): what a step knows of a whole block without looking at its entries, it says; only where that is not
  * enough, its bits are made.
  */

@@ -156,7 +156,7 @@ static hd_status check_weight(hd_ctx *cx, const char *argument, hd_tensor *weigh
     return status ? status : hd_check_broadcasts_to(cx, argument, weight, x);
 }
 
-static hd_tensor *spread(hd_ctx *cx, hd_tensor *weight, const hd_tensor *x) {
+static hd_tensor *expanded(hd_ctx *cx, hd_tensor *weight, const hd_tensor *x) {
     hd_tensor *wide = hd_expand(cx, weight, x->ndim, x->shape),
               *packed = wide ? hd_contiguous_detached(cx, wide) : NULL;
     hd_release(wide);
@@ -201,8 +201,8 @@ hd_tensor *hd_pair_loss(hd_ctx *cx, hd_tensor *x, hd_tensor *y, const hd_pair_op
     hd_tensor *inputs[INPUTS] = {x, y}, *saved[SAVED] = {0}, *loss = NULL;
     bool ready = (saved[SAVED_X] = hd_contiguous_detached(cx, x)) &&
                  (saved[SAVED_Y] = hd_contiguous_detached(cx, y)) &&
-                 (!o->weight || (saved[SAVED_WEIGHT] = spread(cx, o->weight, x))) &&
-                 (!o->pos_weight || (saved[SAVED_POSITIVE] = spread(cx, o->pos_weight, x)));
+                 (!o->weight || (saved[SAVED_WEIGHT] = expanded(cx, o->weight, x))) &&
+                 (!o->pos_weight || (saved[SAVED_POSITIVE] = expanded(cx, o->pos_weight, x)));
     if (ready) {
         pair_params params = {o->kind, o->parameter, o->factor, o->reduction == HD_LOSS_NONE};
         pair_pass p = pass_of(cx, saved, &params);

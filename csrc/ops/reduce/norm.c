@@ -29,7 +29,7 @@ static hd_tensor *spread_factor(hd_ctx *cx, const norm_params *params, hd_tensor
     factor = factor
                  ? hd_chain_masked_fill(cx, factor, hd_binary_scalar(cx, HD_EQ, y, hd_scalar_f(0), false), 0)
                  : NULL;
-    hd_tensor *wide = factor ? hd_spread(cx, factor, &params->reduce, x->ndim, x->shape) : NULL;
+    hd_tensor *wide = factor ? hd_expand_reduced(cx, factor, &params->reduce, x->ndim, x->shape) : NULL;
     hd_release(factor);
     return wide;
 }
@@ -44,7 +44,7 @@ static hd_tensor *d_norm_2(hd_ctx *cx, const norm_params *params, hd_tensor *x, 
 
 /* dx = sign(x) g */
 static hd_tensor *d_norm_1(hd_ctx *cx, const norm_params *params, hd_tensor *x, hd_tensor *g) {
-    hd_tensor *wide = hd_spread(cx, g, &params->reduce, x->ndim, x->shape);
+    hd_tensor *wide = hd_expand_reduced(cx, g, &params->reduce, x->ndim, x->shape);
     hd_tensor *dx = wide ? hd_chain_binary(cx, HD_MUL, hd_unary_op(cx, HD_SIGN, x), wide) : NULL;
     hd_release(wide);
     return dx;
@@ -55,12 +55,12 @@ static hd_tensor *d_norm_extreme(hd_ctx *cx, const norm_params *params, hd_tenso
                                  hd_tensor *g) {
     const hd_reduce_params *r = &params->reduce;
     hd_tensor *size = hd_unary_op(cx, HD_ABS, x);
-    hd_tensor *wide_y = size ? hd_spread(cx, y, r, x->ndim, x->shape) : NULL;
+    hd_tensor *wide_y = size ? hd_expand_reduced(cx, y, r, x->ndim, x->shape) : NULL;
     hd_tensor *wins = wide_y ? hd_binary_op(cx, HD_EQ, size, wide_y) : NULL;
     hd_tensor *loses = wins ? hd_unary_op(cx, HD_LOGICAL_NOT, wins) : NULL;
     hd_tensor *count = loses ? hd_reduce(cx, HD_SUM, wins, r->dims, r->keepdim) : NULL;
     hd_tensor *share = count ? hd_binary_op(cx, HD_DIV, g, count) : NULL;
-    hd_tensor *wide = share ? hd_spread(cx, share, r, x->ndim, x->shape) : NULL;
+    hd_tensor *wide = share ? hd_expand_reduced(cx, share, r, x->ndim, x->shape) : NULL;
     hd_tensor *signs = wide ? hd_chain_binary(cx, HD_MUL, hd_unary_op(cx, HD_SIGN, x), wide) : NULL;
     hd_tensor *dx = signs ? hd_masked_fill(cx, signs, loses, hd_scalar_i(0)) : NULL;
     hd_release(size);

@@ -22,7 +22,7 @@ static hd_status sum_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grads
     /* y = sum x  ->  dx = g, repeated */
     if (!grads[0]) return HD_OK;
     hd_input_meta x = hd_node_input(node, 0);
-    grad_inputs[0] = hd_spread(cx, grads[0], (const hd_reduce_params *)node->params, x.ndim, x.shape);
+    grad_inputs[0] = hd_expand_reduced(cx, grads[0], (const hd_reduce_params *)node->params, x.ndim, x.shape);
     return hd_made(cx, grad_inputs[0]);
 }
 
@@ -76,13 +76,13 @@ static hd_status extremum_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *
     const hd_reduce_params *p = (const hd_reduce_params *)node->params;
     hd_tensor *x = hd_node_saved(cx, node, 0), *y = x ? hd_node_saved(cx, node, 1) : NULL;
     if (!y) return cx->error.status;
-    hd_tensor *wide_y = hd_spread(cx, y, p, x->ndim, x->shape);
+    hd_tensor *wide_y = hd_expand_reduced(cx, y, p, x->ndim, x->shape);
     hd_tensor *loses = wide_y ? hd_binary_op(cx, HD_NE, x, wide_y) : NULL;
     hd_tensor *wins = loses ? hd_unary_op(cx, HD_LOGICAL_NOT, loses) : NULL;
     hd_tensor *count =
         wins ? hd_drop_dims(hd_reduce_data(cx, HD_SUM, wins, p->dims), p->dims, p->keepdim) : NULL;
     hd_tensor *share = count ? hd_binary_op(cx, HD_DIV, g, count) : NULL;
-    hd_tensor *wide = share ? hd_spread(cx, share, p, x->ndim, x->shape) : NULL;
+    hd_tensor *wide = share ? hd_expand_reduced(cx, share, p, x->ndim, x->shape) : NULL;
     if (wide) grad_inputs[0] = hd_masked_fill(cx, wide, loses, hd_scalar_i(0));
     hd_release(wide_y);
     hd_release(loses);
@@ -137,7 +137,7 @@ static hd_status mean_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grad
     for (int d = 0; d < x.ndim; d++)
         if (p->dims >> d & 1) n *= (double)x.shape[d];
     hd_tensor *share = hd_binary_scalar(cx, HD_DIV, grads[0], hd_scalar_f(n), false);
-    if (share) grad_inputs[0] = hd_spread(cx, share, p, x.ndim, x.shape);
+    if (share) grad_inputs[0] = hd_expand_reduced(cx, share, p, x.ndim, x.shape);
     hd_release(share);
     return hd_made(cx, grad_inputs[0]);
 }
@@ -179,7 +179,7 @@ static hd_status var_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grads
     hd_tensor *x = hd_node_saved(cx, node, 0), *mean = x ? hd_node_saved(cx, node, 1) : NULL;
     if (!mean) return cx->error.status;
     hd_tensor *share = hd_binary_scalar(cx, HD_MUL, grads[0], hd_scalar_f(2 / p->divisor), false);
-    hd_tensor *wide = share ? hd_spread(cx, share, &p->reduce, x->ndim, x->shape) : NULL;
+    hd_tensor *wide = share ? hd_expand_reduced(cx, share, &p->reduce, x->ndim, x->shape) : NULL;
     if (wide) grad_inputs[0] = hd_chain_binary(cx, HD_MUL, hd_binary_op(cx, HD_SUB, x, mean), wide);
     hd_release(share);
     hd_release(wide);
@@ -219,8 +219,8 @@ static hd_status logsumexp_backward(hd_ctx *cx, hd_node *node, hd_tensor *const 
     const hd_reduce_params *p = (const hd_reduce_params *)node->params;
     hd_tensor *x = hd_node_saved(cx, node, 0), *y = x ? hd_node_saved(cx, node, 1) : NULL;
     if (!y) return cx->error.status;
-    hd_tensor *wide_y = hd_spread(cx, y, p, x->ndim, x->shape);
-    hd_tensor *wide_g = wide_y ? hd_spread(cx, grads[0], p, x->ndim, x->shape) : NULL;
+    hd_tensor *wide_y = hd_expand_reduced(cx, y, p, x->ndim, x->shape);
+    hd_tensor *wide_g = wide_y ? hd_expand_reduced(cx, grads[0], p, x->ndim, x->shape) : NULL;
     hd_tensor *weight = wide_g ? hd_chain_unary(cx, HD_EXP, hd_binary_op(cx, HD_SUB, x, wide_y)) : NULL;
     hd_tensor *dx = hd_chain_binary(cx, HD_MUL, weight, wide_g);
     if (dx)

@@ -30,7 +30,7 @@ typedef struct hd_reduce_params {
     bool keepdim;
 } hd_reduce_params;
 /* t, of the reduced shape, repeated over `shape`: a view. */
-hd_tensor *hd_spread(hd_ctx *cx, const hd_tensor *t, const hd_reduce_params *p, int ndim,
+hd_tensor *hd_expand_reduced(hd_ctx *cx, const hd_tensor *t, const hd_reduce_params *p, int ndim,
                      const int64_t *shape);
 
 /* x with its reduced dimensions last, contiguous: rows of *length elements, one for each result. */

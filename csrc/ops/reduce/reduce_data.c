@@ -354,8 +354,8 @@ hd_tensor *hd_drop_dims(hd_tensor *y, uint32_t dims, bool keepdim) {
     return y;
 }
 
-hd_tensor *hd_spread(hd_ctx *cx, const hd_tensor *t, const hd_reduce_params *p, int ndim,
-                     const int64_t *shape) {
+hd_tensor *hd_expand_reduced(hd_ctx *cx, const hd_tensor *t, const hd_reduce_params *p, int ndim,
+                             const int64_t *shape) {
     int64_t stride[HD_MAX_DIMS];
     int from = 0;
     for (int d = 0; d < ndim; d++) {
