@@ -88,13 +88,13 @@ typedef struct rows_of_a {
     int64_t panel_bytes, rs, cs;
 } rows_of_a;
 
-static rows_of_a rows_for(const blocked *d, const hd_gemm_block *w, int64_t p, int64_t k, char *room) {
+static rows_of_a rows_for(const blocked *d, const hd_gemm_block *w, int64_t p, int64_t k, char *scratch) {
     const hd_matrix *a = &d->g->a;
     if (d->a_as_it_lies)
         return (rows_of_a){hd_gemm_at(d->g, a, w->entry, w->row, p),
                            d->t->mr * a->row_stride * hd_gemm_size(d->g), a->row_stride, a->col_stride};
-    pack_rows(d, w, p, k, room);
-    return (rows_of_a){room, d->a_panel_bytes, 1, d->t->mr};
+    pack_rows(d, w, p, k, scratch);
+    return (rows_of_a){scratch, d->a_panel_bytes, 1, d->t->mr};
 }
 
 static void multiply(const blocked *d, const hd_gemm_block *w, int64_t p, int64_t k, rows_of_a a, char *b) {
@@ -142,10 +142,10 @@ static void run_task(void *arg, int64_t task, int worker) {
                              .row_end = block_start(g->m, d->t->mr, d->row_blocks, row + 1),
                              .column = block_start(g->n, d->t->nr, d->column_blocks, column),
                              .column_end = block_start(g->n, d->t->nr, d->column_blocks, column + 1)};
-    char *room = d->scratch + worker * d->scratch_stride;
+    char *scratch = d->scratch + worker * d->scratch_stride;
     for (int64_t p = 0; p < g->k || p == 0; p += d->depth) {
         const int64_t k = hd_least(d->depth, g->k - p);
-        multiply(d, &w, p, k, rows_for(d, &w, p, k, room), room + d->b_offset);
+        multiply(d, &w, p, k, rows_for(d, &w, p, k, scratch), scratch + d->b_offset);
     }
 }
 

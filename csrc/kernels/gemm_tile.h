@@ -31,7 +31,7 @@ struct hd_gemm_tile {
 
 /* Bytes behind a packed panel that run() may read and pack() may write. */
 #define HD_GEMM_SLACK 512
-/* Room for a whole register tile of c. */
+/* Scratch for a whole register tile of c. */
 #define HD_GEMM_TILE_BYTES 8192
 
 typedef struct hd_gemm_tiles {

@@ -235,16 +235,16 @@ typedef struct hd_kernels {
     void (*log_softmax_row_grad[HD_DTYPE_COUNT])(int64_t n, const void *y, const void *g, void *dx);
     double (*logsumexp_row[HD_DTYPE_COUNT])(int64_t n, const void *x);
     /* The same down n columns of `rows` elements, `stride` apart in x, y, g and dx. For n <=
-     * HD_SOFTMAX_COLUMNS, room has HD_SOFTMAX_COLUMNS x rows elements, twice as many for gradients; y may
-     * be x, dx may be g or y. For more columns, forward only, room has 2 n elements. */
+     * HD_SOFTMAX_COLUMNS, scratch has HD_SOFTMAX_COLUMNS x rows elements, twice as many for gradients; y may
+     * be x, dx may be g or y. For more columns, forward only, scratch has 2 n elements. */
     void (*softmax_cols[HD_DTYPE_COUNT])(int64_t rows, int64_t n, const void *x, int64_t stride, void *y,
-                                         void *room);
+                                         void *scratch);
     void (*log_softmax_cols[HD_DTYPE_COUNT])(int64_t rows, int64_t n, const void *x, int64_t stride, void *y,
-                                             void *room);
+                                             void *scratch);
     void (*softmax_cols_grad[HD_DTYPE_COUNT])(int64_t rows, int64_t n, const void *y, const void *g,
-                                              int64_t stride, void *dx, void *room);
+                                              int64_t stride, void *dx, void *scratch);
     void (*log_softmax_cols_grad[HD_DTYPE_COUNT])(int64_t rows, int64_t n, const void *y, const void *g,
-                                                  int64_t stride, void *dx, void *room);
+                                                  int64_t stride, void *dx, void *scratch);
     /* y = (x - mean) * rstd * w + b; w, b may be NULL; mean and rstd are of the element type, one
      * each a row */
     void (*layer_norm_row[HD_DTYPE_COUNT])(int64_t n, const void *x, const void *w, const void *b, double eps,

@@ -45,9 +45,9 @@ HD_INLINE vf vf_of_f16(const uint16_t *p) {
 #define HD_HALVES_N(name)                                                                                    \
     HD_INLINE vf name##_n(const uint16_t *p, int64_t n) {                                                    \
         if (n == VF_LANES) return name(p);                                                                   \
-        uint16_t room[VF_LANES] = {0};                                                                       \
-        for (int64_t i = 0; i < n; i++) room[i] = p[i];                                                      \
-        return name(room);                                                                                   \
+        uint16_t scratch[VF_LANES] = {0};                                                                    \
+        for (int64_t i = 0; i < n; i++) scratch[i] = p[i];                                                   \
+        return name(scratch);                                                                                \
     }
 HD_HALVES_N(vf_of_bf16)
 HD_HALVES_N(vf_of_f16)

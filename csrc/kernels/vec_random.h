@@ -7,8 +7,8 @@
 
 /* Words that one step gives: a block in each 64-bit lane. */
 #define HD_RANDOM_STEP (4 * VD_LANES)
-/* Room that hd_draw_words needs for n words. */
-#define HD_RANDOM_ROOM(n) ((n) + 4 + HD_RANDOM_STEP)
+/* Scratch that hd_draw_words needs for n words. */
+#define HD_RANDOM_SCRATCH(n) ((n) + 4 + HD_RANDOM_STEP)
 
 /* The product of the low 32 bits of each lane by m. */
 HD_INLINE vul vul_mul_low(vul a, uint32_t m) {
@@ -54,13 +54,13 @@ HD_INLINE void hd_philox_step(hd_draw draw, uint64_t block, uint32_t *out) {
     vu_store(out + VF_LANES, (vu)high);
 }
 
-/* Words first .. first + n - 1 of the draw; the result points into `room` (HD_RANDOM_ROOM(n) words). */
-HD_INLINE const uint32_t *hd_draw_words(hd_draw draw, int64_t first, int64_t n, uint32_t *room) {
+/* Words first .. first + n - 1 of the draw; the result points into `scratch` (HD_RANDOM_SCRATCH(n) words). */
+HD_INLINE const uint32_t *hd_draw_words(hd_draw draw, int64_t first, int64_t n, uint32_t *scratch) {
     uint64_t block = (uint64_t)first / 4;
     int64_t skip = first % 4;
     for (int64_t i = 0; i < skip + n; i += HD_RANDOM_STEP)
-        hd_philox_step(draw, block + (uint64_t)i / 4, room + i);
-    return room + skip;
+        hd_philox_step(draw, block + (uint64_t)i / 4, scratch + i);
+    return scratch + skip;
 }
 
 /* An element is dropped when its word is below this; 2^32 (p = 1) drops all. */

@@ -453,7 +453,7 @@ static int child_of_little_memory(hd_ctx *cx) {
     while (count < 64 && (blocks[count] = hd_alloc(cx, 20 * MB)) != NULL) count++;
     if (count < 5 || count > 15 || cx->error.status != HD_ENOMEM || !strstr(cx->error.message, "20971520"))
         return 2;
-    /* No room for the stacks of threads either: the loop runs all the same. */
+    /* No scratch for the stacks of threads either: the loop runs all the same. */
     hd_set_num_threads(cx, 64);
     if (harmonic_sum(cx) < 12) return 3;
     while (count > 0) hd_free(cx->account, blocks[--count]);

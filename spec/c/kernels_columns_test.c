@@ -2,12 +2,12 @@
 #include "kernels_check.h"
 
 typedef void (*row_fn)(int64_t n, const void *x, void *y);
-typedef void (*columns_fn)(int64_t rows, int64_t n, const void *x, int64_t stride, void *y, void *room);
+typedef void (*columns_fn)(int64_t rows, int64_t n, const void *x, int64_t stride, void *y, void *scratch);
 typedef void (*row_grad_fn)(int64_t n, const void *y, const void *g, void *dx);
 typedef void (*columns_grad_fn)(int64_t rows, int64_t n, const void *y, const void *g, int64_t stride,
-                                void *dx, void *room);
+                                void *dx, void *scratch);
 
-static block column_a, column_b, column_y, room, result;
+static block column_a, column_b, column_y, scratch, result;
 
 static void column(hd_dtype t, const block *x, int64_t first, int64_t stride, int64_t rows, block *y) {
     for (int64_t r = 0; r < rows; r++) set(t, y, r, get(t, x, first + r * stride));
@@ -38,14 +38,14 @@ static void check_against(hd_dtype t, int64_t rows, int64_t n, int64_t stride, r
 static void check_forward(hd_dtype t, int64_t rows, int64_t n, int64_t stride, row_fn of_row,
                           columns_fn of_columns) {
     memcpy(&result, &before, sizeof result);
-    of_columns(rows, n, at(t, &in_a, 1), stride, at(t, &result, 1), &room);
+    of_columns(rows, n, at(t, &in_a, 1), stride, at(t, &result, 1), &scratch);
     check_against(t, rows, n, stride, of_row, NULL);
 }
 
 static void check_gradient(hd_dtype t, int64_t rows, int64_t n, int64_t stride, row_grad_fn of_row,
                            columns_grad_fn of_columns) {
     memcpy(&result, &before, sizeof result);
-    of_columns(rows, n, at(t, &in_a, 1), at(t, &in_b, 1), stride, at(t, &result, 1), &room);
+    of_columns(rows, n, at(t, &in_a, 1), at(t, &in_b, 1), stride, at(t, &result, 1), &scratch);
     check_against(t, rows, n, stride, NULL, of_row);
 }
 

@@ -108,10 +108,10 @@ static void transpose_bits(int64_t lanes, int64_t keys, const uint64_t *rows, ui
  * words of a key. With p = 1 (`below` = 2^32) nothing is kept. */
 static void draw(hd_draw draw, int64_t first, int64_t row, int64_t count, int64_t keys, double p,
                  uint32_t *kept) {
-    uint32_t room[HD_RANDOM_ROOM(HD_BLOCK_KEYS) + VF_LANES];
+    uint32_t scratch[HD_RANDOM_SCRATCH(HD_BLOCK_KEYS) + VF_LANES];
     uint64_t below = hd_drop_below(p), rows[HD_LANES];
     for (int64_t l = 0; l < count; l++) {
-        const uint32_t *words = hd_draw_words(draw, first + l * row, keys, room);
+        const uint32_t *words = hd_draw_words(draw, first + l * row, keys, scratch);
         rows[l] = 0;
         for (int64_t n = 0; n < keys && !(below >> 32); n += VF_LANES)
             rows[l] |= (uint64_t)bits_of(vf_keep(words + n, below)) << n;

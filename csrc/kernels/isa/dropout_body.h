@@ -58,10 +58,10 @@ HD_INLINE void NAME(drop)(hd_draw draw, int64_t first, int64_t n, double p, cons
         NAME(run)(o, 0, n, NULL, 0, 1, f);
         return;
     }
-    uint32_t room[HD_RANDOM_ROOM(CHUNK)];
+    uint32_t scratch[HD_RANDOM_SCRATCH(CHUNK)];
     for (int64_t start = 0; start < n; start += CHUNK) {
         int64_t end = n - start < CHUNK ? n : start + CHUNK;
-        const uint32_t *words = hd_draw_words(draw, first + start, end - start, room);
+        const uint32_t *words = hd_draw_words(draw, first + start, end - start, scratch);
         NAME(run)(o, start, end, words, below, (real)(1 / (1 - p)), f);
     }
 }

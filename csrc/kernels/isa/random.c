@@ -16,12 +16,12 @@ HD_INLINE vf vf_unit(vu words) { /* [0, 1) in steps of 2^-24 */
 
 static void uniform_f32(hd_draw draw, int64_t first, int64_t n, double low, double high, void *py) {
     float *y = py, base = (float)low, width = (float)(high - low);
-    uint32_t room[HD_RANDOM_ROOM(CHUNK)];
+    uint32_t scratch[HD_RANDOM_SCRATCH(CHUNK)];
     vf last =
         vf_set(high > low ? nextafterf((float)high, -INFINITY) : (float)low); /* rounding may reach high */
     for (int64_t start = 0; start < n; start += CHUNK) {
         int64_t end = n - start < CHUNK ? n : start + CHUNK;
-        const uint32_t *words = hd_draw_words(draw, first + start, end - start, room);
+        const uint32_t *words = hd_draw_words(draw, first + start, end - start, scratch);
         for (int64_t i = start; i < end; i += VF_LANES) {
             vf u = vf_min(last, base + width * vf_unit(vu_load(words + (i - start))));
             vf_store_n(y + i, u, end - i < VF_LANES ? end - i : VF_LANES);
@@ -49,12 +49,12 @@ HD_INLINE void normal_step(const uint32_t *words, float mean, float std, float *
 }
 
 static void normal_f32(hd_draw draw, int64_t first, int64_t n, double mean, double std, void *y) {
-    uint32_t room[HD_RANDOM_ROOM(CHUNK)];
+    uint32_t scratch[HD_RANDOM_SCRATCH(CHUNK)];
     float numbers[CHUNK + 2 * VF_LANES];
     int64_t last = first + n;
     for (int64_t start = first & ~(int64_t)1; start < last; start += CHUNK) {
         int64_t count = last - start < CHUNK ? last - start : CHUNK, skip = start < first;
-        const uint32_t *words = hd_draw_words(draw, start, count, room);
+        const uint32_t *words = hd_draw_words(draw, start, count, scratch);
         for (int64_t i = 0; i < count; i += 2 * VF_LANES)
             normal_step(words + i, (float)mean, (float)std, numbers + i);
         memcpy((float *)y + (start + skip - first), numbers + skip, (size_t)(count - skip) * sizeof(float));

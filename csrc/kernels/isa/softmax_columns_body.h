@@ -2,20 +2,20 @@
  * in softmax_body.h, with j for a column. Lanes are columns, so no sum goes across lanes.
  *
  *     x, y     [rows][n], rows `stride` apart
- *     room     [rows][HD_SOFTMAX_COLUMNS], the columns packed; for gradients once more, for g
+ *     scratch     [rows][HD_SOFTMAX_COLUMNS], the columns packed; for gradients once more, for g
  *
  * More columns than HD_SOFTMAX_COLUMNS come only if all of their rows stay in the cache. They are not
- * packed; room then holds two rows of n numbers (the functions named _wide).
+ * packed; scratch then holds two rows of n numbers (the functions named _wide).
  */
 #include "kernels/vec_real.h"
 
-/* Copies x to room; most = the largest of each column, skipping NaN. */
-HD_INLINE void NAME(pack)(int64_t rows, int64_t n, const real *x, int64_t stride, real *room, vr *most) {
+/* Copies x to scratch; most = the largest of each column, skipping NaN. */
+HD_INLINE void NAME(pack)(int64_t rows, int64_t n, const real *x, int64_t stride, real *scratch, vr *most) {
     for (int64_t v = 0; v < VECTORS; v++) most[v] = V(set)(-INFINITY);
     for (int64_t r = 0; r < rows; r++)
         for (int64_t j = 0, v = 0; j < n; j += LANES, v++) {
             vr e = V(load_n)(x + r * stride + j, n - j < LANES ? n - j : LANES);
-            V(store)(room + r * HD_SOFTMAX_COLUMNS + j, e);
+            V(store)(scratch + r * HD_SOFTMAX_COLUMNS + j, e);
             most[v] = V(max)(e, most[v]);
         }
 }
@@ -50,8 +50,9 @@ HD_INLINE void NAME(exp_rows)(int64_t rows, int64_t n, const real *x, int64_t st
         }
 }
 
-static void NAME(softmax_wide)(int64_t rows, int64_t n, const real *x, int64_t stride, real *y, real *room) {
-    real *shift = room, *scale = room + n;
+static void NAME(softmax_wide)(int64_t rows, int64_t n, const real *x, int64_t stride, real *y,
+                               real *scratch) {
+    real *shift = scratch, *scale = scratch + n;
     NAME(shifts)(rows, n, x, stride, shift);
     NAME(exp_rows)(rows, n, x, stride, shift, scale, y);
     for (int64_t j = 0; j < n; j++) scale[j] = scale[j] == 0 ? 0 : 1 / scale[j];
@@ -64,8 +65,8 @@ static void NAME(softmax_wide)(int64_t rows, int64_t n, const real *x, int64_t s
 }
 
 static void NAME(log_softmax_wide)(int64_t rows, int64_t n, const real *x, int64_t stride, real *y,
-                                   real *room) {
-    real *shift = room, *log_sum = room + n;
+                                   real *scratch) {
+    real *shift = scratch, *log_sum = scratch + n;
     NAME(shifts)(rows, n, x, stride, shift);
     NAME(exp_rows)(rows, n, x, stride, shift, log_sum, NULL);
     for (int64_t j = 0; j < n; j += LANES) {
@@ -82,18 +83,18 @@ static void NAME(log_softmax_wide)(int64_t rows, int64_t n, const real *x, int64
 }
 
 static void NAME(softmax_cols)(int64_t rows, int64_t n, const void *x, int64_t stride, void *py,
-                               void *proom) {
-    real *y = py, *room = proom;
+                               void *pscratch) {
+    real *y = py, *scratch = pscratch;
     if (n > HD_SOFTMAX_COLUMNS) {
-        NAME(softmax_wide)(rows, n, x, stride, y, room);
+        NAME(softmax_wide)(rows, n, x, stride, y, scratch);
         return;
     }
     vr most[VECTORS], scale[VECTORS];
-    NAME(pack)(rows, n, x, stride, room, most);
+    NAME(pack)(rows, n, x, stride, scratch, most);
     for (int64_t j = 0, v = 0; j < n; j += LANES, v++) {
         vr shift = NAME(shift_of)(most[v]), sum = {0};
         for (int64_t r = 0; r < rows; r++) {
-            real *p = room + r * HD_SOFTMAX_COLUMNS + j;
+            real *p = scratch + r * HD_SOFTMAX_COLUMNS + j;
             vr e = V(exp)(V(load)(p) - shift);
             V(store)(p, e);
             sum += e;
@@ -102,52 +103,52 @@ static void NAME(softmax_cols)(int64_t rows, int64_t n, const void *x, int64_t s
     }
     for (int64_t r = 0; r < rows; r++)
         for (int64_t j = 0, v = 0; j < n; j += LANES, v++) V(store_n)
-    (y + r * stride + j, V(load)(room + r * HD_SOFTMAX_COLUMNS + j) * scale[v],
+    (y + r * stride + j, V(load)(scratch + r * HD_SOFTMAX_COLUMNS + j) * scale[v],
      n - j < LANES ? n - j : LANES);
 }
 
 static void NAME(log_softmax_cols)(int64_t rows, int64_t n, const void *x, int64_t stride, void *py,
-                                   void *proom) {
-    real *y = py, *room = proom;
+                                   void *pscratch) {
+    real *y = py, *scratch = pscratch;
     if (n > HD_SOFTMAX_COLUMNS) {
-        NAME(log_softmax_wide)(rows, n, x, stride, y, room);
+        NAME(log_softmax_wide)(rows, n, x, stride, y, scratch);
         return;
     }
     vr most[VECTORS], shift[VECTORS], log_sum[VECTORS];
-    NAME(pack)(rows, n, x, stride, room, most);
+    NAME(pack)(rows, n, x, stride, scratch, most);
     for (int64_t j = 0, v = 0; j < n; j += LANES, v++) {
         vr sum = {0};
         shift[v] = NAME(shift_of)(most[v]);
         for (int64_t r = 0; r < rows; r++)
-            sum += V(exp)(V(load)(room + r * HD_SOFTMAX_COLUMNS + j) - shift[v]);
+            sum += V(exp)(V(load)(scratch + r * HD_SOFTMAX_COLUMNS + j) - shift[v]);
         log_sum[v] = V(select)(V(eq)(sum, V(set)(0)), V(set)(0), V(log)(sum));
     }
     for (int64_t r = 0; r < rows; r++)
         for (int64_t j = 0, v = 0; j < n; j += LANES, v++) V(store_n)
-    (y + r * stride + j, (V(load)(room + r * HD_SOFTMAX_COLUMNS + j) - shift[v]) - log_sum[v],
+    (y + r * stride + j, (V(load)(scratch + r * HD_SOFTMAX_COLUMNS + j) - shift[v]) - log_sum[v],
      n - j < LANES ? n - j : LANES);
 }
 
 /* dx = y (g - sum_r g_r y_r); 0 where y is 0, whatever g holds there. */
 static void NAME(softmax_cols_grad)(int64_t rows, int64_t n, const void *py, const void *pg, int64_t stride,
-                                    void *pdx, void *proom) {
+                                    void *pdx, void *pscratch) {
     const real *y = py, *g = pg;
     const vr zero = {0};
-    real *dx = pdx, *room = proom, *room_g = room + rows * HD_SOFTMAX_COLUMNS;
+    real *dx = pdx, *scratch = pscratch, *scratch_g = scratch + rows * HD_SOFTMAX_COLUMNS;
     vr dot[VECTORS];
     for (int64_t v = 0; v < VECTORS; v++) dot[v] = zero;
     for (int64_t r = 0; r < rows; r++)
         for (int64_t j = 0, v = 0; j < n; j += LANES, v++) {
             int64_t count = n - j < LANES ? n - j : LANES, at = r * HD_SOFTMAX_COLUMNS + j;
             vr p = V(load_n)(y + r * stride + j, count), d = V(load_n)(g + r * stride + j, count);
-            V(store)(room + at, p);
-            V(store)(room_g + at, d);
+            V(store)(scratch + at, p);
+            V(store)(scratch_g + at, d);
             dot[v] += V(select)(V(eq)(p, zero), zero, p * d);
         }
     for (int64_t r = 0; r < rows; r++)
         for (int64_t j = 0, v = 0; j < n; j += LANES, v++) {
             int64_t at = r * HD_SOFTMAX_COLUMNS + j;
-            vr p = V(load)(room + at), d = p * (V(load)(room_g + at) - dot[v]);
+            vr p = V(load)(scratch + at), d = p * (V(load)(scratch_g + at) - dot[v]);
             V(store_n)
             (dx + r * stride + j, V(select)(V(eq)(p, zero), zero, d), n - j < LANES ? n - j : LANES);
         }
@@ -156,11 +157,11 @@ static void NAME(softmax_cols_grad)(int64_t rows, int64_t n, const void *py, con
 /* dx = g - e^y sum_r g_r; 0 for a column of -inf. `visible` is 0 for such a column, NaN if it has a NaN,
  * else 1. */
 static void NAME(log_softmax_cols_grad)(int64_t rows, int64_t n, const void *y, const void *pg,
-                                        int64_t stride, void *pdx, void *proom) {
+                                        int64_t stride, void *pdx, void *pscratch) {
     const real *g = pg;
-    real *dx = pdx, *room = proom, *room_g = room + rows * HD_SOFTMAX_COLUMNS;
+    real *dx = pdx, *scratch = pscratch, *scratch_g = scratch + rows * HD_SOFTMAX_COLUMNS;
     vr most[VECTORS], sum[VECTORS], visible[VECTORS];
-    NAME(pack)(rows, n, y, stride, room, most);
+    NAME(pack)(rows, n, y, stride, scratch, most);
     for (int64_t v = 0; v < VECTORS; v++) {
         sum[v] = V(set)(0);
         visible[v] = V(select)(V(eq)(most[v], V(set)(-INFINITY)), V(set)(0), V(set)(1));
@@ -168,15 +169,15 @@ static void NAME(log_softmax_cols_grad)(int64_t rows, int64_t n, const void *y, 
     for (int64_t r = 0; r < rows; r++)
         for (int64_t j = 0, v = 0; j < n; j += LANES, v++) {
             int64_t at = r * HD_SOFTMAX_COLUMNS + j;
-            vr d = V(load_n)(g + r * stride + j, n - j < LANES ? n - j : LANES), p = V(load)(room + at);
-            V(store)(room_g + at, d);
+            vr d = V(load_n)(g + r * stride + j, n - j < LANES ? n - j : LANES), p = V(load)(scratch + at);
+            V(store)(scratch_g + at, d);
             sum[v] += d;
             visible[v] = V(select)(V(nan)(p), p, visible[v]);
         }
     for (int64_t r = 0; r < rows; r++)
         for (int64_t j = 0, v = 0; j < n; j += LANES, v++) {
             int64_t at = r * HD_SOFTMAX_COLUMNS + j;
-            vr d = V(load)(room_g + at) - V(exp)(V(load)(room + at)) * sum[v];
+            vr d = V(load)(scratch_g + at) - V(exp)(V(load)(scratch + at)) * sum[v];
             d = V(select)(V(eq)(visible[v], V(set)(0)), V(set)(0), d);
             V(store_n)(dx + r * stride + j, d, n - j < LANES ? n - j : LANES);
         }

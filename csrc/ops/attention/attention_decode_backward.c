@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Rooms of a worker, [queries][keys] each: weights, weights through dropout, gradients, slopes of the softcap. */
+/* The parts of a worker's scratch, [queries][keys] each: weights, weights through dropout, gradients, slopes of the softcap. */
 enum { P, W, DS, CAP, PARTS_OF_SCRATCH };
 
 static int64_t least(int64_t a, int64_t b) {

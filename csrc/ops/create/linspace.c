@@ -29,10 +29,11 @@ static void fill_range(void *arg, int64_t first, int64_t last, int worker) {
 
 /* Integers take what is before the point, bool everything. */
 static hd_status check_end(hd_ctx *cx, const char *name, double end, hd_dtype dtype) {
-    int64_t room;
+    int64_t element;
     if (!isfinite(end)) return hd_fail(cx, HD_EARG, "%s: expected a finite number, got %g", name, end);
     if (dtype == HD_BOOL) return HD_OK;
-    return hd_scalar_store(cx, name, hd_scalar_f(hd_dtype_is_float(dtype) ? end : trunc(end)), dtype, &room);
+    return hd_scalar_store(cx, name, hd_scalar_f(hd_dtype_is_float(dtype) ? end : trunc(end)), dtype,
+                           &element);
 }
 
 /* The distance of both ends may be more than f64 holds. */

@@ -19,8 +19,8 @@ typedef struct multinomial_loop {
     int64_t classes, n;
     bool replacement;
     hd_draw draw;
-    char *room; /* of each worker: a row of f64, then what ordering it needs */
-    size_t room_size;
+    char *scratch; /* of each worker: a row of f64, then what ordering it needs */
+    size_t scratch_size;
 } multinomial_loop;
 
 /* The first place whose running sum is above `at`; where rounding leaves none, the last with a weight. */
@@ -56,12 +56,12 @@ static void draw_without(const multinomial_loop *l, int64_t row, double *times) 
 
 static void draw_rows(void *arg, int64_t first, int64_t last, int worker) {
     const multinomial_loop *l = arg;
-    double *room = (double *)(l->room + (size_t)worker * l->room_size);
+    double *scratch = (double *)(l->scratch + (size_t)worker * l->scratch_size);
     for (int64_t row = first; row < last; row++) {
         if (l->replacement)
-            draw_with_replacement(l, row, room);
+            draw_with_replacement(l, row, scratch);
         else
-            draw_without(l, row, room);
+            draw_without(l, row, scratch);
     }
 }
 
@@ -117,14 +117,14 @@ static hd_status draw_all(hd_ctx *cx, hd_rng *rng, const hd_tensor *weights, int
                               replacement || n == 1}; /* of a single draw nothing is to be put back */
     for (int64_t r = 0; r < rows; r++)
         if (check_row(cx, l.weights + r * classes, classes, r, n, replacement)) return cx->error.status;
-    l.room_size = (size_t)(classes + 2) * sizeof(double);
-    if (!l.replacement) l.room_size += hd_order_room(&l.order, n);
-    l.room_size = (l.room_size + 63) & ~(size_t)63;
-    l.room = hd_alloc(cx, l.room_size * (size_t)hd_max_workers(cx));
-    if (!l.room) return cx->error.status;
+    l.scratch_size = (size_t)(classes + 2) * sizeof(double);
+    if (!l.replacement) l.scratch_size += hd_order_scratch(&l.order, n);
+    l.scratch_size = (l.scratch_size + 63) & ~(size_t)63;
+    l.scratch = hd_alloc(cx, l.scratch_size * (size_t)hd_max_workers(cx));
+    if (!l.scratch) return cx->error.status;
     l.draw = hd_rng_take(rng ? rng : &cx->rng);
     hd_status status = hd_parallel_ranges(cx, rows, 1024 / classes + 1, draw_rows, &l);
-    hd_free(cx->account, l.room);
+    hd_free(cx->account, l.scratch);
     return status;
 }
 

@@ -262,39 +262,39 @@ static void run_rows(const hd_walk *w, const tile *t) {
     }
 }
 
-/* Room for a tile of each operand. They lie so that what is read is not taken for what was just written, of which the
+/* Scratch for a tile of each operand. They lie so that what is read is not taken for what was just written, of which the
  * processor compares the last 12 bits of the address first. */
-typedef struct tile_room {
+typedef struct tile_scratch {
     char operand[HD_MAX_OPERANDS][TILE_AREA + 2 * LINE];
-} __attribute__((aligned(LINE))) tile_room;
+} __attribute__((aligned(LINE))) tile_scratch;
 
 static void turn(const hd_walk *w, const tile *t, int i, char *y, int64_t y_row) {
     w->kernels->turn[hd_size_class(w->size[i])](t->rows, t->n, t->p[i], t->step[i], y, y_row);
 }
 
 /* Operands that lie across are turned first: kernels then run on dense rows. */
-static void compute_tile(const hd_walk *w, tile *t, tile_room *room) {
+static void compute_tile(const hd_walk *w, tile *t, tile_scratch *scratch) {
     if (w->turns && w->copies && lies_across(t, 1) && t->step[0] == 1) {
         turn(w, t, 1, t->p[0], t->row_step[0]);
         return;
     }
     for (int i = 1; i < w->operands && w->turns; i++) {
         if (!lies_across(t, i)) continue;
-        turn(w, t, i, room->operand[i], t->n);
-        t->p[i] = room->operand[i];
+        turn(w, t, i, scratch->operand[i], t->n);
+        t->p[i] = scratch->operand[i];
         t->step[i] = 1;
         t->row_step[i] = t->n;
     }
     run_rows(w, t);
 }
 
-static void compute_tile_streamed(const hd_walk *w, tile *t, tile_room *room) {
-    char *y = t->p[0], *rows = room->operand[0];
+static void compute_tile_streamed(const hd_walk *w, tile *t, tile_scratch *scratch) {
+    char *y = t->p[0], *rows = scratch->operand[0];
     int64_t y_row = t->row_step[0] * (int64_t)w->size[0];
     size_t bytes = (size_t)t->n * w->size[0];
     t->p[0] = rows;
     t->row_step[0] = t->n;
-    compute_tile(w, t, room);
+    compute_tile(w, t, scratch);
     for (int64_t r = 0; r < t->rows; r++) w->kernels->stream(bytes, rows + (size_t)r * bytes, y + r * y_row);
 }
 
@@ -304,7 +304,7 @@ static int64_t at_most(int64_t v, int64_t limit) {
 
 static void walk_tile(const hd_walk *w, const cursor *c, int64_t row, int64_t col) {
     int outer = w->ndim - 2, inner = w->ndim - 1;
-    tile_room room;
+    tile_scratch scratch;
     tile t = {.rows = at_most(w->shape[outer] - row, w->tile_rows),
               .n = at_most(w->shape[inner] - col, w->tile_cols)};
     for (int i = 0; i < w->operands; i++) {
@@ -313,9 +313,9 @@ static void walk_tile(const hd_walk *w, const cursor *c, int64_t row, int64_t co
         t.p[i] = c->p[i] + (row * t.row_step[i] + col * t.step[i]) * (int64_t)w->size[i];
     }
     if (is_worth_streaming(w, t.n, t.step[0]))
-        compute_tile_streamed(w, &t, &room);
+        compute_tile_streamed(w, &t, &scratch);
     else
-        compute_tile(w, &t, &room);
+        compute_tile(w, &t, &scratch);
 }
 
 static int64_t tiles_down(const hd_walk *w) {

@@ -47,19 +47,19 @@ static void backward_rows(void *arg, int64_t first, int64_t last, int worker) {
 #define MOST_ROWS 32768 /* longer columns would not stay in the cache */
 #define NEAR 262144     /* bytes of columns that stay in it all at once */
 
-typedef void (*columns_fn)(int64_t rows, int64_t n, const void *x, int64_t stride, void *y, void *room);
+typedef void (*columns_fn)(int64_t rows, int64_t n, const void *x, int64_t stride, void *y, void *scratch);
 typedef void (*columns_grad_fn)(int64_t rows, int64_t n, const void *y, const void *g, int64_t stride,
-                                void *dx, void *room);
+                                void *dx, void *scratch);
 
 typedef struct columns_pass {
     columns_fn forward;
     columns_grad_fn backward; /* or NULL */
     const char *x, *g;        /* x: y in backward */
     char *y;                  /* dx in backward */
-    char *room;
+    char *scratch;
     hd_lines lines;
-    int64_t width, blocks;  /* columns at a time */
-    size_t size, room_size; /* of an element, of a worker */
+    int64_t width, blocks;     /* columns at a time */
+    size_t size, scratch_size; /* of an element, of a worker */
 } columns_pass;
 
 /* Task: an outer position, a block of columns. */
@@ -68,27 +68,27 @@ static void pass_columns(void *arg, int64_t task, int worker) {
     int64_t column = task % p->blocks * p->width;
     int64_t n = p->lines.inner - column < p->width ? p->lines.inner - column : p->width;
     size_t at = (size_t)(task / p->blocks * p->lines.size * p->lines.inner + column) * p->size;
-    char *room = p->room + (size_t)worker * p->room_size;
+    char *scratch = p->scratch + (size_t)worker * p->scratch_size;
     if (p->backward)
-        p->backward(p->lines.size, n, p->x + at, p->g + at, p->lines.inner, p->y + at, room);
+        p->backward(p->lines.size, n, p->x + at, p->g + at, p->lines.inner, p->y + at, scratch);
     else
-        p->forward(p->lines.size, n, p->x + at, p->lines.inner, p->y + at, room);
+        p->forward(p->lines.size, n, p->x + at, p->lines.inner, p->y + at, scratch);
 }
 
 static hd_status run_columns(hd_ctx *cx, columns_pass *p) {
     bool near = (size_t)(p->lines.size * p->lines.inner) * p->size <= NEAR;
     size_t columns = (size_t)p->lines.size * HD_SOFTMAX_COLUMNS * p->size;
-    p->room_size = p->backward ? 2 * columns : columns;
+    p->scratch_size = p->backward ? 2 * columns : columns;
     p->width = HD_SOFTMAX_COLUMNS;
     if (near && !p->backward && p->lines.inner > p->width) {
         p->width = p->lines.inner;
-        p->room_size = (size_t)(2 * p->width) * p->size;
+        p->scratch_size = (size_t)(2 * p->width) * p->size;
     }
     p->blocks = (p->lines.inner + p->width - 1) / p->width;
-    p->room = hd_alloc(cx, p->room_size * (size_t)hd_max_workers(cx));
-    if (!p->room) return cx->error.status;
+    p->scratch = hd_alloc(cx, p->scratch_size * (size_t)hd_max_workers(cx));
+    if (!p->scratch) return cx->error.status;
     hd_status status = hd_parallel(cx, p->lines.outer * p->blocks, pass_columns, p);
-    hd_free(cx->account, p->room);
+    hd_free(cx->account, p->scratch);
     return status;
 }
 

@@ -44,17 +44,17 @@ static size_t item_size(const hd_order *o) {
     return is_wide(o) ? 16 : 8;
 }
 
-size_t hd_order_room(const hd_order *o, int64_t count) {
+size_t hd_order_scratch(const hd_order *o, int64_t count) {
     return (size_t)(2 * buffer_size(o->n, count)) * item_size(o);
 }
 
-void hd_order_row(const hd_order *o, const void *x, int64_t count, void *room, int64_t *places) {
+void hd_order_row(const hd_order *o, const void *x, int64_t count, void *scratch, int64_t *places) {
     if (is_wide(o) && o->n > FEW && buffer_size(o->n, count) == o->n)
-        hd_order_wide_row(o, x, count, room, places);
+        hd_order_wide_row(o, x, count, scratch, places);
     else if (is_wide(o))
-        order_row_wide(o, x, count, room, places);
+        order_row_wide(o, x, count, scratch, places);
     else
-        order_row_narrow(o, x, count, room, places);
+        order_row_narrow(o, x, count, scratch, places);
 }
 
 /* ---- one long row ----------------------------------------------------------------------------- */
@@ -79,19 +79,19 @@ static hd_status best_long(hd_ctx *cx, const hd_order *o, const void *x, int64_t
     const int64_t block = HD_LONG_ROW, blocks = (o->n + block - 1) / block;
     int64_t size = buffer_size(block, count);
     size_t buffers = (size_t)(blocks * 2 * size), finds = (size_t)(blocks * count);
-    char *room = hd_alloc(cx, (buffers + finds) * item_size(o));
-    if (!room) return cx->error.status;
+    char *scratch = hd_alloc(cx, (buffers + finds) * item_size(o));
+    if (!scratch) return cx->error.status;
     hd_status status;
     if (is_wide(o)) {
-        unsigned __int128 *items = (unsigned __int128 *)room;
+        unsigned __int128 *items = (unsigned __int128 *)scratch;
         long_row_wide l = {o, x, items, items + buffers, NULL, places, block, count, size, 0};
         status = best_long_wide(cx, &l);
     } else {
-        uint64_t *items = (uint64_t *)room;
+        uint64_t *items = (uint64_t *)scratch;
         long_row_narrow l = {o, x, items, items + buffers, NULL, places, block, count, size, 0};
         status = best_long_narrow(cx, &l);
     }
-    hd_free(cx->account, room);
+    hd_free(cx->account, scratch);
     return status;
 }
 

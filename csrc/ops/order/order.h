@@ -18,14 +18,14 @@ typedef struct hd_order {
 /* Rows up to this length are put in order by one task each. */
 #define HD_LONG_ROW 65536
 
-/* Places, from 1, of the first `count` in order. Room: hd_order_room bytes, of one worker. */
-size_t hd_order_room(const hd_order *o, int64_t count);
-void hd_order_row(const hd_order *o, const void *x, int64_t count, void *room, int64_t *places);
+/* Places, from 1, of the first `count` in order. Scratch: hd_order_scratch bytes, of one worker. */
+size_t hd_order_scratch(const hd_order *o, int64_t count);
+void hd_order_row(const hd_order *o, const void *x, int64_t count, void *scratch, int64_t *places);
 /* The same for one long row, on all threads. */
 hd_status hd_order_long_row(hd_ctx *cx, const hd_order *o, const void *x, int64_t count, int64_t *places);
 
-/* Whole rows of more than one element of 8 bytes (order_wide.c); room: 24 bytes an element. */
-void hd_order_wide_row(const hd_order *o, const void *x, int64_t count, void *room, int64_t *places);
+/* Whole rows of more than one element of 8 bytes (order_wide.c); scratch: 24 bytes an element. */
+void hd_order_wide_row(const hd_order *o, const void *x, int64_t count, void *scratch, int64_t *places);
 hd_status hd_order_wide_long(hd_ctx *cx, const hd_order *o, const void *x, int64_t count, int64_t *places);
 
 #endif

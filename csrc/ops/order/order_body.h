@@ -64,7 +64,7 @@ static void NAME(places_of)(int64_t n, const item *a, int64_t *places) {
     for (int64_t i = 0; i < n; i++) places[i] = (int64_t)(key)a[i] + 1;
 }
 
-/* Of first..last the `count` that come first, among the first items of `a` (room of 2 `size`): what is not
+/* Of first..last the `count` that come first, among the first items of `a` (scratch of 2 `size`): what is not
  * better than the last of a full buffer is passed over. a comes back in order; how many there are. */
 static int64_t NAME(best)(const hd_order *o, const void *x, int64_t first, int64_t last, int64_t count,
                           int64_t size, item **a) {
@@ -88,8 +88,8 @@ static int64_t NAME(best)(const hd_order *o, const void *x, int64_t first, int64
     return n < count ? n : count;
 }
 
-static void NAME(order_row)(const hd_order *o, const void *x, int64_t count, void *room, int64_t *places) {
-    item *a = room;
+static void NAME(order_row)(const hd_order *o, const void *x, int64_t count, void *scratch, int64_t *places) {
+    item *a = scratch;
     int64_t size = buffer_size(o->n, count);
     if (size < o->n) {
         NAME(best)(o, x, 0, o->n, count, size, &a);
@@ -170,7 +170,7 @@ static hd_status NAME(sort_long)(hd_ctx *cx, NAME(long_row) * l) {
 static void NAME(best_block)(void *arg, int64_t first, int64_t last, int worker) {
     (void)worker;
     const NAME(long_row) *l = arg;
-    item *room = l->a + first / l->block * 2 * l->size, *found = room;
+    item *scratch = l->a + first / l->block * 2 * l->size, *found = scratch;
     int64_t n = NAME(best)(l->o, l->x, first, last, l->count, l->size, &found);
     memcpy(l->b + first / l->block * l->count, found, (size_t)n * sizeof *found);
 }

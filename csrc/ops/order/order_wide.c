@@ -1,6 +1,6 @@
 /* order_wide.c: whole rows of elements of 8 bytes in order, by digits of items of 64 bits.
  *
- * Keys are counted from the least of the row. Where there is room for them above the place, that is the item; else
+ * Keys are counted from the least of the row. Where there is scratch for them above the place, that is the item; else
  * items of the lower halves are put in order, and then, which keeps equal ones as they are, of the upper halves.
  */
 #include <string.h>
@@ -148,20 +148,20 @@ static hd_status order(hd_ctx *cx, wide_row *w) {
     return status ? status : each(cx, w, w->count, place_block);
 }
 
-static wide_row begin(const hd_order *o, const void *x, int64_t count, uint64_t *room, int64_t *places) {
+static wide_row begin(const hd_order *o, const void *x, int64_t count, uint64_t *scratch, int64_t *places) {
     return (wide_row){.o = o,
                       .x = x,
-                      .keys = room,
-                      .a = room + o->n,
-                      .b = room + 2 * o->n,
+                      .keys = scratch,
+                      .a = scratch + o->n,
+                      .b = scratch + 2 * o->n,
                       .places = places,
                       .block = o->n,
                       .count = count};
 }
 
-void hd_order_wide_row(const hd_order *o, const void *x, int64_t count, void *room, int64_t *places) {
+void hd_order_wide_row(const hd_order *o, const void *x, int64_t count, void *scratch, int64_t *places) {
     int64_t counts[1 << MOST_BITS];
-    wide_row w = begin(o, x, count, room, places);
+    wide_row w = begin(o, x, count, scratch, places);
     w.counts = counts;
     order(NULL, &w);
 }
@@ -170,15 +170,15 @@ hd_status hd_order_wide_long(hd_ctx *cx, const hd_order *o, const void *x, int64
     int64_t block = o->n / 64 < HD_LONG_ROW ? HD_LONG_ROW : o->n / 64;
     int64_t blocks = (o->n + block - 1) / block;
     int64_t *counts = hd_alloc(cx, sizeof *counts * (size_t)blocks << MOST_BITS);
-    uint64_t *room = counts ? hd_alloc(cx, (size_t)(3 * o->n) * sizeof *room) : NULL;
-    hd_status status = room ? HD_OK : cx->error.status;
-    if (room) {
-        wide_row w = begin(o, x, count, room, places);
+    uint64_t *scratch = counts ? hd_alloc(cx, (size_t)(3 * o->n) * sizeof *scratch) : NULL;
+    hd_status status = scratch ? HD_OK : cx->error.status;
+    if (scratch) {
+        wide_row w = begin(o, x, count, scratch, places);
         w.block = block;
         w.counts = counts;
         status = order(cx, &w);
     }
     hd_free(cx->account, counts);
-    hd_free(cx->account, room);
+    hd_free(cx->account, scratch);
     return status;
 }

@@ -20,8 +20,8 @@ typedef struct sort_loop {
     int64_t count;   /* how many of a row are wanted */
     int64_t *places; /* [rows][count] */
     char *y;         /* [rows][count] */
-    char *room;
-    size_t room_size; /* of a worker */
+    char *scratch;
+    size_t scratch_size; /* of a worker */
 } sort_loop;
 
 #define TAKE(bits)                                                                                           \
@@ -48,7 +48,8 @@ static void sort_rows(void *arg, int64_t first, int64_t last, int worker) {
     const sort_loop *l = arg;
     for (int64_t r = first; r < last; r++) {
         int64_t *places = l->places + r * l->count;
-        hd_order_row(&l->order, hd_row(&l->x, r), l->count, l->room + (size_t)worker * l->room_size, places);
+        hd_order_row(&l->order, hd_row(&l->x, r), l->count, l->scratch + (size_t)worker * l->scratch_size,
+                     places);
         take(l->x.size, l->count, hd_row(&l->x, r), places, l->y + (size_t)(r * l->count) * l->x.size);
     }
 }
@@ -77,11 +78,11 @@ static hd_status sort_long_rows(hd_ctx *cx, const sort_loop *l) {
 }
 
 static hd_status sort_short_rows(hd_ctx *cx, sort_loop *l) {
-    l->room_size = hd_order_room(&l->order, l->count);
-    l->room = hd_alloc(cx, l->room_size * (size_t)hd_max_workers(cx));
-    if (!l->room) return cx->error.status;
+    l->scratch_size = hd_order_scratch(&l->order, l->count);
+    l->scratch = hd_alloc(cx, l->scratch_size * (size_t)hd_max_workers(cx));
+    if (!l->scratch) return cx->error.status;
     hd_status status = hd_parallel_ranges(cx, l->x.count, HD_GRAIN_HEAVY / l->x.width + 1, sort_rows, l);
-    hd_free(cx->account, l->room);
+    hd_free(cx->account, l->scratch);
     return status;
 }
 
