@@ -123,7 +123,8 @@ typedef void (*hd_unary_grad_fn)(int64_t n, const void *g, int64_t sg, const voi
 /* y[i sy] = x[i sx] for elements of a size. Transposing: y[r y_row + i] = x[r + i x_step]; neighbours in
  * a row of y are x_step apart in x. */
 typedef void (*hd_copy_fn)(int64_t n, const void *x, int64_t sx, void *y, int64_t sy);
-typedef void (*hd_turn_fn)(int64_t rows, int64_t n, const void *x, int64_t x_step, void *y, int64_t y_row);
+typedef void (*hd_transpose_fn)(int64_t rows, int64_t n, const void *x, int64_t x_step, void *y,
+                                int64_t y_row);
 /* *out = x[0] op x[1] op ... for n elements, in an order that depends on n alone. Sums of f32 are made in
  * blocks or in f64, so that 10^7 ones give 10^7. Max and min propagate NaN. Sums and products of integers
  * and bool give i64. */
@@ -175,7 +176,7 @@ typedef struct hd_kernels {
                                   const void *b, int64_t sb, void *y, int64_t sy);
     hd_unary_fn cast[HD_DTYPE_COUNT][HD_DTYPE_COUNT]; /* [from][to]; the same dtype copies */
     hd_copy_fn copy[4];                               /* by hd_size_class */
-    hd_turn_fn turn[4];
+    hd_transpose_fn transpose[4];
     /* memcpy past the caches, for results that no cache can hold: the lines of `to` are not read first
      * and evict no others. Call streamed() before another thread may read them. NULL where a processor
      * has no such stores. */

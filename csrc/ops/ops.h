@@ -244,7 +244,7 @@ typedef struct hd_pair_options {
 hd_tensor *hd_pair_loss(hd_ctx *cx, hd_tensor *x, hd_tensor *y, const hd_pair_options *o);
 
 /* ---- rotary.c ---------------------------------------------------------------------------------------------------------- */
-/* x [..., L, D] with pairs of features turned by angles whose cosines and sines are given: [L, P], or [B, L, P] with B the
+/* x [..., L, D] with pairs of features rotated by angles whose cosines and sines are given: [L, P], or [B, L, P] with B the
  * first size of x; 2P <= D, the other features pass. Pair i is (i, P + i), or (2i, 2i + 1) when interleaved. */
 hd_tensor *hd_rotary(hd_ctx *cx, hd_tensor *x, hd_tensor *cos, hd_tensor *sin, bool interleaved);
 

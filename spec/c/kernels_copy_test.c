@@ -1,4 +1,4 @@
-/* Moving elements, of every table: runs, squares that are turned, and what is written past the caches. */
+/* Moving elements, of every table: runs, squares that are transposed, and what is written past the caches. */
 #include "kernels_check.h"
 
 static const char *element(const block *x, size_t size, int64_t i) {
@@ -43,11 +43,11 @@ static void check_streams(size_t size, int64_t n) {
     }
 }
 
-static void check_turn(size_t size, int64_t rows, int64_t n) {
+static void check_transpose(size_t size, int64_t rows, int64_t n) {
     const int64_t step = rows + 3, y_row = n + 2;
     memcpy(&out, &before, sizeof out);
-    k->turn[hd_size_class(size)](rows, n, element(&in_a, size, 1), step, (void *)element(&out, size, 3),
-                                 y_row);
+    k->transpose[hd_size_class(size)](rows, n, element(&in_a, size, 1), step, (void *)element(&out, size, 3),
+                                      y_row);
     for (int64_t r = 0; r < rows; r++) {
         for (int64_t i = 0; i < n; i++) check_element(size, 3 + r * y_row + i, 1 + r + i * step);
         for (int64_t i = n; i < y_row; i++)
@@ -62,7 +62,7 @@ static void check_size(size_t size) {
         check_streams(size, n);
     }
     for (int64_t rows = 1; rows < 50; rows += rows < 20 ? 1 : 7)
-        for (int64_t n = 1; n < 60; n += n < 20 ? 1 : 9) check_turn(size, rows, n);
+        for (int64_t n = 1; n < 60; n += n < 20 ? 1 : 9) check_transpose(size, rows, n);
 }
 
 static void check_copies(void) {

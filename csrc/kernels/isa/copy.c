@@ -73,8 +73,8 @@ COPY(8, bits_8)
         SHUFFLES_##lanes(a, b);                                                                              \
         UNROLLED for (int i = 0; i < lanes; i++) * (memory_##bytes *)(y + i * y_row) = a[i];                 \
     }                                                                                                        \
-    static void turn_##bytes(int64_t rows, int64_t n, const void *px, int64_t x_step, void *py,              \
-                             int64_t y_row) {                                                                \
+    static void transpose_##bytes(int64_t rows, int64_t n, const void *px, int64_t x_step, void *py,         \
+                                  int64_t y_row) {                                                           \
         const type *x = px;                                                                                  \
         type *y = py;                                                                                        \
         int64_t whole_rows = rows - rows % lanes, whole_n = n - n % lanes;                                   \
@@ -158,9 +158,9 @@ static void streamed(void) {
 
 void HD_ISA(hd_fill_copy)(hd_kernels *k) {
     hd_copy_fn copies[] = {copy_1, copy_2, copy_4, copy_8};
-    hd_turn_fn turns[] = {turn_1, turn_2, turn_4, turn_8};
+    hd_transpose_fn transposes[] = {transpose_1, transpose_2, transpose_4, transpose_8};
     memcpy(k->copy, copies, sizeof copies);
-    memcpy(k->turn, turns, sizeof turns);
+    memcpy(k->transpose, transposes, sizeof transposes);
 #if defined(__SSE2__)
     k->stream = stream;
     void (*back[])(int64_t, const void *, void *) = {stream_back_1, stream_back_2, stream_back_4,

@@ -20,11 +20,11 @@ static void NAME(rotate_halves)(int64_t n, double sign, const void *px, const vo
 /* Pairs of feature 2i and feature 2i + 1. */
 static void NAME(rotate_pairs)(int64_t n, double sign, const void *px, const void *pcos, const void *psin,
                                void *py) {
-    const real *x = px, *c = pcos, *s = psin, turn = (real)sign;
+    const real *x = px, *c = pcos, *s = psin, sign_of_angle = (real)sign;
     real *y = py;
     HD_INDEPENDENT
     for (int64_t i = 0; i < n; i++) {
-        real a = x[2 * i], b = x[2 * i + 1], si = s[i] * turn;
+        real a = x[2 * i], b = x[2 * i + 1], si = s[i] * sign_of_angle;
         y[2 * i] = a * c[i] - b * si;
         y[2 * i + 1] = b * c[i] + a * si;
     }

@@ -30,7 +30,7 @@ void hd_walk_begin(hd_walk *w, int ndim, const int64_t *shape) {
     w->copies = false;
     w->arg = NULL;
     w->kernels = NULL;
-    w->streams = w->turns = false;
+    w->streams = w->transposes = false;
 }
 
 void hd_walk_add(hd_walk *w, const hd_tensor *t) {
@@ -268,19 +268,19 @@ typedef struct tile_scratch {
     char operand[HD_MAX_OPERANDS][TILE_AREA + 2 * LINE];
 } __attribute__((aligned(LINE))) tile_scratch;
 
-static void turn(const hd_walk *w, const tile *t, int i, char *y, int64_t y_row) {
-    w->kernels->turn[hd_size_class(w->size[i])](t->rows, t->n, t->p[i], t->step[i], y, y_row);
+static void transpose(const hd_walk *w, const tile *t, int i, char *y, int64_t y_row) {
+    w->kernels->transpose[hd_size_class(w->size[i])](t->rows, t->n, t->p[i], t->step[i], y, y_row);
 }
 
-/* Operands that lie across are turned first: kernels then run on dense rows. */
+/* Operands that lie across are transposed first: kernels then run on dense rows. */
 static void compute_tile(const hd_walk *w, tile *t, tile_scratch *scratch) {
-    if (w->turns && w->copies && lies_across(t, 1) && t->step[0] == 1) {
-        turn(w, t, 1, t->p[0], t->row_step[0]);
+    if (w->transposes && w->copies && lies_across(t, 1) && t->step[0] == 1) {
+        transpose(w, t, 1, t->p[0], t->row_step[0]);
         return;
     }
-    for (int i = 1; i < w->operands && w->turns; i++) {
+    for (int i = 1; i < w->operands && w->transposes; i++) {
         if (!lies_across(t, i)) continue;
-        turn(w, t, i, scratch->operand[i], t->n);
+        transpose(w, t, i, scratch->operand[i], t->n);
         t->p[i] = scratch->operand[i];
         t->step[i] = 1;
         t->row_step[i] = t->n;
@@ -392,8 +392,8 @@ hd_status hd_walk_run(hd_ctx *cx, hd_walk *w) {
     w->kernels = cx->kernels;
     w->streams = hd_is_streamed(cx, total * (int64_t)w->size[0]) && !is_in_place(w);
     int crossing = w->ndim > 1 && total >= SMALL_TILES ? crossing_dim(w) : -1;
-    w->turns = crossing >= 0;
-    if (w->turns) return walk_in_tiles(cx, w, crossing, total, grain);
+    w->transposes = crossing >= 0;
+    if (w->transposes) return walk_in_tiles(cx, w, crossing, total, grain);
     /* In tiles as well: the runs side by side meet the same lines, which stay in the cache for so long. */
     int shortest = w->ndim > 1 ? lengthen_runs(w) : -1;
     w->streams &= grain > HD_GRAIN_HEAVY; /* what computes has time to read lines: a buffer would cost more */

@@ -40,8 +40,8 @@ typedef struct hd_walk {
     const void *arg;
     /* set by hd_walk_run */
     const hd_kernels *kernels;
-    bool streams; /* the result is written past the caches */
-    bool turns;   /* what lies across is turned before a kernel reads it */
+    bool streams;    /* the result is written past the caches */
+    bool transposes; /* what lies across is transposed before a kernel reads it */
     int64_t tile_rows, tile_cols;
 } hd_walk;
 

@@ -27,7 +27,7 @@ static char *start_of(const hd_lines_pass *p, const hd_tensor *t, int64_t outer)
            place_of(p->index, t, 0, p->dim, outer) * (int64_t)hd_dtype_size((hd_dtype)t->dtype);
 }
 
-static void turn(hd_line *l, size_t list_size) {
+static void reverse(hd_line *l, size_t list_size) {
     l->index += (l->size - 1) * l->index_step;
     l->list += (l->size - 1) * l->list_step * (int64_t)list_size;
     l->other += (l->size - 1) * l->list_step * (int64_t)list_size;
@@ -57,7 +57,7 @@ static void run_some(void *arg, int64_t first, int64_t last, int worker) {
             l.list_at[c] = place_of(index, p->list, p->dim + 1, index->ndim, column + c);
             l.table_at[c] = place_of(index, p->table, p->dim + 1, index->ndim, column + c);
         }
-        if (p->backwards) turn(&l, hd_dtype_size((hd_dtype)p->list->dtype));
+        if (p->backwards) reverse(&l, hd_dtype_size((hd_dtype)p->list->dtype));
         p->run(&l);
     }
 }

@@ -1,10 +1,10 @@
 /* rotary.c: rotary position embedding (Su et al. 2021, "RoFormer").
  *
- * Pair i of the features at position l turns by an angle of which c and s are cosine and sine:
+ * Pair i of the features at position l is rotated by an angle of which c and s are cosine and sine:
  *
  *   y_a = x_a c - x_b s,  y_b = x_b c + x_a s;  (a, b) = (i, P + i), or (2i, 2i + 1) when interleaved
  *
- * Features after the P pairs pass unchanged. The gradient turns the other way. cos and sin are constants.
+ * Features after the P pairs pass unchanged. The gradient rotates the other way. cos and sin are constants.
  */
 #include <string.h>
 
@@ -27,14 +27,14 @@ typedef struct rotation {
 
 static void rotate_row(const rotation *r, int64_t row, int64_t from) {
     const hd_tensor *x = r->x;
-    int64_t L = x->shape[x->ndim - 2], D = x->shape[x->ndim - 1], turned = 2 * r->pairs;
+    int64_t L = x->shape[x->ndim - 2], D = x->shape[x->ndim - 1], rotated = 2 * r->pairs;
     int64_t at = (row / r->rows_per_batch * L + row % L) * r->pairs;
     const char *source = (const char *)hd_data(x) + (size_t)from * r->size;
     char *y = r->y + (size_t)(row * D) * r->size;
     r->rotate(r->pairs, r->sign, source, r->cos + (size_t)at * r->size, r->sin + (size_t)at * r->size, y);
-    if (turned < D)
-        memcpy(y + (size_t)turned * r->size, source + (size_t)turned * r->size,
-               (size_t)(D - turned) * r->size);
+    if (rotated < D)
+        memcpy(y + (size_t)rotated * r->size, source + (size_t)rotated * r->size,
+               (size_t)(D - rotated) * r->size);
 }
 
 static void rotate_rows(void *arg, int64_t first, int64_t last, int worker) {

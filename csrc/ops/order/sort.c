@@ -127,10 +127,10 @@ static const hd_node_class topk_class = {"topk", sort_backward, NULL};
 static hd_status first_in_order(hd_ctx *cx, const hd_node_class *class, hd_tensor *x, int dim, int64_t count,
                                 bool descending, hd_tensor **values, hd_tensor **indices) {
     hd_rows rows;
-    hd_tensor *y = NULL, *index = NULL, *turned = hd_rows_along(cx, x, dim, &rows);
+    hd_tensor *y = NULL, *index = NULL, *rows_last = hd_rows_along(cx, x, dim, &rows);
     hd_status status =
-        turned ? sort_last(cx, turned, &rows, count, descending, &y, &index) : cx->error.status;
-    hd_release(turned);
+        rows_last ? sort_last(cx, rows_last, &rows, count, descending, &y, &index) : cx->error.status;
+    hd_release(rows_last);
     if (!status) {
         y = hd_rows_put_back(cx, y, dim);
         index = hd_rows_put_back(cx, index, dim);

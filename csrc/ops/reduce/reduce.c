@@ -59,11 +59,11 @@ static hd_status prod_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grad
     if (!x) return cx->error.status;
     int64_t rows, length;
     hd_tensor *g = hd_contiguous_as(cx, grads[0], (hd_dtype)x->dtype);
-    hd_tensor *turned = g ? hd_rows_to_reduce(cx, x, p->dims, &rows, &length) : NULL;
-    hd_tensor *dx = turned ? d_prod_rows(cx, turned, g, rows, length) : NULL;
+    hd_tensor *permuted = g ? hd_rows_to_reduce(cx, x, p->dims, &rows, &length) : NULL;
+    hd_tensor *dx = permuted ? d_prod_rows(cx, permuted, g, rows, length) : NULL;
     if (dx) grad_inputs[0] = hd_rows_back(cx, dx, p->dims, x->ndim, x->shape);
     hd_release(g);
-    hd_release(turned);
+    hd_release(permuted);
     hd_release(dx);
     return hd_made(cx, grad_inputs[0]);
 }

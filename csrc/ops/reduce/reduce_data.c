@@ -281,12 +281,12 @@ static hd_status reduce_dense(hd_ctx *cx, hd_reduction op, hd_tensor *x, uint32_
 }
 
 hd_tensor hd_in_order(const hd_tensor *t, const int order[HD_MAX_DIMS]) {
-    hd_tensor turned = *t;
+    hd_tensor permuted = *t;
     for (int i = 0; i < t->ndim; i++) {
-        turned.shape[i] = t->shape[order[i]];
-        turned.stride[i] = t->stride[order[i]];
+        permuted.shape[i] = t->shape[order[i]];
+        permuted.stride[i] = t->stride[order[i]];
     }
-    return turned;
+    return permuted;
 }
 
 bool hd_memory_order(const hd_tensor *x, int order[HD_MAX_DIMS]) {
@@ -303,16 +303,16 @@ bool hd_memory_order(const hd_tensor *x, int order[HD_MAX_DIMS]) {
 }
 
 /* A transposed tensor is reduced as it lies in memory; only the result is put in order. */
-static hd_status reduce_turned(hd_ctx *cx, hd_reduction op, const hd_tensor *x, uint32_t dims, hd_tensor *y,
-                               const int order[HD_MAX_DIMS]) {
-    uint32_t turned_dims = 0;
+static hd_status reduce_permuted(hd_ctx *cx, hd_reduction op, const hd_tensor *x, uint32_t dims, hd_tensor *y,
+                                 const int order[HD_MAX_DIMS]) {
+    uint32_t permuted_dims = 0;
     int back[HD_MAX_DIMS];
     for (int i = 0; i < x->ndim; i++) {
-        turned_dims |= (dims >> order[i] & 1) << i;
+        permuted_dims |= (dims >> order[i] & 1) << i;
         back[order[i]] = i;
     }
-    hd_tensor turned = hd_in_order(x, order);
-    hd_tensor *z = hd_reduce_data(cx, op, &turned, turned_dims);
+    hd_tensor permuted = hd_in_order(x, order);
+    hd_tensor *z = hd_reduce_data(cx, op, &permuted, permuted_dims);
     if (!z) return cx->error.status;
     hd_tensor ordered = hd_in_order(z, back);
     hd_status status = hd_apply_copy(cx, y, &ordered);
@@ -326,8 +326,9 @@ hd_tensor *hd_reduce_data(hd_ctx *cx, hd_reduction op, hd_tensor *x, uint32_t di
     for (int d = 0; d < x->ndim; d++) shape[d] = dims >> d & 1 ? 1 : x->shape[d];
     hd_tensor *y = hd_tensor_new(cx, reduced_dtype(op, (hd_dtype)x->dtype), x->ndim, shape);
     if (!y || hd_numel(y) == 0) return y;
-    bool turns = !hd_is_contiguous(x) && hd_memory_order(x, order);
-    hd_status status = turns ? reduce_turned(cx, op, x, dims, y, order) : reduce_dense(cx, op, x, dims, y);
+    bool is_permuted = !hd_is_contiguous(x) && hd_memory_order(x, order);
+    hd_status status =
+        is_permuted ? reduce_permuted(cx, op, x, dims, y, order) : reduce_dense(cx, op, x, dims, y);
     if (!status) return y;
     hd_release(y);
     return NULL;
@@ -377,18 +378,18 @@ static void reduced_last(int ndim, uint32_t dims, int order[HD_MAX_DIMS]) {
 
 hd_tensor *hd_rows_to_reduce(hd_ctx *cx, hd_tensor *x, uint32_t dims, int64_t *rows, int64_t *length) {
     int order[HD_MAX_DIMS];
-    hd_tensor turned = *x; /* a header for the copy alone */
+    hd_tensor permuted = *x; /* a header for the copy alone */
     reduced_last(x->ndim, dims, order);
     for (int i = 0; i < x->ndim; i++) {
-        turned.shape[i] = x->shape[order[i]];
-        turned.stride[i] = x->stride[order[i]];
+        permuted.shape[i] = x->shape[order[i]];
+        permuted.stride[i] = x->stride[order[i]];
     }
     *length = hd_reduced_count(x, dims);
     *rows = *length ? hd_numel(x) / *length : 0;
-    if (hd_is_contiguous(&turned))
-        return hd_tensor_view(cx, x, x->ndim, turned.shape, turned.stride, x->offset);
-    hd_tensor *y = hd_tensor_new(cx, (hd_dtype)x->dtype, x->ndim, turned.shape);
-    if (y && hd_apply_copy(cx, y, &turned)) {
+    if (hd_is_contiguous(&permuted))
+        return hd_tensor_view(cx, x, x->ndim, permuted.shape, permuted.stride, x->offset);
+    hd_tensor *y = hd_tensor_new(cx, (hd_dtype)x->dtype, x->ndim, permuted.shape);
+    if (y && hd_apply_copy(cx, y, &permuted)) {
         hd_release(y);
         return NULL;
     }

@@ -20,15 +20,15 @@ static bool is_one_group(const hd_tensor *x, uint32_t dims, hd_fold *f) {
 }
 
 hd_status hd_fold_begin(hd_ctx *cx, hd_tensor *x, uint32_t dims, hd_fold *f) {
-    uint32_t turned_dims = 0;
+    uint32_t permuted_dims = 0;
     hd_memory_order(x, f->order);
-    hd_tensor turned = hd_in_order(x, f->order);
+    hd_tensor permuted = hd_in_order(x, f->order);
     f->ndim = x->ndim;
     f->dtype = (hd_dtype)x->dtype;
     f->packed = NULL;
-    for (int i = 0; i < x->ndim; i++) turned_dims |= (dims >> f->order[i] & 1) << i;
-    if (hd_numel(x) > 0 && hd_is_contiguous(&turned) && is_one_group(&turned, turned_dims, f)) {
-        f->data = hd_data(&turned);
+    for (int i = 0; i < x->ndim; i++) permuted_dims |= (dims >> f->order[i] & 1) << i;
+    if (hd_numel(x) > 0 && hd_is_contiguous(&permuted) && is_one_group(&permuted, permuted_dims, f)) {
+        f->data = hd_data(&permuted);
     } else {
         f->packed = hd_rows_to_reduce(cx, x, dims, &f->outer, &f->length);
         if (!f->packed) return cx->error.status;
@@ -37,10 +37,10 @@ hd_status hd_fold_begin(hd_ctx *cx, hd_tensor *x, uint32_t dims, hd_fold *f) {
         for (int d = 0; d < x->ndim; d++)
             if (!(dims >> d & 1)) f->outer *= x->shape[d];
         for (int d = 0; d < x->ndim; d++) f->order[d] = d;
-        turned = *x;
-        turned_dims = dims;
+        permuted = *x;
+        permuted_dims = dims;
     }
-    for (int i = 0; i < x->ndim; i++) f->shape[i] = turned_dims >> i & 1 ? 1 : turned.shape[i];
+    for (int i = 0; i < x->ndim; i++) f->shape[i] = permuted_dims >> i & 1 ? 1 : permuted.shape[i];
     return HD_OK;
 }
 
@@ -56,12 +56,12 @@ hd_tensor *hd_fold_result(hd_ctx *cx, const hd_fold *f, hd_dtype dtype) {
 hd_tensor *hd_fold_back(hd_ctx *cx, const hd_fold *f, hd_tensor *z) {
     if (!z) return NULL;
     int back[HD_MAX_DIMS];
-    bool turns = false;
+    bool is_permuted = false;
     for (int i = 0; i < f->ndim; i++) {
         back[f->order[i]] = i;
-        turns = turns || f->order[i] != i;
+        is_permuted = is_permuted || f->order[i] != i;
     }
-    if (!turns) return z;
+    if (!is_permuted) return z;
     hd_tensor ordered = hd_in_order(z, back);
     hd_tensor *y = hd_tensor_new(cx, (hd_dtype)z->dtype, f->ndim, ordered.shape);
     if (y && hd_apply_copy(cx, y, &ordered)) {

@@ -43,9 +43,9 @@ hd_tensor *hd_flip(hd_ctx *cx, hd_tensor *x, uint32_t dims) {
 
 /* ---- roll ------------------------------------------------------------------------------------ */
 
-typedef struct turns {
+typedef struct shifts_of_dims {
     int64_t by[HD_MAX_DIMS]; /* 0 .. size - 1 */
-} turns;
+} shifts_of_dims;
 
 /* A header for a copy alone. */
 static hd_tensor stretch(const hd_tensor *t, int dim, int64_t start, int64_t length) {
@@ -55,20 +55,20 @@ static hd_tensor stretch(const hd_tensor *t, int dim, int64_t start, int64_t len
     return part;
 }
 
-/* From dimension `dim` on: two stretches of each that turns, so every element is copied once. */
-static hd_status copy_turned(hd_ctx *cx, hd_tensor *y, const hd_tensor *x, const turns *t, int dim) {
+/* From dimension `dim` on: two parts of each that is rolled, so every element is copied once. */
+static hd_status copy_rolled(hd_ctx *cx, hd_tensor *y, const hd_tensor *x, const shifts_of_dims *t, int dim) {
     while (dim < x->ndim && t->by[dim] == 0) dim++;
     if (dim == x->ndim) return hd_apply_copy(cx, y, x);
     int64_t by = t->by[dim], rest = x->shape[dim] - by;
     hd_tensor y_head = stretch(y, dim, 0, by), x_tail = stretch(x, dim, rest, by);
     hd_tensor y_tail = stretch(y, dim, by, rest), x_head = stretch(x, dim, 0, rest);
-    hd_status status = copy_turned(cx, &y_head, &x_tail, t, dim + 1);
-    return status ? status : copy_turned(cx, &y_tail, &x_head, t, dim + 1);
+    hd_status status = copy_rolled(cx, &y_head, &x_tail, t, dim + 1);
+    return status ? status : copy_rolled(cx, &y_tail, &x_head, t, dim + 1);
 }
 
-static hd_tensor *turned(hd_ctx *cx, const hd_tensor *x, const turns *t) {
+static hd_tensor *rolled(hd_ctx *cx, const hd_tensor *x, const shifts_of_dims *t) {
     hd_tensor *y = hd_tensor_like(cx, x);
-    if (y && copy_turned(cx, y, x, t, 0)) {
+    if (y && copy_rolled(cx, y, x, t, 0)) {
         hd_release(y);
         return NULL;
     }
@@ -79,22 +79,22 @@ static hd_status roll_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grad
     /* y[(i + s) mod n] = x[i]  ->  dx = g rolled by -s */
     hd_tensor *g = grads[0];
     if (!g) return HD_OK;
-    turns back = *(const turns *)node->params;
+    shifts_of_dims back = *(const shifts_of_dims *)node->params;
     for (int d = 0; d < g->ndim; d++)
         if (back.by[d]) back.by[d] = g->shape[d] - back.by[d];
-    grad_inputs[0] = turned(cx, g, &back);
+    grad_inputs[0] = rolled(cx, g, &back);
     return hd_made(cx, grad_inputs[0]);
 }
 static const hd_node_class roll_class = {"roll", roll_backward, NULL};
 
 hd_tensor *hd_roll(hd_ctx *cx, hd_tensor *x, const int64_t *shifts) {
-    turns t = {{0}};
+    shifts_of_dims t = {{0}};
     for (int d = 0; d < x->ndim; d++) {
         int64_t n = x->shape[d];
         t.by[d] = n > 0 ? shifts[d] % n : 0;
         if (t.by[d] < 0) t.by[d] += n;
     }
-    return hd_record(cx, &roll_class, turned(cx, x, &t), 1, &x, 0, NULL, &t, sizeof t);
+    return hd_record(cx, &roll_class, rolled(cx, x, &t), 1, &x, 0, NULL, &t, sizeof t);
 }
 
 /* ---- tile ------------------------------------------------------------------------------------ */
