@@ -8,15 +8,26 @@
 
 /* ---- shared readers ---------------------------------------------------------------------- */
 
+/* Pushes what may be said: "relu", "gelu" or "silu" */
+static const char *activation_names(lua_State *L) {
+    luaL_Buffer b;
+    luaL_buffinit(L, &b);
+    for (int act = 0; act < HD_ACT_COUNT; act++) {
+        if (act > 0) luaL_addstring(&b, act + 1 < HD_ACT_COUNT ? ", " : " or ");
+        luaL_addchar(&b, '"');
+        luaL_addstring(&b, hd_activation_rows[act].name);
+        luaL_addchar(&b, '"');
+    }
+    luaL_pushresult(&b);
+    return lua_tostring(L, -1);
+}
+
 hd_activation hd_opt_activation(hd_call *c, int index, const char *argument) {
     if (!hd_given(c, index)) return HD_ACT_NONE;
     const char *name = lua_type(c->L, index) == LUA_TSTRING ? lua_tostring(c->L, index) : "";
-    if (strcmp(name, "relu") == 0) return HD_ACT_RELU;
-    if (strcmp(name, "gelu") == 0) return HD_ACT_GELU;
-    if (strcmp(name, "silu") == 0) return HD_ACT_SILU;
-    if (strcmp(name, "gelu_tanh") == 0) return HD_ACT_GELU_TANH;
-    if (strcmp(name, "gelu_sigmoid") == 0) return HD_ACT_GELU_SIGMOID;
-    hd_arg_expected(c, index, argument, "\"relu\", \"gelu\", \"gelu_tanh\", \"gelu_sigmoid\" or \"silu\"");
+    for (int act = 0; act < HD_ACT_COUNT; act++)
+        if (strcmp(name, hd_activation_rows[act].name) == 0) return (hd_activation)act;
+    hd_arg_expected(c, index, argument, activation_names(c->L));
     return HD_ACT_NONE;
 }
 

@@ -151,6 +151,17 @@ int hd_return_or_same(hd_call *c, int argument, hd_tensor *t) {
     return 1;
 }
 
+int hd_return_pair(hd_call *c, hd_handle *second, int second_slot, hd_status status, hd_tensor *values,
+                   hd_tensor *indices) {
+    if (status) return hd_return(c, NULL);
+    second->t = indices;
+    hd_settle(c, c->slot, c->out, values);
+    lua_settop(c->L, second_slot);
+    lua_pushvalue(c->L, c->slot);
+    lua_insert(c->L, -2);
+    return 2;
+}
+
 int hd_return_self(hd_call *c, hd_status status) {
     hd_try(c, status);
     if (c->h->live_functions) hd_anchor_result(c, 1);
@@ -370,9 +381,18 @@ static void register_rooms(hd_registrar *r) {
     hd_register_parts(r);
     hd_register_gather(r);
     hd_register_einsum(r);
-    hd_register_compute(r);
+    hd_register_unary(r);
+    hd_register_parametric(r);
+    hd_register_binary(r);
+    hd_register_where(r);
+    hd_register_lerp(r);
+    hd_register_in_place(r);
+    hd_register_matmul(r);
+    hd_register_tril(r);
+    hd_register_softmax(r);
     hd_register_compare(r);
     hd_register_reduce(r);
+    hd_register_sort(r);
     hd_register_nonzero(r);
     hd_register_nn(r);
     hd_register_mask(r);

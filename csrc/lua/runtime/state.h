@@ -124,6 +124,9 @@ int hd_return(hd_call *c, hd_tensor *t);
 int hd_return_or_same(hd_call *c, int argument, hd_tensor *t);
 /* After an in-place operation on argument 1: raises or returns it. */
 int hd_return_self(hd_call *c, hd_status status);
+/* Two results: values, and indices, whose userdata `second` lies at second_slot. */
+int hd_return_pair(hd_call *c, hd_handle *second, int second_slot, hd_status status, hd_tensor *values,
+                   hd_tensor *indices);
 /* Gives a handle that hd_push_handle made its tensor; raises for NULL. */
 void hd_settle(hd_call *c, int index, hd_handle *handle, hd_tensor *t);
 
@@ -183,9 +186,18 @@ void hd_register_arrange(hd_registrar *r);
 void hd_register_parts(hd_registrar *r);
 void hd_register_gather(hd_registrar *r);
 void hd_register_einsum(hd_registrar *r);
-void hd_register_compute(hd_registrar *r);
+void hd_register_unary(hd_registrar *r);
+void hd_register_parametric(hd_registrar *r);
+void hd_register_binary(hd_registrar *r);
+void hd_register_where(hd_registrar *r);
+void hd_register_lerp(hd_registrar *r);
+void hd_register_in_place(hd_registrar *r);
+void hd_register_matmul(hd_registrar *r);
+void hd_register_tril(hd_registrar *r);
+void hd_register_softmax(hd_registrar *r);
 void hd_register_compare(hd_registrar *r);
 void hd_register_reduce(hd_registrar *r);
+void hd_register_sort(hd_registrar *r);
 void hd_register_nonzero(hd_registrar *r);
 void hd_register_nn(hd_registrar *r);
 void hd_register_mask(hd_registrar *r);
