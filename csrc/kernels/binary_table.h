@@ -1,12 +1,14 @@
-/* binary_table.h: the functions of two operands, a row each (unary_table.h says how to read it). Their gradients are in
- * ops/elementwise/binary.c.
+/* binary_table.h: the functions of two operands, a row each (unary_table.h says how to read it).
+ * Their gradients are in ops/elementwise/binary.c. mod is of floored quotients.
  *
  *   op          its hd_binary
- *   kernel      add: add_f32, add_f64, add_i64, add_i32 and add_u8 in isa/binary.c, where its sort has these
+ *   kernel      add: add_f32, add_f64, add_i64, add_i32 and add_u8 in isa/binary.c, where its sort
+ *               has these
  *   name        in Lua and in messages
  *   metamethod  of Lua's operator, or NULL
- *   sort        HD_ARITHMETIC; HD_CHECKED (the same, but some integers have no result and are looked for first); HD_DIVISION
- *               (integers give f32); HD_COMPARISON (gives bool); HD_LOGIC (of truth values, gives bool)
+ *   sort        HD_ARITHMETIC; HD_CHECKED (the same, but some integers have no result and are
+ *               looked for first); HD_DIVISION (integers give f32); HD_COMPARISON (gives bool);
+ *               HD_LOGIC (of truth values, gives bool)
  *   grain       how heavy an element is
  *   binding     what Lua has: HD_IN_PLACE (name and name_), HD_NEW_ONLY (name)
  */
@@ -17,7 +19,7 @@ HD_ROW(HD_SUB,      sub,      "sub",         "__sub",    HD_ARITHMETIC, HD_GRAIN
 HD_ROW(HD_MUL,      mul,      "mul",         "__mul",    HD_ARITHMETIC, HD_GRAIN_LIGHT, HD_IN_PLACE)
 HD_ROW(HD_DIV,      div,      "div",         "__div",    HD_DIVISION,   HD_GRAIN_LIGHT, HD_IN_PLACE)
 HD_ROW(HD_POW,      pow,      "pow",         "__pow",    HD_CHECKED,    HD_GRAIN_HEAVY, HD_IN_PLACE)
-HD_ROW(HD_MOD,      mod,      "mod",         "__mod",    HD_CHECKED,    HD_GRAIN_HEAVY, HD_IN_PLACE) /* floored */
+HD_ROW(HD_MOD,      mod,      "mod",         "__mod",    HD_CHECKED,    HD_GRAIN_HEAVY, HD_IN_PLACE)
 HD_ROW(HD_FLOORDIV, floordiv, "floordiv",    "__idiv",   HD_CHECKED,    HD_GRAIN_LIGHT, HD_IN_PLACE)
 HD_ROW(HD_MAXIMUM,  maximum,  "maximum",     NULL,       HD_ARITHMETIC, HD_GRAIN_LIGHT, HD_IN_PLACE)
 HD_ROW(HD_MINIMUM,  minimum,  "minimum",     NULL,       HD_ARITHMETIC, HD_GRAIN_LIGHT, HD_IN_PLACE)

@@ -15,13 +15,13 @@
 #define HD_GRAIN_LIGHT 32768
 #define HD_GRAIN_HEAVY 8192
 
-typedef enum hd_result { HD_TO_F32, HD_STAYS_WHOLE, HD_TO_BOOL } hd_result;
+typedef enum hd_result { HD_TO_F32, HD_WHOLE, HD_TO_BOOL } hd_result;
 typedef enum hd_slope {
     HD_SAVES_INPUT,
     HD_SAVES_OUTPUT,
     HD_SLOPE_0,
     HD_SLOPE_1,
-    HD_SLOPE_MINUS_1,
+    HD_SLOPE_NEG_1,
     HD_NO_SLOPE
 } hd_slope;
 typedef enum hd_binary_sort {

@@ -9,7 +9,7 @@ static bool unary_to_bool(int op) {
 
 static bool unary_exists(int op, hd_dtype t) {
     hd_result result = hd_unary_rows[op].result;
-    return hd_dtype_is_float(t) || result == HD_TO_BOOL || (result == HD_STAYS_WHOLE && t != HD_BOOL);
+    return hd_dtype_is_float(t) || result == HD_TO_BOOL || (result == HD_WHOLE && t != HD_BOOL);
 }
 
 static void check_unary_once(int op, hd_dtype t, int64_t n, int64_t sx, int64_t sy) {

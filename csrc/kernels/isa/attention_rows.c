@@ -6,9 +6,7 @@
  * KEY is the second. WIDE(p) loads LANES stored elements as a vector of `real`, WIDE_N(p, n) the
  * first n. ROWS_NAME(x) names what the body defines: dots_f32_rows, dots_bf16_rows, ...
  *
- * dots_f32_rows dots_f64_rows dots_f16_rows dots_bf16_rows mix_f32_rows mix_f64_rows mix_f16_rows
- * mix_bf16_rows mix_of_head_f32_rows mix_of_head_f64_rows mix_of_head_f16_rows mix_of_head_bf16_rows
- * widen_f32_rows widen_f64_rows widen_f16_rows widen_bf16_rows */
+ *  */
 #define HD_REAL 32
 #define KEY float
 #define WIDE vf_load

@@ -205,9 +205,9 @@ SCALAR_MAP2(log_sigmoid_grad_f64, double, double, a *hd_sigmoid(-b))
 
 /* By the row's result. */
 #define FILL_HD_TO_F32(op, name) FILL_FLOATS(unary, op, name)
-#define FILL_HD_STAYS_WHOLE(op, name) FILL_FLOATS(unary, op, name) FILL_INTEGERS(op, name)
+#define FILL_HD_WHOLE(op, name) FILL_FLOATS(unary, op, name) FILL_INTEGERS(op, name)
 #define FILL_HD_TO_BOOL(op, name)                                                                            \
-    FILL_HD_STAYS_WHOLE(op, name)                                                                            \
+    FILL_HD_WHOLE(op, name)                                                                                  \
     k->unary[op][HD_BOOL] = name##_u8;
 
 /* By the row's slope. */
@@ -215,7 +215,7 @@ SCALAR_MAP2(log_sigmoid_grad_f64, double, double, a *hd_sigmoid(-b))
 #define FILL_HD_SAVES_OUTPUT(op, name) FILL_FLOATS(unary_grad, op, name##_grad)
 #define FILL_HD_SLOPE_0(op, name)
 #define FILL_HD_SLOPE_1(op, name)
-#define FILL_HD_SLOPE_MINUS_1(op, name)
+#define FILL_HD_SLOPE_NEG_1(op, name)
 #define FILL_HD_NO_SLOPE(op, name)
 
 void HD_ISA(hd_fill_unary)(hd_kernels *k) {

@@ -99,14 +99,14 @@ static int pointwise_loss(lua_State *L) {
 }
 
 static const hd_function functions[] = {
-    {"cross_entropy", cross_entropy, HD_MODULE},
-    {"linear_cross_entropy", linear_cross_entropy, HD_MODULE},
-    {"nll_loss", nll_loss, HD_MODULE},
+    {"cross_entropy", cross_entropy, HD_INTERNAL},
+    {"linear_cross_entropy", linear_cross_entropy, HD_INTERNAL},
+    {"nll_loss", nll_loss, HD_INTERNAL},
     {NULL, NULL, 0},
 };
 
 void hd_register_loss(hd_registrar *r) {
     hd_define(r, functions);
     for (int op = 0; op < HD_POINTWISE_COUNT; op++)
-        hd_define_entry(r, hd_pointwise_rows[op].name, pointwise_loss, HD_MODULE, &hd_pointwise_rows[op]);
+        hd_define_entry(r, hd_pointwise_rows[op].name, pointwise_loss, HD_INTERNAL, &hd_pointwise_rows[op]);
 }

@@ -213,21 +213,32 @@ static int sinusoidal_positions(lua_State *L) {
 }
 
 static const hd_function functions[] = {
-    {"attention", attention, HD_MODULE},
+    {"attention", attention, HD_INTERNAL},
     {"linear", linear, HD_MODULE},
     {"layer_norm", layer_norm, HD_MODULE},
     {"rms_norm", rms_norm, HD_MODULE},
-    {"rotary", rotary, HD_MODULE},
+    {"rotary", rotary, HD_INTERNAL},
     {"embedding", embedding, HD_MODULE},
     {"dropout", dropout, HD_MODULE},
     {"dropout_add", dropout_add, HD_MODULE},
     {"pack_sequences", pack_sequences, HD_MODULE},
     {"unpack_sequences", unpack_sequences, HD_MODULE},
     {"sequence_starts", sequence_starts, HD_MODULE},
-    {"sinusoidal_positions", sinusoidal_positions, HD_MODULE},
+    {"sinusoidal_positions", sinusoidal_positions, HD_INTERNAL},
     {NULL, NULL, 0},
 };
 
+/* core.activations: what linear and feed_forward take, a list. */
+static void define_activations(hd_registrar *r) {
+    lua_createtable(r->L, HD_ACT_COUNT, 0);
+    for (int act = 0; act < HD_ACT_COUNT; act++) {
+        lua_pushstring(r->L, hd_activation_rows[act].name);
+        lua_rawseti(r->L, -2, act + 1);
+    }
+    hd_define_value(r, "activations");
+}
+
 void hd_register_nn(hd_registrar *r) {
     hd_define(r, functions);
+    define_activations(r);
 }

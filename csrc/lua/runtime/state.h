@@ -147,24 +147,28 @@ void hd_handle_unscope(hd_handle *handle);
 void hd_handle_drop(hd_handle *handle);
 
 /* ---- registration ------------------------------------------------------------------------ */
-typedef enum hd_place { HD_MODULE = 1, HD_METHOD = 2, HD_BOTH = 3 } hd_place;
+/* HD_INTERNAL: in heed.core, for the modules of lua/heed alone; its name is in the set core.internal. */
+typedef enum hd_place { HD_MODULE = 1, HD_METHOD = 2, HD_BOTH = 3, HD_INTERNAL = 4 } hd_place;
 typedef struct hd_function {
     const char *name;
     lua_CFunction function;
     hd_place place;
 } hd_function;
 
-/* While luaopen runs: the record, the module, the methods and the tensors' metatable at these indices. */
+/* While luaopen runs: the record, the module, the set of its internal names, the methods and the tensors' metatable at
+ * these indices. */
 typedef struct hd_registrar {
     lua_State *L;
     hd_lua *h;
-    int record, module, methods, tensor;
+    int record, module, internal, methods, tensor;
 } hd_registrar;
 
 void hd_define(const hd_registrar *r, const hd_function *functions); /* ends with a NULL name */
 /* One member of a family: upvalue 3 points to its entry (static). */
 void hd_define_entry(const hd_registrar *r, const char *name, lua_CFunction f, hd_place place,
                      const void *entry);
+/* An internal name for the value on top, which is popped. */
+void hd_define_value(const hd_registrar *r, const char *name);
 /* A metamethod of the table at index `metatable`; entry may be NULL. */
 void hd_define_meta(const hd_registrar *r, int metatable, const char *name, lua_CFunction f,
                     const void *entry);
@@ -211,6 +215,7 @@ void hd_register_memory(hd_registrar *r);
 void hd_register_random(hd_registrar *r);
 void hd_register_optim(hd_registrar *r);
 void hd_register_info(hd_registrar *r);
+void hd_register_dtypes(hd_registrar *r);
 void hd_register_io(hd_registrar *r);
 
 /* memory.c */

@@ -37,7 +37,7 @@ static hd_status unary_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *gra
     case HD_SAVES_INPUT:
     case HD_SAVES_OUTPUT: grad_inputs[0] = by_kernel(cx, node, op, g); break;
     case HD_SLOPE_1: grad_inputs[0] = hd_retain(g); break;
-    case HD_SLOPE_MINUS_1: grad_inputs[0] = hd_unary_op(cx, HD_NEG, g); break;
+    case HD_SLOPE_NEG_1: grad_inputs[0] = hd_unary_op(cx, HD_NEG, g); break;
     case HD_SLOPE_0:
     case HD_NO_SLOPE: grad_inputs[0] = hd_zero_for_input(cx, node, 0); break;
     }
@@ -54,7 +54,7 @@ static hd_status types(hd_ctx *cx, hd_unary op, const hd_tensor *x, hd_dtype *co
         *result = HD_BOOL;
     } else if (hd_dtype_is_float(t)) {
         *compute = *result = t;
-    } else if (hd_unary_rows[op].result == HD_STAYS_WHOLE) {
+    } else if (hd_unary_rows[op].result == HD_WHOLE) {
         *compute = *result = t == HD_BOOL ? HD_I64 : t;
     } else {
         *compute = *result = HD_F32;

@@ -235,7 +235,7 @@ both.softplus_ = both.softplus
 ---y = x / (1 + |x|), between -1 and 1, which infinities give. The gradient is g / (1 + |x|)^2.
 ---
 ---```lua
----print(heed.tensor { -1, 0, 3, math.huge }:softsign()) --> [-0.5000, 0.0000, 0.7500, 1.0000] f32 [4]
+---print(heed.tensor { -1, 3, math.huge }:softsign()) --> [-0.5000, 0.7500, 1.0000] f32 [3]
 ---```
 ---@param t heed.Tensor
 ---@return heed.Tensor
