@@ -1,4 +1,5 @@
 #include "base/parallel.h"
+#include "base/minmax.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -129,10 +130,6 @@ static void work(void *context, int worker) {
         if (!work_on(l, &l->share[(worker + i) % l->shares], worker)) return;
 }
 
-static int64_t least(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-
 static hd_status interrupted(hd_ctx *cx) {
     return hd_fail(cx, HD_ECANCEL, "interrupted");
 }
@@ -153,8 +150,8 @@ hd_status hd_parallel(hd_ctx *cx, int64_t count, hd_task task, void *arg) {
     loop l = {.cx = cx, .task = task, .arg = arg};
     l.shares = cx->num_threads < MOST_SHARES ? cx->num_threads : MOST_SHARES;
     for (int i = 0; i < l.shares; i++) {
-        atomic_init(&l.share[i].next, count / l.shares * i + least(i, count % l.shares));
-        l.share[i].end = count / l.shares * (i + 1) + least(i + 1, count % l.shares);
+        atomic_init(&l.share[i].next, count / l.shares * i + hd_min(i, count % l.shares));
+        l.share[i].end = count / l.shares * (i + 1) + hd_min(i + 1, count % l.shares);
     }
     hd_team_run(team, work, &l, may_spin());
     return atomic_load_explicit(&l.cancelled, memory_order_relaxed) ? interrupted(cx) : HD_OK;

@@ -77,7 +77,7 @@ static void pack_rows(const blocked *d, const hd_gemm_block *w, int64_t p, int64
     for (int64_t q = 0; q < k; q += stretch) {
         char *panel = to + q * mr * size;
         for (int64_t i = w->row; i < w->row_end; i += mr, panel += d->a_panel_bytes)
-            d->t->pack(mr, hd_least(mr, w->row_end - i), hd_least(stretch, k - q),
+            d->t->pack(mr, hd_min(mr, w->row_end - i), hd_min(stretch, k - q),
                        hd_gemm_at(g, &g->a, w->entry, i, p + q), g->a.row_stride, g->a.col_stride, panel);
     }
 }
@@ -101,11 +101,11 @@ static void multiply(const blocked *d, const hd_gemm_block *w, int64_t p, int64_
     const hd_gemm *g = d->g;
     const hd_gemm_tile *t = d->t;
     const double beta = p == 0 ? g->beta : 1;
-    const int64_t panels = hd_pieces(w->row_end - w->row, t->mr), next_k = hd_least(d->depth, g->k - p - k);
+    const int64_t panels = hd_pieces(w->row_end - w->row, t->mr), next_k = hd_min(d->depth, g->k - p - k);
     ahead rows = fetch_with(g, &g->a, w->entry, w->row, p + k, w->row_end - w->row, next_k,
                             panels * hd_pieces(w->column_end - w->column, t->nr));
     for (int64_t j = w->column; j < w->column_end; j += t->nr) {
-        const int64_t n = hd_least(t->nr, w->column_end - j);
+        const int64_t n = hd_min(t->nr, w->column_end - j);
         const char *columns_of_b = b;
         int64_t b_rs = t->nr;
         if (d->b_as_it_lies)
@@ -114,13 +114,13 @@ static void multiply(const blocked *d, const hd_gemm_block *w, int64_t p, int64_
             t->pack(t->nr, n, k, hd_gemm_at(g, &g->b, w->entry, p, j), g->b.col_stride, g->b.row_stride, b);
         ahead columns =
             j + n < w->column_end
-                ? fetch_with(g, &g->b, w->entry, p, j + n, k, hd_least(t->nr, w->column_end - j - n), panels)
+                ? fetch_with(g, &g->b, w->entry, p, j + n, k, hd_min(t->nr, w->column_end - j - n), panels)
                 : fetch_with(g, &g->b, w->entry, p + k, w->column, next_k, t->nr, panels);
         const char *panel = a.first;
         for (int64_t i = w->row; i < w->row_end; i += t->mr, panel += a.panel_bytes) {
             fetch_some(&rows);
             fetch_some(&columns);
-            hd_gemm_emit(t, g, w->entry, i, j, hd_least(t->mr, w->row_end - i), n, k, panel, a.rs, a.cs,
+            hd_gemm_emit(t, g, w->entry, i, j, hd_min(t->mr, w->row_end - i), n, k, panel, a.rs, a.cs,
                          columns_of_b, b_rs, beta);
         }
     }
@@ -129,7 +129,7 @@ static void multiply(const blocked *d, const hd_gemm_block *w, int64_t p, int64_
 /* Where block i of `blocks` begins. Blocks are whole tiles and as even as possible, because the last thread
  * determines the time. */
 static int64_t block_start(int64_t length, int64_t tile, int64_t blocks, int64_t i) {
-    return hd_least(hd_pieces(length, tile) * i / blocks * tile, length);
+    return hd_min(hd_pieces(length, tile) * i / blocks * tile, length);
 }
 
 static void run_task(void *arg, int64_t task, int worker) {
@@ -144,7 +144,7 @@ static void run_task(void *arg, int64_t task, int worker) {
                              .column_end = block_start(g->n, d->t->nr, d->column_blocks, column + 1)};
     char *scratch = d->scratch + worker * d->scratch_stride;
     for (int64_t p = 0; p < g->k || p == 0; p += d->depth) {
-        const int64_t k = hd_least(d->depth, g->k - p);
+        const int64_t k = hd_min(d->depth, g->k - p);
         multiply(d, &w, p, k, rows_for(d, &w, p, k, scratch), scratch + d->b_offset);
     }
 }
@@ -180,7 +180,7 @@ typedef struct cut {
 static cut cut_of(const blocked *d, int64_t down, int64_t across) {
     const hd_gemm *g = d->g;
     const int64_t mr = d->t->mr, nr = d->t->nr;
-    cut c = {.down = hd_least(down, hd_pieces(g->m, mr)), .across = hd_least(across, hd_pieces(g->n, nr))};
+    cut c = {.down = hd_min(down, hd_pieces(g->m, mr)), .across = hd_min(across, hd_pieces(g->n, nr))};
     c.rows = hd_pieces(hd_pieces(g->m, mr), c.down) * mr;
     c.columns = hd_pieces(hd_pieces(g->n, nr), c.across) * nr;
     return c;

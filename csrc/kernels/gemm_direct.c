@@ -25,10 +25,10 @@ static void multiply(const direct *d, const hd_gemm_block *w, char *panel) {
     const hd_gemm_tile *t = d->t;
     const hd_gemm *g = d->g;
     for (int64_t p = 0; p < g->k || p == 0; p += d->depth) {
-        const int64_t k = hd_least(d->depth, g->k - p);
+        const int64_t k = hd_min(d->depth, g->k - p);
         const double beta = p == 0 ? g->beta : 1;
         for (int64_t j = w->column; j < w->column_end; j += t->nr) {
-            const int64_t n = hd_least(t->nr, w->column_end - j);
+            const int64_t n = hd_min(t->nr, w->column_end - j);
             const char *b = hd_gemm_at(g, &g->b, w->entry, p, j);
             int64_t b_rs = g->b.row_stride;
             if (d->pack_b) {
@@ -37,7 +37,7 @@ static void multiply(const direct *d, const hd_gemm_block *w, char *panel) {
                 b_rs = t->nr;
             }
             for (int64_t i = w->row; i < w->row_end; i += t->mr) {
-                const int64_t m = hd_least(t->mr, w->row_end - i);
+                const int64_t m = hd_min(t->mr, w->row_end - i);
                 hd_gemm_emit(t, g, w->entry, i, j, m, n, k, hd_gemm_at(g, &g->a, w->entry, i, p),
                              g->a.row_stride, g->a.col_stride, b, b_rs, beta);
             }
@@ -52,10 +52,10 @@ static void run_task(void *arg, int64_t task, int worker) {
     char *panel = d->scratch != NULL ? d->scratch + worker * d->scratch_stride : on_stack;
     const int64_t column_block = task % d->column_blocks, rest = task / d->column_blocks;
     hd_gemm_block w = {.row = rest % d->row_blocks * d->rows, .column = column_block * d->columns};
-    w.row_end = hd_least(w.row + d->rows, g->m);
-    w.column_end = hd_least(w.column + d->columns, g->n);
+    w.row_end = hd_min(w.row + d->rows, g->m);
+    w.column_end = hd_min(w.column + d->columns, g->n);
     const int64_t first = rest / d->row_blocks * d->entries;
-    for (w.entry = first; w.entry < hd_least(first + d->entries, g->batch); w.entry++) multiply(d, &w, panel);
+    for (w.entry = first; w.entry < hd_min(first + d->entries, g->batch); w.entry++) multiply(d, &w, panel);
 }
 
 /* Columns are cut first, because all rows of a task share its packed panel of b. */
@@ -63,7 +63,7 @@ static void cut_into_tasks(direct *d) {
     const hd_gemm *g = d->g;
     const hd_gemm_tile *t = d->t;
     const double flops = 2.0 * (double)g->m * (double)g->n * (double)(g->k + 1);
-    d->columns = hd_least(g->n, hd_multiple(TASK_COLUMNS, t->nr));
+    d->columns = hd_min(g->n, hd_multiple(TASK_COLUMNS, t->nr));
     d->rows = g->m;
     d->entries = 1;
     if (flops <= TASK_FLOPS) {

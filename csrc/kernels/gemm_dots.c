@@ -18,7 +18,7 @@ static void run_task(void *arg, int64_t task, int worker) {
     const hd_gemm *g = d->g;
     const int64_t entry = task / d->column_blocks, j = task % d->column_blocks * d->columns;
     (void)worker;
-    d->t->dots(g->m, hd_least(d->columns, g->n - j), g->k, g->alpha, hd_gemm_at(g, &g->a, entry, 0, 0),
+    d->t->dots(g->m, hd_min(d->columns, g->n - j), g->k, g->alpha, hd_gemm_at(g, &g->a, entry, 0, 0),
                g->a.row_stride, hd_gemm_at(g, &g->b, entry, 0, j), g->b.col_stride, g->beta,
                hd_gemm_at(g, &g->c, entry, 0, j), g->c.row_stride, g->c.col_stride);
 }

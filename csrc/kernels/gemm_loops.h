@@ -3,6 +3,7 @@
 #define HD_GEMM_LOOPS_H
 
 #include "base/parallel.h"
+#include "base/minmax.h"
 #include "kernels/gemm_tile.h"
 
 /* A part of c of one product. */
@@ -10,9 +11,6 @@ typedef struct hd_gemm_block {
     int64_t entry, row, row_end, column, column_end;
 } hd_gemm_block;
 
-static inline int64_t hd_least(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
 static inline int64_t hd_pieces(int64_t whole, int64_t part) {
     return (whole + part - 1) / part;
 }

@@ -14,110 +14,13 @@
 #include "base/cpu.h"
 #include "kernels/attention.h"
 #include "kernels/attention_rows.h"
+#include "kernels/operations.h"
 #include "tensor/dtype.h"
-
-typedef enum hd_unary {
-    HD_NEG,
-    HD_ABS,
-    HD_SIGN,
-    HD_SQUARE,
-    HD_SQRT,
-    HD_RSQRT,
-    HD_EXP,
-    HD_EXPM1,
-    HD_LOG,
-    HD_LOG1P,
-    HD_SIN,
-    HD_COS,
-    HD_TANH,
-    HD_SIGMOID,
-    HD_ERF,
-    HD_RELU,
-    HD_GELU /* exact, by erf */,
-    HD_GELU_TANH,
-    HD_GELU_SIGMOID,
-    HD_SILU,
-    HD_SOFTPLUS,
-    HD_FLOOR,
-    HD_CEIL,
-    HD_TRUNC,
-    HD_FRAC /* x - trunc(x) */,
-    HD_ROUND /* half to even */,
-    HD_LOGICAL_NOT /* to bool */,
-    HD_ISNAN,
-    HD_ISINF,
-    HD_ISFINITE /* to bool */,
-    HD_UNARY_COUNT
-} hd_unary;
-
-/* Functions with a parameter. */
-typedef enum hd_shaped {
-    HD_LEAKY_RELU /* the slope below 0 */,
-    HD_ELU /* alpha: its limit on the left is -alpha */,
-    HD_SHAPED_COUNT
-} hd_shaped;
-
-typedef enum hd_binary {
-    HD_ADD,
-    HD_SUB,
-    HD_MUL,
-    HD_DIV,
-    HD_POW,
-    HD_MOD /* floored */,
-    HD_FLOORDIV,
-    HD_MAXIMUM,
-    HD_MINIMUM,
-    HD_EQ,
-    HD_NE,
-    HD_LT,
-    HD_LE,
-    HD_GT,
-    HD_GE /* these give bool */,
-    HD_AND,
-    HD_OR,
-    HD_XOR,
-    HD_BINARY_COUNT
-} hd_binary;
-
-typedef enum hd_reduction {
-    HD_SUM,
-    HD_PROD,
-    HD_MAX,
-    HD_MIN,
-    HD_ANY,
-    HD_ALL,
-    HD_REDUCTION_COUNT
-} hd_reduction;
-
-/* Reductions whose state is two numbers, (a, b): */
-typedef enum hd_partial {
-    HD_MOMENTS,   /* the mean, and the sum of squares of the distances from it */
-    HD_LOGSUMEXP, /* the largest, and the sum of exp(x - largest) */
-    HD_SQUARES,   /* the sum of squares, in f64, and 0 */
-    HD_ABS_SUM,
-    HD_ABS_MAX,
-    HD_ABS_MIN, /* of |x|, and 0; NaN wins */
-    HD_PARTIAL_COUNT
-} hd_partial;
-#define HD_PARTIAL_COLUMNS 1024
-#define HD_SOFTMAX_COLUMNS 32
-
-/* Functions that may follow a linear map in the same pass (bias_act). */
-typedef enum hd_activation {
-    HD_ACT_NONE = -1,
-    HD_ACT_RELU,
-    HD_ACT_GELU,
-    HD_ACT_SILU,
-    HD_ACT_GELU_TANH,
-    HD_ACT_GELU_SIGMOID,
-    HD_ACT_COUNT
-} hd_activation;
 
 typedef void (*hd_unary_fn)(int64_t n, const void *x, int64_t sx, void *y, int64_t sy);
 typedef void (*hd_binary_fn)(int64_t n, const void *a, int64_t sa, const void *b, int64_t sb, void *y,
                              int64_t sy);
-/* dx = g * f'(...): s is what the operation saved, its output for HD_EXP HD_EXPM1 HD_SQRT HD_RSQRT HD_TANH
- * HD_SIGMOID and HD_RELU (of which only the sign counts), its input for the others. */
+/* dx = g * f'(...): s is what the operation saved, its input or its output (unary_table.h; of relu's only the sign counts). */
 typedef void (*hd_unary_grad_fn)(int64_t n, const void *g, int64_t sg, const void *s, int64_t ss, void *dx,
                                  int64_t sdx);
 /* y[i sy] = x[i sx] for elements of a size. Transposing: y[r y_row + i] = x[r + i x_step]; neighbours in
@@ -132,17 +35,6 @@ typedef void (*hd_reduce_row_fn)(int64_t n, const void *x, int64_t sx, void *out
 /* out[j] = out[j] op x[0][j] op x[1][j] ... for n columns of `rows` elements, `stride` apart. Sums of f32
  * add up a few rows at a time. */
 typedef void (*hd_reduce_cols_fn)(int64_t rows, int64_t n, const void *x, int64_t stride, void *out);
-
-/* Losses of an input x against a target y, element by element (ops/pointwise.c has the formulas). */
-typedef enum hd_pair_kind {
-    HD_PAIR_SQUARED,
-    HD_PAIR_ABSOLUTE,
-    HD_PAIR_HUBER,
-    HD_PAIR_BCE,
-    HD_PAIR_KL,
-    HD_PAIR_KL_LOG,
-    HD_PAIR_COUNT
-} hd_pair_kind;
 
 /* For Adam. The gradient is scale * g + decay * w. */
 typedef struct hd_adam_rates {
@@ -165,12 +57,13 @@ typedef struct hd_kernels {
 
     /* elementwise */
     hd_unary_fn unary[HD_UNARY_COUNT][HD_DTYPE_COUNT];
-    hd_unary_grad_fn unary_grad[HD_UNARY_COUNT][HD_DTYPE_COUNT];
+    hd_unary_grad_fn unary_grad[HD_UNARY_COUNT][HD_DTYPE_COUNT]; /* NULL where backward saves nothing */
     /* y = f(x; p); dx = g f'(x; p) from the input */
-    void (*shaped[HD_SHAPED_COUNT][HD_DTYPE_COUNT])(int64_t n, double p, const void *x, int64_t sx, void *y,
-                                                    int64_t sy);
-    void (*shaped_grad[HD_SHAPED_COUNT][HD_DTYPE_COUNT])(int64_t n, double p, const void *g, int64_t sg,
-                                                         const void *x, int64_t sx, void *dx, int64_t sdx);
+    void (*parametric[HD_PARAMETRIC_COUNT][HD_DTYPE_COUNT])(int64_t n, double p, const void *x, int64_t sx,
+                                                            void *y, int64_t sy);
+    void (*parametric_grad[HD_PARAMETRIC_COUNT][HD_DTYPE_COUNT])(int64_t n, double p, const void *g,
+                                                                 int64_t sg, const void *x, int64_t sx,
+                                                                 void *dx, int64_t sdx);
     hd_binary_fn binary[HD_BINARY_COUNT][HD_DTYPE_COUNT]; /* by the dtype of a and b */
     void (*where[HD_DTYPE_COUNT])(int64_t n, const uint8_t *c, int64_t sc, const void *a, int64_t sa,
                                   const void *b, int64_t sb, void *y, int64_t sy);
@@ -276,11 +169,11 @@ typedef struct hd_kernels {
 
     /* Losses of n contiguous elements x and y; p (weights of positive targets, for BCE) may be NULL. The
      * derivative is by x or by y. */
-    void (*pair_loss[HD_PAIR_COUNT][HD_DTYPE_COUNT])(int64_t n, const void *x, const void *y, const void *p,
-                                                     double parameter, void *out);
-    void (*pair_loss_slope[HD_PAIR_COUNT][HD_DTYPE_COUNT])(int64_t n, const void *x, const void *y,
-                                                           const void *p, double parameter, int by_y,
-                                                           void *out);
+    void (*pointwise_loss[HD_POINTWISE_COUNT][HD_DTYPE_COUNT])(int64_t n, const void *x, const void *y,
+                                                               const void *p, double parameter, void *out);
+    void (*pointwise_loss_slope[HD_POINTWISE_COUNT][HD_DTYPE_COUNT])(int64_t n, const void *x, const void *y,
+                                                                     const void *p, double parameter,
+                                                                     int by_y, void *out);
 
     /* random: element i of the range is element first + i of the draw */
     void (*uniform[HD_DTYPE_COUNT])(hd_draw draw, int64_t first, int64_t n, double low, double high, void *y);

@@ -288,4 +288,33 @@ HD_VD_BY_LANE(vd_gelu_tanh_slope, hd_gelu_tanh_slope)
 HD_VD_BY_LANE(vd_gelu_sigmoid, hd_gelu_sigmoid)
 HD_VD_BY_LANE(vd_gelu_sigmoid_slope, hd_gelu_sigmoid_slope)
 
+/* ---- activations: f(x), and g f'(x) -------------------------------------------------------------------- */
+
+HD_INLINE vf vf_relu(vf x) {
+    return vf_select(vf_lt(x, vf_set(0)), vf_set(0), x);
+}
+HD_INLINE vd vd_relu(vd x) {
+    return vd_select(vd_lt(x, vd_set(0)), vd_set(0), x);
+}
+HD_INLINE vf vf_relu_grad(vf g, vf x) {
+    return vf_select(vf_le(x, vf_set(0)), vf_set(0), g);
+}
+HD_INLINE vd vd_relu_grad(vd g, vd x) {
+    return vd_select(vd_le(x, vd_set(0)), vd_set(0), g);
+}
+
+/* vf_gelu_grad vf_gelu_tanh_grad vf_gelu_sigmoid_grad vf_silu_grad, and vd_ alike */
+#define HD_GRAD_BY_SLOPE(v, name)                                                                            \
+    HD_INLINE v v##_##name##_grad(v g, v x) {                                                                \
+        return g * v##_##name##_slope(x);                                                                    \
+    }
+HD_GRAD_BY_SLOPE(vf, gelu)
+HD_GRAD_BY_SLOPE(vf, gelu_tanh)
+HD_GRAD_BY_SLOPE(vf, gelu_sigmoid)
+HD_GRAD_BY_SLOPE(vf, silu)
+HD_GRAD_BY_SLOPE(vd, gelu)
+HD_GRAD_BY_SLOPE(vd, gelu_tanh)
+HD_GRAD_BY_SLOPE(vd, gelu_sigmoid)
+HD_GRAD_BY_SLOPE(vd, silu)
+
 #endif

@@ -98,7 +98,7 @@ static hd_tensor *read_query(hd_ctx *cx, const cached_call *c) {
 static hd_tensor *held(hd_ctx *cx, const cached_call *c, hd_tensor *buffer) {
     hd_tensor *t = turned(cx, hd_narrow(cx, buffer, 1, 0, c->p->kept->length, 1));
     if (!t || t->dtype == c->query->dtype) return t;
-    if (c->query->dtype == HD_F32 && (t->dtype == HD_F16 || t->dtype == HD_BF16)) return t;
+    if (c->query->dtype == HD_F32 && hd_dtype_is_half((hd_dtype)t->dtype)) return t;
     hd_tensor *cast = hd_cast(cx, t, (hd_dtype)c->query->dtype);
     hd_release(t);
     return cast;

@@ -51,7 +51,7 @@ hd_tensor *hd_linspace(hd_ctx *cx, hd_dtype dtype, double first, double last, in
 
 /* ---- unary.c, parametric.c, binary.c, where.c, cast.c: elementwise, broadcasting ------------------------------------ */
 hd_tensor *hd_unary_op(hd_ctx *cx, hd_unary op, hd_tensor *x);
-hd_tensor *hd_shaped_op(hd_ctx *cx, hd_shaped op, hd_tensor *x, double parameter);
+hd_tensor *hd_parametric_op(hd_ctx *cx, hd_parametric op, hd_tensor *x, double parameter);
 hd_tensor *hd_binary_op(hd_ctx *cx, hd_binary op, hd_tensor *a, hd_tensor *b);
 hd_tensor *hd_binary_scalar(hd_ctx *cx, hd_binary op, hd_tensor *a, hd_scalar b, bool reversed /* b op a */);
 /* lerp.c: a + weight (b - a); a weight without dimensions is weak in promotion, as a number */
@@ -65,7 +65,7 @@ hd_tensor *hd_triu(hd_ctx *cx, hd_tensor *x, int64_t diagonal);
 hd_tensor *hd_round_decimals(hd_ctx *cx, hd_tensor *x, int decimals);
 /* in place (inplace.c too): t = t op b. Recorded as hd_check_inplace allows; the dtype never changes. */
 hd_status hd_unary_(hd_ctx *cx, hd_unary op, hd_tensor *t);
-hd_status hd_shaped_(hd_ctx *cx, hd_shaped op, hd_tensor *t, double parameter);
+hd_status hd_parametric_(hd_ctx *cx, hd_parametric op, hd_tensor *t, double parameter);
 hd_status hd_tril_(hd_ctx *cx, hd_tensor *t, int64_t diagonal);
 hd_status hd_triu_(hd_ctx *cx, hd_tensor *t, int64_t diagonal);
 hd_status hd_round_decimals_(hd_ctx *cx, hd_tensor *t, int decimals);
@@ -233,15 +233,15 @@ hd_tensor *hd_linear_cross_entropy(hd_ctx *cx, hd_tensor *x, hd_tensor *w, hd_te
                                    const hd_cross_entropy_options *o);
 /* Of log probabilities x [..., V]; smoothing is not looked at. */
 hd_tensor *hd_nll_loss(hd_ctx *cx, hd_tensor *x, hd_tensor *targets, const hd_cross_entropy_options *o);
-typedef struct hd_pair_options {
-    hd_pair_kind kind;
+typedef struct hd_pointwise_options {
+    hd_pointwise kind;
     double parameter;               /* of huber: where it becomes linear */
     double factor;                  /* of every loss */
     hd_tensor *weight, *pos_weight; /* broadcast to the input's shape; or NULL */
     hd_loss_reduction reduction;    /* batchmean: the sum over the size of the first dimension */
-} hd_pair_options;
+} hd_pointwise_options;
 /* A loss of x against y, both of one shape. */
-hd_tensor *hd_pair_loss(hd_ctx *cx, hd_tensor *x, hd_tensor *y, const hd_pair_options *o);
+hd_tensor *hd_pointwise_loss(hd_ctx *cx, hd_tensor *x, hd_tensor *y, const hd_pointwise_options *o);
 
 /* ---- rotary.c ---------------------------------------------------------------------------------------------------------- */
 /* x [..., L, D] with pairs of features rotated by angles whose cosines and sines are given: [L, P], or [B, L, P] with B the

@@ -29,6 +29,6 @@ bool hd_dtype_parse(const char *name, hd_dtype *t) {
 
 hd_dtype hd_dtype_promote(hd_dtype a, hd_dtype b) {
     /* Neither half type holds the other; otherwise the lattice is a chain, in the enum's order. */
-    if ((a == HD_F16 && b == HD_BF16) || (a == HD_BF16 && b == HD_F16)) return HD_F32;
+    if (a != b && hd_dtype_is_half(a) && hd_dtype_is_half(b)) return HD_F32;
     return a > b ? a : b;
 }

@@ -24,9 +24,12 @@ static inline bool hd_dtype_is_float(hd_dtype t) {
 static inline bool hd_dtype_is_integer(hd_dtype t) {
     return t == HD_U8 || t == HD_I32 || t == HD_I64;
 }
+static inline bool hd_dtype_is_half(hd_dtype t) {
+    return t == HD_F16 || t == HD_BF16;
+}
 /* False for f16 and bf16: they are stored, moved and converted, but arithmetic refuses them. */
 static inline bool hd_dtype_computes(hd_dtype t) {
-    return t != HD_F16 && t != HD_BF16;
+    return !hd_dtype_is_half(t);
 }
 
 /* The dtype in which gradients of t are accumulated: sums need more bits than f16 and bf16 have. */

@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "tensor/dtype.h"
+
 static inline uint32_t hd_bits_of(float x) {
     uint32_t u;
     memcpy(&u, &x, 4);
@@ -45,6 +47,14 @@ static inline uint16_t hd_to_f16(float x) {
         return (uint16_t)(sign | (hd_bits_of(hd_float_of(rest) + 0.5f) - 0x3f000000));
     }
     return (uint16_t)(sign | (rest - 0x38000000 + 0xfff + (rest >> 13 & 1)) >> 13);
+}
+
+/* The same by dtype, one of the two. */
+static inline uint16_t hd_to_half(hd_dtype t, float x) {
+    return t == HD_F16 ? hd_to_f16(x) : hd_to_bf16(x);
+}
+static inline float hd_from_half(hd_dtype t, uint16_t h) {
+    return t == HD_F16 ? hd_from_f16(h) : hd_from_bf16(h);
 }
 
 #endif

@@ -6,7 +6,7 @@ local errors = require "heed.errors"
 
 local autograd = {}
 
-local FLOATS = check.set("f32", "f64", "bf16", "f16")
+local FLOATS = core.dtypes.floats
 
 local function is_float(value) return check.is_tensor(value) and FLOATS[value.dtype] ~= nil end
 

@@ -164,6 +164,12 @@ SHARED double silu(double x) {
 SHARED double softplus(double x) {
     return fmax(x, 0) + log1p(exp(-fabs(x)));
 }
+SHARED double softsign(double x) {
+    return fabs(x) == INFINITY ? sign(x) : x / (1 + fabs(x));
+}
+SHARED double log_sigmoid(double x) {
+    return -softplus(-x);
+}
 SHARED double is_zero(double x) {
     return x == 0;
 }
@@ -201,6 +207,8 @@ SHARED double (*const unary_of[HD_UNARY_COUNT])(double) = {[HD_NEG] = negative,
                                                            [HD_GELU_SIGMOID] = gelu_sigmoid,
                                                            [HD_SILU] = silu,
                                                            [HD_SOFTPLUS] = softplus,
+                                                           [HD_SOFTSIGN] = softsign,
+                                                           [HD_LOG_SIGMOID] = log_sigmoid,
                                                            [HD_FLOOR] = floor,
                                                            [HD_CEIL] = ceil,
                                                            [HD_TRUNC] = trunc,
@@ -211,11 +219,9 @@ SHARED double (*const unary_of[HD_UNARY_COUNT])(double) = {[HD_NEG] = negative,
                                                            [HD_ISINF] = is_inf,
                                                            [HD_ISFINITE] = is_finite};
 
-/* f' by what was saved: see isa/unary_grad.c */
+/* f' by what was saved: see kernels/unary_table.h */
 SHARED double slope(int op, double x) {
     switch (op) {
-    case HD_NEG: return -1;
-    case HD_FRAC: return 1;
     case HD_ABS: return sign(x);
     case HD_SQUARE: return 2 * x;
     case HD_SQRT: return 0.5 / x;
@@ -238,6 +244,8 @@ SHARED double slope(int op, double x) {
     case HD_GELU_SIGMOID: return sigmoid(1.702 * x) + 1.702 * x * sigmoid(1.702 * x) * sigmoid(-1.702 * x);
     case HD_SILU: return sigmoid(x) + x * sigmoid(x) * sigmoid(-x);
     case HD_SOFTPLUS: return sigmoid(x);
+    case HD_SOFTSIGN: return 1 / square(1 + fabs(x));
+    case HD_LOG_SIGMOID: return sigmoid(-x);
     default: return 0;
     }
 }

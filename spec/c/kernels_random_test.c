@@ -100,11 +100,6 @@ static void check_dropout(void) {
 }
 
 static void check_bias_act(void) {
-    static const int ops[] = {[HD_ACT_RELU] = HD_RELU,
-                              [HD_ACT_GELU] = HD_GELU,
-                              [HD_ACT_SILU] = HD_SILU,
-                              [HD_ACT_GELU_TANH] = HD_GELU_TANH,
-                              [HD_ACT_GELU_SIGMOID] = HD_GELU_SIGMOID};
     EACH_DTYPE(t, floats)
     for (int act = 0; act < HD_ACT_COUNT; act++)
         for (int mode = 0; mode < 4; mode++) {
@@ -124,9 +119,9 @@ static void check_bias_act(void) {
                     double x = get(t, &in_a, 1 + i) + (bias ? get(t, bias, i) : 0),
                            keep = kept(5 + i, p) ? scale : 0;
                     if (t == HD_F32) x = (float)x;
-                    CHECK(near(t, get(t, &out, 3 + i), unary_of[ops[act]](x) * keep, 1e-6));
-                    CHECK(near(t, get(t, &out2, 1 + i), get(t, &in_c, 1 + i) * slope(ops[act], x) * keep,
-                               1e-6));
+                    CHECK(near(t, get(t, &out, 3 + i), unary_of[hd_activation_rows[act].op](x) * keep, 1e-6));
+                    CHECK(near(t, get(t, &out2, 1 + i),
+                               get(t, &in_c, 1 + i) * slope(hd_activation_rows[act].op, x) * keep, 1e-6));
                 }
             }
         }

@@ -4,7 +4,12 @@
 /* ---- one operand ----------------------------------------------------------------------------- */
 
 static bool unary_to_bool(int op) {
-    return op == HD_LOGICAL_NOT || op == HD_ISNAN || op == HD_ISINF || op == HD_ISFINITE;
+    return hd_unary_rows[op].result == HD_TO_BOOL;
+}
+
+static bool unary_exists(int op, hd_dtype t) {
+    hd_result result = hd_unary_rows[op].result;
+    return hd_dtype_is_float(t) || result == HD_TO_BOOL || (result == HD_WHOLE && t != HD_BOOL);
 }
 
 static void check_unary_once(int op, hd_dtype t, int64_t n, int64_t sx, int64_t sy) {
@@ -20,10 +25,8 @@ static void check_unary_once(int op, hd_dtype t, int64_t n, int64_t sx, int64_t 
 static void check_unary(void) {
     for (int op = 0; op < HD_UNARY_COUNT; op++) {
         EACH_DTYPE(t, computed) {
-            if (!k->unary[op][t]) {
-                CHECK(!hd_dtype_is_float(t));
-                continue;
-            }
+            CHECK((k->unary[op][t] != NULL) == unary_exists(op, t));
+            if (!k->unary[op][t]) continue;
             make(t, &in_a, 4, op);
             EACH_LENGTH(n)
             for (int s = 0; s < STRIDES; s++) {
@@ -83,10 +86,9 @@ static void check_unary_special(void) {
 static void check_unary_grad(void) {
     for (int op = 0; op < HD_UNARY_COUNT; op++) {
         EACH_DTYPE(t, floats) {
-            if (!k->unary_grad[op][t]) {
-                CHECK(unary_to_bool(op));
-                continue;
-            }
+            hd_slope saves = hd_unary_rows[op].slope;
+            CHECK((k->unary_grad[op][t] != NULL) == (saves == HD_SAVES_INPUT || saves == HD_SAVES_OUTPUT));
+            if (!k->unary_grad[op][t]) continue;
             make(t, &in_a, 2, 1);
             make(t, &in_b, 3, 2);
             EACH_LENGTH(n)
@@ -138,7 +140,7 @@ static double binary_of(int op, hd_dtype t, double a, double b) {
 }
 
 static void check_binary_once(int op, hd_dtype t, int64_t n, int64_t sa, int64_t sb, int64_t sy) {
-    hd_dtype to = op >= HD_EQ && op <= HD_GE ? HD_BOOL : t;
+    hd_dtype to = hd_binary_rows[op].sort == HD_COMPARISON ? HD_BOOL : t;
     int64_t a0 = base_of(sa), b0 = base_of(sb);
     memcpy(&out, &before, sizeof out);
     k->binary[op][t](n, at(t, &in_a, a0), sa, at(t, &in_b, b0), sb, at(to, &out, 3), sy);
@@ -150,9 +152,11 @@ static void check_binary_once(int op, hd_dtype t, int64_t n, int64_t sa, int64_t
 }
 
 static bool binary_exists(int op, hd_dtype t) {
-    if (hd_dtype_is_float(t)) return op < HD_AND;
-    if (hd_dtype_is_integer(t)) return op < HD_AND && op != HD_DIV;
-    return op >= HD_EQ || op == HD_ADD || op == HD_MUL || op == HD_MAXIMUM || op == HD_MINIMUM;
+    hd_binary_sort sort = hd_binary_rows[op].sort;
+    if (hd_dtype_is_float(t)) return sort != HD_LOGIC;
+    if (hd_dtype_is_integer(t)) return sort != HD_LOGIC && sort != HD_DIVISION;
+    return sort == HD_LOGIC || sort == HD_COMPARISON || op == HD_ADD || op == HD_MUL || op == HD_MAXIMUM ||
+           op == HD_MINIMUM;
 }
 
 static void check_binary(void) {
@@ -239,7 +243,7 @@ static void check_binary_special(void) {
     CHECK(out.f[0] == -8 && out.f[3] == 3.375f);
 }
 
-static void check_linear(void) {
+static void check_where_and_multiples(void) {
     EACH_DTYPE(t, wide) CHECK(k->axpy[t] && k->affine[t] && k->accumulate[t]);
     EACH_DTYPE(t, computed) {
         make(t, &in_a, 3, 5);
@@ -385,7 +389,7 @@ static void check_all(void) {
     check_unary_grad();
     check_binary();
     check_binary_special();
-    check_linear();
+    check_where_and_multiples();
     check_integer_products();
     check_casts();
     check_cast_limits();

@@ -33,7 +33,7 @@ for _, family in ipairs { "elementwise", "reduction", "shape", "index", "scatter
     end
 end
 
----What heed.core has beside operations, and why each is none.
+---What users have beside operations, and why each is none. (What is internal, core.internal, may be none.)
 registry.not_operations = {
     bytes = "leaves tensors: a string",
     item = "leaves tensors: a number",
@@ -43,16 +43,9 @@ registry.not_operations = {
     numel = "asks for the shape",
     stride = "asks for the layout",
     is_contiguous = "asks for the layout",
-    data_id = "asks which storage it is",
     is_tensor = "asks what a value is",
     requires_grad_ = "sets a property",
-    methods = "the table of methods",
     backward = "runs the graph",
-    cached_attention = "writes into a cache; spec/nn/cache_spec.lua",
-    mask = "compiles masks; spec/attention/mask_spec.lua",
-    mask_bias = "the bias of a mask; spec/attention/attention_spec.lua",
-    mask_dense = "masks as tensors; spec/attention/mask_spec.lua",
-    shapes_only = "the mode of nn.Module:check; spec/nn/check_spec.lua",
     no_grad = "the mode of recording",
     enable_grad = "the mode of recording",
     is_grad_enabled = "the mode of recording",
@@ -68,19 +61,9 @@ registry.not_operations = {
     memory = "asks for accounts",
     memory_limit = "sets the limit",
     memory_trim = "gives memory back",
-    fail_allocation = "for specs of memory",
     clock = "the time",
-    isatty = "the terminal",
-    info = "the machine",
     set_num_threads = "the machine",
     get_num_threads = "the machine",
-    locate_errors = "how messages begin",
-    npy_load = "files; spec/io",
-    npy_save = "files; spec/io",
-    safetensors_load = "files; spec/io",
-    replace_file = "files; spec/io",
-    safetensors_save = "files; spec/io",
-    zero_grads = "drops gradients; spec/optim",
 }
 
 return registry

@@ -41,6 +41,10 @@ describe("the stubs of the C module", function()
         assert.equal(names(core), names(all))
     end)
 
+    it("say of what is internal, and of nothing else, that it is", function()
+        assert.equal(names(core.internal), names(stub.inside))
+    end)
+
     it("have the methods of tensors", function()
         local all = {}
         for _, owner in ipairs { "both", "Tensor" } do

@@ -119,6 +119,9 @@ static void draw(hd_draw draw, int64_t first, int64_t row, int64_t count, int64_
     transpose_bits(count, keys, rows, kept);
 }
 
+/* pack_f32 unpack_f32 products_f32 accumulate_f32 accumulate_transposed_f32 score_f32 exp_sum_f32
+ * finish_f32 drop_f32 dot_f32 weights_f32 slopes_f32 uncap_f32 unhide_f32 finite_f32
+ * accumulate_seen_f32, and the same in _f64 */
 #define HD_REAL 32
 #include "kernels/isa/attention_body.h"
 #define HD_REAL 64

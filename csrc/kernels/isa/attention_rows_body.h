@@ -24,10 +24,6 @@ enum { N(FEW) = 3, N(KEYS) = 16, N(MOST) = LANES < 4 ? LANES : 4 };
 #define VECTORS_OF(queries) ((queries) == 1 ? 8 : (queries) == 2 ? 4 : 2)
 #endif
 
-HD_INLINE int64_t N(least)(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-
 /* LANES horizontal sums at once: lane l of the result is the sum of all lanes of v[l]. One round
  * interleaves two vectors, so that halves of the same vector come to lie in the same lanes, and adds
  * them. It halves the number of vectors; log2(LANES) rounds leave one. */
@@ -115,12 +111,12 @@ HD_INLINE void N(dots_of_one)(const hd_row_block *b, const real *q, int64_t widt
 static void N(dots)(const hd_row_block *whole, const void *pq, int64_t width, void *ps, int64_t s_row) {
     hd_row_block b = *whole;
     for (int64_t n = 0; n < whole->keys; n += N(KEYS)) {
-        b.keys = N(least)(N(KEYS), whole->keys - n);
+        b.keys = hd_min(N(KEYS), whole->keys - n);
         b.x = (const KEY *)whole->x + n * b.row;
         for (int64_t i = 0; i < b.queries; i += MOST) {
             const real *q = (const real *)pq + i * width;
             real *s = (real *)ps + i * s_row + n;
-            switch (N(least)(MOST, b.queries - i)) {
+            switch (hd_min(MOST, b.queries - i)) {
             case 1: N(dots_of_one)(&b, q, width, s, s_row); break;
             case 2: N(dots_of)(2, 2, 0, &b, q, width, s, s_row); break;
 #if HD_VEC_BYTES * 8 / HD_REAL >= 4
@@ -200,7 +196,7 @@ HD_INLINE void N(accumulate_queries)(const int queries, int64_t features, int64_
 static void N(mix_of_head)(const hd_row_block *b, int64_t first, int64_t keys, const KEY *x, const real *p,
                            int64_t p_row, real *o, int64_t width) {
     for (int64_t i = first; i < b->queries; i += 4, p += 4 * p_row, o += 4 * width)
-        switch (N(least)(4, b->queries - i)) {
+        switch (hd_min(4, b->queries - i)) {
         case 1: N(accumulate_queries)(1, b->features, keys, x, b->row, p, p_row, o, width); break;
         case 2: N(accumulate_queries)(2, b->features, keys, x, b->row, p, p_row, o, width); break;
         case 3: N(accumulate_queries)(3, b->features, keys, x, b->row, p, p_row, o, width); break;
@@ -227,9 +223,9 @@ HD_INLINE void N(ask_for_next)(const hd_row_block *b, int64_t n, int64_t h) {
 static int N(along)(const hd_row_block *b) {
     const bool half = sizeof(KEY) < sizeof(real);
     if (b->heads > 1) return b->queries >= (half ? 2 : 4) ? 0 : (int)b->queries;
-    return (b->queries > 1 || half) && b->features <= VECTORS_OF(N(least)(b->queries, 4)) * LANES
+    return (b->queries > 1 || half) && b->features <= VECTORS_OF(hd_min(b->queries, 4)) * LANES
                ? 0
-               : (int)N(least)(b->queries, N(FEW));
+               : (int)hd_min(b->queries, N(FEW));
 }
 
 static void N(accumulate)(const hd_row_block *b, const void *pp, int64_t p_row, void *po, int64_t width) {
@@ -238,7 +234,7 @@ static void N(accumulate)(const hd_row_block *b, const void *pp, int64_t p_row, 
     const int along = N(along)(b);
     for (int64_t n = 0; n < b->keys; n += N(KEYS)) {
         const KEY *x = (const KEY *)b->x + n * b->row;
-        const int64_t keys = N(least)(N(KEYS), b->keys - n);
+        const int64_t keys = hd_min(N(KEYS), b->keys - n);
         switch (along) {
         case 1: N(accumulate_along)(1, b, keys, x, p + n, p_row, o, width); break;
         case 2: N(accumulate_along)(2, b, keys, x, p + n, p_row, o, width); break;

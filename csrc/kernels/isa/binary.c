@@ -10,6 +10,7 @@
     SCALAR_MAP2(name##_f32, float, float, expression)                                                        \
     SCALAR_MAP2(name##_f64, double, double, expression)
 
+/* add_f32 add_f64 sub_f32 sub_f64 mul_f32 mul_f64 div_f32 div_f64 maximum_f32 maximum_f64 minimum_f32 minimum_f64 */
 FLOATS(add, a + b)
 FLOATS(sub, a - b)
 FLOATS(mul, a *b)
@@ -78,7 +79,10 @@ static inline int64_t pow_of_i64(int64_t a, int64_t b) {
         }                                                                                                    \
     }
 
-/* Of each integer type, with U its unsigned twin: both have the same low bits. */
+/* add_i64 sub_i64 mul_i64 maximum_i64 minimum_i64 pow_i64
+ * add_i32 sub_i32 mul_i32 maximum_i32 minimum_i32 pow_i32
+ * add_u8 sub_u8 mul_u8 maximum_u8 minimum_u8 pow_u8
+ * of each integer type, with U its unsigned twin: both have the same low bits. */
 #define INTEGERS(type, T, U)                                                                                 \
     SCALAR_MAP2(add_##type, T, T, (T)((U)a + (U)b))                                                          \
     SCALAR_MAP2(sub_##type, T, T, (T)((U)a - (U)b))                                                          \
@@ -115,50 +119,39 @@ SCALAR_MAP2(xor_bool, uint8_t, uint8_t, a ^ b)
     SCALAR_MAP2(lt_##type, T, uint8_t, a < b)                                                                \
     SCALAR_MAP2(le_##type, T, uint8_t, a <= b)                                                               \
     EXCHANGED(gt_##type, lt_##type)                                                                          \
-    EXCHANGED(ge_##type, le_##type)                                                                          \
-    static void fill_comparisons_##type(hd_kernels *k, hd_dtype t) {                                         \
-        k->binary[HD_EQ][t] = eq_##type;                                                                     \
-        k->binary[HD_NE][t] = ne_##type;                                                                     \
-        k->binary[HD_LT][t] = lt_##type;                                                                     \
-        k->binary[HD_LE][t] = le_##type;                                                                     \
-        k->binary[HD_GT][t] = gt_##type;                                                                     \
-        k->binary[HD_GE][t] = ge_##type;                                                                     \
-    }
+    EXCHANGED(ge_##type, le_##type)
+/* eq_f32 ne_f32 lt_f32 le_f32 gt_f32 ge_f32
+ * eq_f64 ne_f64 lt_f64 le_f64 gt_f64 ge_f64
+ * eq_i64 ne_i64 lt_i64 le_i64 gt_i64 ge_i64
+ * eq_i32 ne_i32 lt_i32 le_i32 gt_i32 ge_i32
+ * eq_u8 ne_u8 lt_u8 le_u8 gt_u8 ge_u8 */
 COMPARISONS(f32, float)
 COMPARISONS(f64, double)
 COMPARISONS(i64, int64_t)
 COMPARISONS(i32, int32_t)
 COMPARISONS(u8, uint8_t) /* of bool too */
 
-static void fill_logic(hd_kernels *k) {
-    k->binary[HD_AND][HD_BOOL] = k->binary[HD_MUL][HD_BOOL] = k->binary[HD_MINIMUM][HD_BOOL] = and_bool;
-    k->binary[HD_OR][HD_BOOL] = k->binary[HD_ADD][HD_BOOL] = k->binary[HD_MAXIMUM][HD_BOOL] = or_bool;
-    k->binary[HD_XOR][HD_BOOL] = xor_bool;
-}
-
-#define SET(op, name)                                                                                        \
+#define FILL_FLOATS(op, name)                                                                                \
     k->binary[op][HD_F32] = name##_f32;                                                                      \
-    k->binary[op][HD_F64] = name##_f64;                                                                      \
+    k->binary[op][HD_F64] = name##_f64;
+
+/* By the row's sort. */
+#define FILL_HD_DIVISION(op, name) FILL_FLOATS(op, name)
+#define FILL_HD_ARITHMETIC(op, name)                                                                         \
+    FILL_FLOATS(op, name)                                                                                    \
     k->binary[op][HD_I64] = name##_i64;                                                                      \
     k->binary[op][HD_I32] = name##_i32;                                                                      \
     k->binary[op][HD_U8] = name##_u8;
+#define FILL_HD_CHECKED(op, name) FILL_HD_ARITHMETIC(op, name)
+#define FILL_HD_COMPARISON(op, name)                                                                         \
+    FILL_HD_ARITHMETIC(op, name)                                                                             \
+    k->binary[op][HD_BOOL] = name##_u8;
+#define FILL_HD_LOGIC(op, name) k->binary[op][HD_BOOL] = name##_bool;
 
 void HD_ISA(hd_fill_binary)(hd_kernels *k) {
-    SET(HD_ADD, add)
-    SET(HD_SUB, sub)
-    SET(HD_MUL, mul)
-    SET(HD_POW, pow)
-    SET(HD_MOD, mod)
-    SET(HD_FLOORDIV, floordiv)
-    SET(HD_MAXIMUM, maximum)
-    SET(HD_MINIMUM, minimum)
-    k->binary[HD_DIV][HD_F32] = div_f32;
-    k->binary[HD_DIV][HD_F64] = div_f64;
-    fill_comparisons_f32(k, HD_F32);
-    fill_comparisons_f64(k, HD_F64);
-    fill_comparisons_i64(k, HD_I64);
-    fill_comparisons_i32(k, HD_I32);
-    fill_comparisons_u8(k, HD_U8);
-    fill_comparisons_u8(k, HD_BOOL);
-    fill_logic(k);
+#define HD_ROW(op, kernel, name, metamethod, sort, ...) FILL_##sort(op, kernel)
+#include "kernels/binary_table.h"
+    /* On truth values + and maximum are "or", * and minimum "and". */
+    k->binary[HD_ADD][HD_BOOL] = k->binary[HD_MAXIMUM][HD_BOOL] = or_bool;
+    k->binary[HD_MUL][HD_BOOL] = k->binary[HD_MINIMUM][HD_BOOL] = and_bool;
 }

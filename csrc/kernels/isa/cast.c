@@ -19,6 +19,7 @@ static inline uint8_t to_u8(double x) {
 
 /* From type T: read gives the value as an integer or float, the others say how such a value becomes an
  * integer. */
+/* f32_to_i64 and its like: every dtype to every dtype. */
 #define CASTS(from, T, read, int_u8, int_i32, int_i64)                                                       \
     SCALAR_MAP(from##_to_bool, T, uint8_t, read(x) != 0)                                                     \
     SCALAR_MAP(from##_to_u8, T, uint8_t, int_u8(read(x)))                                                    \

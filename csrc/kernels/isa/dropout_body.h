@@ -70,43 +70,6 @@ HD_INLINE vr NAME(itself)(vr x, vr g) {
     (void)g;
     return x;
 }
-HD_INLINE vr NAME(relu)(vr x, vr g) {
-    (void)g;
-    return V(select)(V(lt)(x, V(set)(0)), V(set)(0), x);
-}
-HD_INLINE vr NAME(gelu)(vr x, vr g) {
-    (void)g;
-    return V(gelu)(x);
-}
-HD_INLINE vr NAME(silu)(vr x, vr g) {
-    (void)g;
-    return V(silu)(x);
-}
-HD_INLINE vr NAME(gelu_tanh)(vr x, vr g) {
-    (void)g;
-    return V(gelu_tanh)(x);
-}
-HD_INLINE vr NAME(gelu_sigmoid)(vr x, vr g) {
-    (void)g;
-    return V(gelu_sigmoid)(x);
-}
-HD_INLINE vr NAME(relu_grad)(vr x, vr g) {
-    return V(select)(V(le)(x, V(set)(0)), V(set)(0), g);
-}
-HD_INLINE vr NAME(gelu_grad)(vr x, vr g) {
-    return g * V(gelu_slope)(x);
-}
-HD_INLINE vr NAME(silu_grad)(vr x, vr g) {
-    return g * V(silu_slope)(x);
-}
-
-HD_INLINE vr NAME(gelu_tanh_grad)(vr x, vr g) {
-    return g * V(gelu_tanh_slope)(x);
-}
-HD_INLINE vr NAME(gelu_sigmoid_grad)(vr x, vr g) {
-    return g * V(gelu_sigmoid_slope)(x);
-}
-
 static void NAME(dropout)(hd_draw draw, int64_t first, int64_t n, double p, const void *x, void *y) {
     NAME(operands) o = {.x = x, .y = y};
     NAME(drop)(draw, first, n, p, &o, NAME(itself));
@@ -117,37 +80,35 @@ static void NAME(dropout_add)(hd_draw draw, int64_t first, int64_t n, double p, 
     NAME(drop)(draw, first, n, p, &o, NAME(itself));
 }
 
-#define BIAS_ACT(name)                                                                                       \
+/* bias_relu_f32 bias_relu_grad_f32 bias_gelu_f32 bias_gelu_grad_f32 bias_silu_f32 bias_silu_grad_f32 bias_gelu_tanh_f32
+ * bias_gelu_tanh_grad_f32 bias_gelu_sigmoid_f32 bias_gelu_sigmoid_grad_f32, and the same in _f64 */
+#define HD_ROW(act, name, ...)                                                                               \
+    HD_INLINE vr NAME(name##_of)(vr x, vr g) {                                                               \
+        (void)g;                                                                                             \
+        return V(name)(x);                                                                                   \
+    }                                                                                                        \
+    HD_INLINE vr NAME(name##_grad_of)(vr x, vr g) {                                                          \
+        return V(name##_grad)(g, x);                                                                         \
+    }                                                                                                        \
     static void NAME(bias_##name)(hd_draw draw, int64_t first, int64_t n, double p, const void *x,           \
                                   const void *bias, void *y) {                                               \
         NAME(operands) o = {.x = x, .bias = bias, .y = y};                                                   \
-        NAME(drop)(draw, first, n, p, &o, NAME(name));                                                       \
+        NAME(drop)(draw, first, n, p, &o, NAME(name##_of));                                                  \
     }                                                                                                        \
     static void NAME(bias_##name##_grad)(hd_draw draw, int64_t first, int64_t n, double p, const void *g,    \
                                          const void *x, const void *bias, void *dx) {                        \
         NAME(operands) o = {.x = x, .bias = bias, .g = g, .y = dx};                                          \
-        NAME(drop)(draw, first, n, p, &o, NAME(name##_grad));                                                \
+        NAME(drop)(draw, first, n, p, &o, NAME(name##_grad_of));                                             \
     }
-BIAS_ACT(relu)
-BIAS_ACT(gelu)
-BIAS_ACT(silu)
-BIAS_ACT(gelu_tanh)
-BIAS_ACT(gelu_sigmoid)
-#undef BIAS_ACT
+#include "kernels/activation_table.h"
 
 static void NAME(fill_dropout)(hd_kernels *k, hd_dtype t) {
     k->dropout[t] = NAME(dropout);
     k->dropout_add[t] = NAME(dropout_add);
-    k->bias_act[HD_ACT_RELU][t] = NAME(bias_relu);
-    k->bias_act[HD_ACT_GELU][t] = NAME(bias_gelu);
-    k->bias_act[HD_ACT_SILU][t] = NAME(bias_silu);
-    k->bias_act[HD_ACT_GELU_TANH][t] = NAME(bias_gelu_tanh);
-    k->bias_act[HD_ACT_GELU_SIGMOID][t] = NAME(bias_gelu_sigmoid);
-    k->bias_act_grad[HD_ACT_RELU][t] = NAME(bias_relu_grad);
-    k->bias_act_grad[HD_ACT_GELU][t] = NAME(bias_gelu_grad);
-    k->bias_act_grad[HD_ACT_SILU][t] = NAME(bias_silu_grad);
-    k->bias_act_grad[HD_ACT_GELU_TANH][t] = NAME(bias_gelu_tanh_grad);
-    k->bias_act_grad[HD_ACT_GELU_SIGMOID][t] = NAME(bias_gelu_sigmoid_grad);
+#define HD_ROW(act, name, ...)                                                                               \
+    k->bias_act[act][t] = NAME(bias_##name);                                                                 \
+    k->bias_act_grad[act][t] = NAME(bias_##name##_grad);
+#include "kernels/activation_table.h"
 }
 
 #include "kernels/vec_real_end.h"

@@ -28,6 +28,8 @@
 #endif
 #endif
 
+/* Kernels are called by what they take: tile_6_2_f32 is 6 rows by 2 vectors, dot_2_of_4_f32 two columns of
+ * four; pack_across_f32, pack_across_f64. */
 #define INLINE static inline __attribute__((always_inline))
 #define JOIN2(a, b) a##_##b
 #define JOIN(a, b) JOIN2(a, b)

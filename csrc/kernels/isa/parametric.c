@@ -34,8 +34,8 @@ HD_INLINE double hd_elu_slope(double x, double p) {
 }
 
 /* g NULL: y = f(x; p), else y = g f(x; p). */
-HD_INLINE void shaped_f32(int64_t n, float p, const float *g, int64_t sg, const float *x, int64_t sx,
-                          float *y, int64_t sy, vf (*f)(vf, vf)) {
+HD_INLINE void parametric_f32(int64_t n, float p, const float *g, int64_t sg, const float *x, int64_t sx,
+                              float *y, int64_t sy, vf (*f)(vf, vf)) {
     vf parameter = vf_set(p);
     bool dense = sx == 1 && sy == 1 && (!g || sg == 1);
     for (int64_t i = 0; i < n; i += VF_LANES) {
@@ -49,13 +49,13 @@ HD_INLINE void shaped_f32(int64_t n, float p, const float *g, int64_t sg, const 
     }
 }
 
-#define SHAPED(name)                                                                                         \
+#define PARAMETRIC(name)                                                                                     \
     static void name##_f32(int64_t n, double p, const void *x, int64_t sx, void *y, int64_t sy) {            \
-        shaped_f32(n, (float)p, NULL, 0, x, sx, y, sy, vf_##name);                                           \
+        parametric_f32(n, (float)p, NULL, 0, x, sx, y, sy, vf_##name);                                       \
     }                                                                                                        \
     static void name##_grad_f32(int64_t n, double p, const void *g, int64_t sg, const void *x, int64_t sx,   \
                                 void *dx, int64_t sdx) {                                                     \
-        shaped_f32(n, (float)p, g, sg, x, sx, dx, sdx, vf_##name##_slope);                                   \
+        parametric_f32(n, (float)p, g, sg, x, sx, dx, sdx, vf_##name##_slope);                               \
     }                                                                                                        \
     static void name##_f64(int64_t n, double p, const void *px, int64_t sx, void *py, int64_t sy) {          \
         const double *x = px;                                                                                \
@@ -68,16 +68,16 @@ HD_INLINE void shaped_f32(int64_t n, float p, const float *g, int64_t sg, const 
         double *dx = pdx;                                                                                    \
         for (int64_t i = 0; i < n; i++) dx[i * sdx] = g[i * sg] * hd_##name##_slope(x[i * sx], p);           \
     }
-SHAPED(leaky_relu)
-SHAPED(elu)
 
-#define SET(op, name)                                                                                        \
-    k->shaped[op][HD_F32] = name##_f32;                                                                      \
-    k->shaped[op][HD_F64] = name##_f64;                                                                      \
-    k->shaped_grad[op][HD_F32] = name##_grad_f32;                                                            \
-    k->shaped_grad[op][HD_F64] = name##_grad_f64;
+/* leaky_relu_f32 leaky_relu_f64 leaky_relu_grad_f32 leaky_relu_grad_f64 elu_f32 elu_f64 elu_grad_f32 elu_grad_f64 */
+#define HD_ROW(op, kernel, ...) PARAMETRIC(kernel)
+#include "kernels/parametric_table.h"
 
-void HD_ISA(hd_fill_shaped)(hd_kernels *k) {
-    SET(HD_LEAKY_RELU, leaky_relu)
-    SET(HD_ELU, elu)
+void HD_ISA(hd_fill_parametric)(hd_kernels *k) {
+#define HD_ROW(op, kernel, ...)                                                                              \
+    k->parametric[op][HD_F32] = kernel##_f32;                                                                \
+    k->parametric[op][HD_F64] = kernel##_f64;                                                                \
+    k->parametric_grad[op][HD_F32] = kernel##_grad_f32;                                                      \
+    k->parametric_grad[op][HD_F64] = kernel##_grad_f64;
+#include "kernels/parametric_table.h"
 }

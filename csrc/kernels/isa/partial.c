@@ -55,6 +55,9 @@ HD_INLINE vd add_squares_f64(vd s, vd v) {
     return s + v * v;
 }
 
+/* moments_row_f32 moments_cols_f32 logsumexp_part_row_f32 logsumexp_part_cols_f32 squares_cols_f32
+ * abs_row_f32 abs_cols_f32 max_size_row_f32 max_size_cols_f32 min_size_row_f32 min_size_cols_f32
+ * argmax_cols_f32 argmin_cols_f32, and the same in _f64 */
 #define HD_REAL 32
 #include "kernels/isa/partial_body.h"
 #define HD_REAL 64

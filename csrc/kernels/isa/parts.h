@@ -6,10 +6,11 @@
 #include "kernels/vec.h"
 
 void HD_ISA(hd_fill_unary)(hd_kernels *k);
-void HD_ISA(hd_fill_unary_grad)(hd_kernels *k);
-void HD_ISA(hd_fill_shaped)(hd_kernels *k);
+void HD_ISA(hd_fill_parametric)(hd_kernels *k);
 void HD_ISA(hd_fill_binary)(hd_kernels *k);
-void HD_ISA(hd_fill_linear)(hd_kernels *k);
+void HD_ISA(hd_fill_where)(hd_kernels *k);
+void HD_ISA(hd_fill_axpy)(hd_kernels *k);
+void HD_ISA(hd_fill_product)(hd_kernels *k);
 void HD_ISA(hd_fill_cast)(hd_kernels *k);
 void HD_ISA(hd_fill_copy)(hd_kernels *k);
 void HD_ISA(hd_fill_reduce)(hd_kernels *k);
@@ -20,7 +21,7 @@ void HD_ISA(hd_fill_softmax_columns)(hd_kernels *k);
 void HD_ISA(hd_fill_norm)(hd_kernels *k);
 void HD_ISA(hd_fill_rotary)(hd_kernels *k);
 void HD_ISA(hd_fill_loss)(hd_kernels *k);
-void HD_ISA(hd_fill_loss_pairs)(hd_kernels *k);
+void HD_ISA(hd_fill_pointwise)(hd_kernels *k);
 void HD_ISA(hd_fill_random)(hd_kernels *k);
 void HD_ISA(hd_fill_optim)(hd_kernels *k);
 void HD_ISA(hd_fill_attention)(hd_kernels *k);

@@ -111,10 +111,10 @@ HD_INLINE vr NAME(kl_log_by_y)(vr x, vr y, vr p, vr c) {
     return NAME(unless_zero)(e, e * (y - x + 1));
 }
 
-typedef vr (*NAME(pair_fn))(vr x, vr y, vr p, vr c);
+typedef vr (*NAME(loss_fn))(vr x, vr y, vr p, vr c);
 
-HD_INLINE void NAME(each_pair)(int64_t n, const real *x, const real *y, const real *p, double parameter,
-                               real *out, NAME(pair_fn) f) {
+HD_INLINE void NAME(each_loss)(int64_t n, const real *x, const real *y, const real *p, double parameter,
+                               real *out, NAME(loss_fn) f) {
     const vr c = V(set)((real)parameter), one = V(set)(1);
     for (int64_t i = 0; i < n; i += LANES) {
         int64_t count = n - i < LANES ? n - i : LANES;
@@ -123,24 +123,22 @@ HD_INLINE void NAME(each_pair)(int64_t n, const real *x, const real *y, const re
     }
 }
 
-#define PAIR(name)                                                                                           \
+#define LOSS(name)                                                                                           \
     static void NAME(name)(int64_t n, const void *x, const void *y, const void *p, double c, void *out) {    \
-        NAME(each_pair)(n, x, y, p, c, out, NAME(name##_value));                                             \
+        NAME(each_loss)(n, x, y, p, c, out, NAME(name##_value));                                             \
     }                                                                                                        \
     static void NAME(name##_slope)(int64_t n, const void *x, const void *y, const void *p, double c,         \
                                    int by_y, void *out) {                                                    \
         if (by_y)                                                                                            \
-            NAME(each_pair)(n, x, y, p, c, out, NAME(name##_by_y));                                          \
+            NAME(each_loss)(n, x, y, p, c, out, NAME(name##_by_y));                                          \
         else                                                                                                 \
-            NAME(each_pair)(n, x, y, p, c, out, NAME(name##_by_x));                                          \
+            NAME(each_loss)(n, x, y, p, c, out, NAME(name##_by_x));                                          \
     }
 
-PAIR(squared)
-PAIR(absolute)
-PAIR(huber)
-PAIR(bce)
-PAIR(kl)
-PAIR(kl_log)
-#undef PAIR
+/* squared_f32 squared_slope_f32 absolute_f32 absolute_slope_f32 huber_f32 huber_slope_f32 bce_f32 bce_slope_f32 kl_f32
+ * kl_slope_f32 kl_log_f32 kl_log_slope_f32, and the same in _f64 */
+#define HD_ROW(op, kernel, ...) LOSS(kernel)
+#include "kernels/pointwise_table.h"
+#undef LOSS
 
 #include "kernels/vec_real_end.h"

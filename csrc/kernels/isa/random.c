@@ -70,6 +70,7 @@ static void normal_f64(hd_draw draw, int64_t first, int64_t n, double mean, doub
     }
 }
 
+/* dropout_f32 dropout_add_f32, and the same in _f64 */
 #define HD_REAL 32
 #include "kernels/isa/dropout_body.h"
 #define HD_REAL 64

@@ -46,11 +46,16 @@
     ROW(name##_row, T, Y, start, expression)                                                                 \
     COLS(name##_cols, T, Y, expression)
 
+/* sum_row_f32 sum_cols_f32 (by sum_block_f32, sum_stream_f32) prod_row_f32 prod_cols_f32 max_row_f32
+ * max_cols_f32 min_row_f32 min_cols_f32, and the same in _f64 */
 #define HD_REAL 32
 #include "kernels/isa/reduce_body.h"
 #define HD_REAL 64
 #include "kernels/isa/reduce_body.h"
 
+/* sum_i64_row sum_i64_cols prod_i64_row prod_i64_cols max_i64_row max_i64_cols min_i64_row min_i64_cols
+ * sum_i32_row sum_i32_cols prod_i32_row prod_i32_cols max_i32_row max_i32_cols min_i32_row min_i32_cols
+ * sum_u8_row sum_u8_cols prod_u8_row prod_u8_cols max_u8_row max_u8_cols min_u8_row min_u8_cols */
 #define WRAP(operation) (int64_t)((uint64_t)y operation(uint64_t)(int64_t) x)
 #define INTEGERS(type, T, least, most)                                                                       \
     ROW_AND_COLS(sum_##type, T, int64_t, 0, WRAP(+))                                                         \
@@ -60,6 +65,10 @@
 INTEGERS(i64, int64_t, INT64_MIN, INT64_MAX)
 INTEGERS(i32, int32_t, INT32_MIN, INT32_MAX)
 INTEGERS(u8, uint8_t, 0, UINT8_MAX)
+/* sum_bool_row sum_bool_cols prod_bool_row prod_bool_cols any_bool_row any_bool_cols all_bool_row
+ * all_bool_cols any_i32_row any_i32_cols all_i32_row all_i32_cols any_i64_row any_i64_cols all_i64_row
+ * all_i64_cols any_f32_row any_f32_cols all_f32_row all_f32_cols any_f64_row any_f64_cols all_f64_row
+ * all_f64_cols */
 ROW_AND_COLS(sum_bool, uint8_t, int64_t, 0, y + (x != 0))
 ROW_AND_COLS(prod_bool, uint8_t, int64_t, 1, y &(x != 0))
 ROW_AND_COLS(any_bool, uint8_t, uint8_t, 0, y | (x != 0))

@@ -5,6 +5,8 @@
 /* Elements summed in lanes before they go on to f64. */
 #define BLOCK 4096
 
+/* softmax_f32 softmax_grad_f32 log_softmax_f32 log_softmax_grad_f32 logsumexp_f32 masked_softmax_f32, and
+ * the same in _f64 */
 #define HD_REAL 32
 #include "kernels/isa/softmax_body.h"
 #define HD_REAL 64

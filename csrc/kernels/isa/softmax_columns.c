@@ -6,6 +6,8 @@
 
 #define VECTORS (HD_SOFTMAX_COLUMNS / LANES)
 
+/* softmax_cols_f32 softmax_cols_grad_f32 log_softmax_cols_f32 log_softmax_cols_grad_f32, and the same in
+ * _f64 */
 #define HD_REAL 32
 #include "kernels/isa/softmax_columns_body.h"
 #define HD_REAL 64

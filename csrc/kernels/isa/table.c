@@ -5,10 +5,11 @@ void HD_ISA(hd_fill_kernels)(hd_kernels *k);
 
 void HD_ISA(hd_fill_kernels)(hd_kernels *k) {
     HD_ISA(hd_fill_unary)(k);
-    HD_ISA(hd_fill_unary_grad)(k);
-    HD_ISA(hd_fill_shaped)(k);
+    HD_ISA(hd_fill_parametric)(k);
     HD_ISA(hd_fill_binary)(k);
-    HD_ISA(hd_fill_linear)(k);
+    HD_ISA(hd_fill_where)(k);
+    HD_ISA(hd_fill_axpy)(k);
+    HD_ISA(hd_fill_product)(k);
     HD_ISA(hd_fill_cast)(k);
     HD_ISA(hd_fill_copy)(k);
     HD_ISA(hd_fill_reduce)(k);
@@ -19,7 +20,7 @@ void HD_ISA(hd_fill_kernels)(hd_kernels *k) {
     HD_ISA(hd_fill_norm)(k);
     HD_ISA(hd_fill_rotary)(k);
     HD_ISA(hd_fill_loss)(k);
-    HD_ISA(hd_fill_loss_pairs)(k);
+    HD_ISA(hd_fill_pointwise)(k);
     HD_ISA(hd_fill_random)(k);
     HD_ISA(hd_fill_optim)(k);
     HD_ISA(hd_fill_attention)(k);

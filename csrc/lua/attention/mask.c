@@ -173,9 +173,9 @@ void hd_read_mask(hd_call *c, int index, const char *argument, hd_attention_opti
 }
 
 static const hd_function functions[] = {
-    {"mask", mask, HD_MODULE},
-    {"mask_dense", mask_dense, HD_MODULE},
-    {"mask_bias", mask_bias, HD_MODULE},
+    {"mask", mask, HD_INTERNAL},
+    {"mask_dense", mask_dense, HD_INTERNAL},
+    {"mask_bias", mask_bias, HD_INTERNAL},
     {NULL, NULL, 0},
 };
 

@@ -189,11 +189,11 @@ static int replace_file(lua_State *L) {
 }
 
 static const hd_function functions[] = {
-    {"safetensors_load", safetensors_load, HD_MODULE},
-    {"safetensors_save", safetensors_save, HD_MODULE},
-    {"npy_load", npy_load, HD_MODULE},
-    {"npy_save", npy_save, HD_MODULE},
-    {"replace_file", replace_file, HD_MODULE},
+    {"safetensors_load", safetensors_load, HD_INTERNAL},
+    {"safetensors_save", safetensors_save, HD_INTERNAL},
+    {"npy_load", npy_load, HD_INTERNAL},
+    {"npy_save", npy_save, HD_INTERNAL},
+    {"replace_file", replace_file, HD_INTERNAL},
     {NULL, NULL, 0},
 };
 

@@ -77,48 +77,36 @@ static int nll_loss(lua_State *L) {
     return hd_return(&c, hd_nll_loss(c.cx, log_probs, targets, &o));
 }
 
-static hd_loss_reduction pair_reduction_at(hd_call *c, int index, bool has_batchmean) {
+static hd_loss_reduction pointwise_reduction_at(hd_call *c, int index, bool has_batchmean) {
     const char *name =
         hd_given(c, index) && lua_type(c->L, index) == LUA_TSTRING ? lua_tostring(c->L, index) : "";
     if (has_batchmean && strcmp(name, "batchmean") == 0) return HD_LOSS_BATCHMEAN;
     return reduction_at(c, index);
 }
 
-static const struct pair_entry {
-    const char *name, *public_name; /* in heed.core, and for messages */
-    hd_pair_kind kind;
-} pair_entries[] = {
-    {"mse_loss", "loss.mse_loss", HD_PAIR_SQUARED},
-    {"l1_loss", "loss.l1_loss", HD_PAIR_ABSOLUTE},
-    {"huber_loss", "loss.huber_loss", HD_PAIR_HUBER},
-    {"bce_with_logits", "loss.bce_with_logits", HD_PAIR_BCE},
-    {"kl_div", "loss.kl_div", HD_PAIR_KL},
-    {"kl_div_log", "loss.kl_div", HD_PAIR_KL_LOG},
-};
-
 /* mse_loss and its kin(input, target, reduction, weight, pos_weight, parameter, factor = 1) */
-static int pair_loss(lua_State *L) {
-    const struct pair_entry *entry = hd_entry(L);
-    hd_call c = hd_enter(L, entry->public_name);
-    hd_pair_options o = {.kind = entry->kind,
-                         .reduction = pair_reduction_at(&c, 3, entry->kind >= HD_PAIR_KL),
-                         .parameter = hd_opt_number(&c, 6, "parameter", 0),
-                         .factor = hd_opt_number(&c, 7, "factor", 1)};
+static int pointwise_loss(lua_State *L) {
+    const hd_pointwise_row *row = hd_entry(L);
+    hd_call c = hd_enter(L, row->public_name);
+    hd_pointwise_options o = {.kind = (hd_pointwise)(row - hd_pointwise_rows),
+                              .reduction = pointwise_reduction_at(&c, 3, row->batchmean),
+                              .parameter = hd_opt_number(&c, 6, "parameter", 0),
+                              .factor = hd_opt_number(&c, 7, "factor", 1)};
     o.weight = hd_opt_tensor(&c, 4, "weight");
     o.pos_weight = hd_opt_tensor(&c, 5, "pos_weight");
     hd_tensor *input = hd_arg_tensor(&c, 1, "input"), *target = hd_arg_tensor(&c, 2, "target");
-    return hd_return(&c, hd_pair_loss(c.cx, input, target, &o));
+    return hd_return(&c, hd_pointwise_loss(c.cx, input, target, &o));
 }
 
 static const hd_function functions[] = {
-    {"cross_entropy", cross_entropy, HD_MODULE},
-    {"linear_cross_entropy", linear_cross_entropy, HD_MODULE},
-    {"nll_loss", nll_loss, HD_MODULE},
+    {"cross_entropy", cross_entropy, HD_INTERNAL},
+    {"linear_cross_entropy", linear_cross_entropy, HD_INTERNAL},
+    {"nll_loss", nll_loss, HD_INTERNAL},
     {NULL, NULL, 0},
 };
 
 void hd_register_loss(hd_registrar *r) {
     hd_define(r, functions);
-    for (size_t i = 0; i < sizeof pair_entries / sizeof *pair_entries; i++)
-        hd_define_entry(r, pair_entries[i].name, pair_loss, HD_MODULE, &pair_entries[i]);
+    for (int op = 0; op < HD_POINTWISE_COUNT; op++)
+        hd_define_entry(r, hd_pointwise_rows[op].name, pointwise_loss, HD_INTERNAL, &hd_pointwise_rows[op]);
 }

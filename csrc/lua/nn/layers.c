@@ -214,11 +214,11 @@ static int decoder_layer(lua_State *L) {
 }
 
 static const hd_function functions[] = {
-    {"multi_head_attention", multi_head_attention, HD_MODULE},
-    {"cached_attention", cached_attention, HD_MODULE},
-    {"feed_forward", feed_forward, HD_MODULE},
-    {"encoder_layer", encoder_layer, HD_MODULE},
-    {"decoder_layer", decoder_layer, HD_MODULE},
+    {"multi_head_attention", multi_head_attention, HD_INTERNAL},
+    {"cached_attention", cached_attention, HD_INTERNAL},
+    {"feed_forward", feed_forward, HD_INTERNAL},
+    {"encoder_layer", encoder_layer, HD_INTERNAL},
+    {"decoder_layer", decoder_layer, HD_INTERNAL},
     {NULL, NULL, 0},
 };
 

@@ -8,15 +8,26 @@
 
 /* ---- shared readers ---------------------------------------------------------------------- */
 
+/* Pushes what may be said: "relu", "gelu" or "silu" */
+static const char *activation_names(lua_State *L) {
+    luaL_Buffer b;
+    luaL_buffinit(L, &b);
+    for (int act = 0; act < HD_ACT_COUNT; act++) {
+        if (act > 0) luaL_addstring(&b, act + 1 < HD_ACT_COUNT ? ", " : " or ");
+        luaL_addchar(&b, '"');
+        luaL_addstring(&b, hd_activation_rows[act].name);
+        luaL_addchar(&b, '"');
+    }
+    luaL_pushresult(&b);
+    return lua_tostring(L, -1);
+}
+
 hd_activation hd_opt_activation(hd_call *c, int index, const char *argument) {
     if (!hd_given(c, index)) return HD_ACT_NONE;
     const char *name = lua_type(c->L, index) == LUA_TSTRING ? lua_tostring(c->L, index) : "";
-    if (strcmp(name, "relu") == 0) return HD_ACT_RELU;
-    if (strcmp(name, "gelu") == 0) return HD_ACT_GELU;
-    if (strcmp(name, "silu") == 0) return HD_ACT_SILU;
-    if (strcmp(name, "gelu_tanh") == 0) return HD_ACT_GELU_TANH;
-    if (strcmp(name, "gelu_sigmoid") == 0) return HD_ACT_GELU_SIGMOID;
-    hd_arg_expected(c, index, argument, "\"relu\", \"gelu\", \"gelu_tanh\", \"gelu_sigmoid\" or \"silu\"");
+    for (int act = 0; act < HD_ACT_COUNT; act++)
+        if (strcmp(name, hd_activation_rows[act].name) == 0) return (hd_activation)act;
+    hd_arg_expected(c, index, argument, activation_names(c->L));
     return HD_ACT_NONE;
 }
 
@@ -202,21 +213,32 @@ static int sinusoidal_positions(lua_State *L) {
 }
 
 static const hd_function functions[] = {
-    {"attention", attention, HD_MODULE},
+    {"attention", attention, HD_INTERNAL},
     {"linear", linear, HD_MODULE},
     {"layer_norm", layer_norm, HD_MODULE},
     {"rms_norm", rms_norm, HD_MODULE},
-    {"rotary", rotary, HD_MODULE},
+    {"rotary", rotary, HD_INTERNAL},
     {"embedding", embedding, HD_MODULE},
     {"dropout", dropout, HD_MODULE},
     {"dropout_add", dropout_add, HD_MODULE},
     {"pack_sequences", pack_sequences, HD_MODULE},
     {"unpack_sequences", unpack_sequences, HD_MODULE},
     {"sequence_starts", sequence_starts, HD_MODULE},
-    {"sinusoidal_positions", sinusoidal_positions, HD_MODULE},
+    {"sinusoidal_positions", sinusoidal_positions, HD_INTERNAL},
     {NULL, NULL, 0},
 };
 
+/* core.activations: what linear and feed_forward take, a list. */
+static void define_activations(hd_registrar *r) {
+    lua_createtable(r->L, HD_ACT_COUNT, 0);
+    for (int act = 0; act < HD_ACT_COUNT; act++) {
+        lua_pushstring(r->L, hd_activation_rows[act].name);
+        lua_rawseti(r->L, -2, act + 1);
+    }
+    hd_define_value(r, "activations");
+}
+
 void hd_register_nn(hd_registrar *r) {
     hd_define(r, functions);
+    define_activations(r);
 }

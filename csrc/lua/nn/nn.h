@@ -4,7 +4,7 @@
 
 #include "lua/runtime/check.h"
 
-/* "relu", "gelu", "gelu_tanh", "gelu_sigmoid", "silu", or absent: none. */
+/* A name of kernels/activation_table.h, or absent: none. */
 hd_activation hd_opt_activation(hd_call *c, int index, const char *argument);
 /* A probability 0..1; absent: 0. */
 double hd_opt_probability(hd_call *c, int index, const char *argument);

@@ -188,12 +188,12 @@ static int swap_all(lua_State *L) {
 }
 
 static const hd_function functions[] = {
-    {"average_all", average_all, HD_MODULE},
-    {"optim_step", optim_step, HD_MODULE},
-    {"swap_all", swap_all, HD_MODULE},
-    {"grad_norm", grad_norm, HD_MODULE},
-    {"scale_grads", scale_grads, HD_MODULE},
-    {"zero_grads", zero_grads, HD_MODULE},
+    {"average_all", average_all, HD_INTERNAL},
+    {"optim_step", optim_step, HD_INTERNAL},
+    {"swap_all", swap_all, HD_INTERNAL},
+    {"grad_norm", grad_norm, HD_INTERNAL},
+    {"scale_grads", scale_grads, HD_INTERNAL},
+    {"zero_grads", zero_grads, HD_INTERNAL},
     {NULL, NULL, 0},
 };
 

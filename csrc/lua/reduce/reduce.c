@@ -116,18 +116,6 @@ static int amin(lua_State *L) {
 
 /* ---- largest and smallest ---------------------------------------------------------------- */
 
-/* Values and indices, whose userdata `second` lies at second_slot. */
-static int return_pair(hd_call *c, hd_handle *second, int second_slot, hd_status status, hd_tensor *values,
-                       hd_tensor *indices) {
-    if (status) return hd_return(c, NULL);
-    second->t = indices;
-    hd_settle(c, c->slot, c->out, values);
-    lua_settop(c->L, second_slot);
-    lua_pushvalue(c->L, c->slot);
-    lua_insert(c->L, -2);
-    return 2;
-}
-
 /* max(): the largest of all; max(dim): values and indices (from 1), the first of equals. */
 static int extreme(lua_State *L, const char *name, bool smallest) {
     hd_call c = hd_enter(L, name);
@@ -147,7 +135,7 @@ static int extreme(lua_State *L, const char *name, bool smallest) {
     bool keepdim = keepdim_of(&c, 3);
     hd_set_grad_mode(&c);
     hd_status status = hd_max_dim(c.cx, t, dim, keepdim, smallest, &values, &indices);
-    return return_pair(&c, second, second_slot, status, values, indices);
+    return hd_return_pair(&c, second, second_slot, status, values, indices);
 }
 
 static int max(lua_State *L) {
@@ -173,56 +161,7 @@ static int argmin(lua_State *L) {
     return arg_extreme(L, "argmin", true);
 }
 
-/* ---- in order ---------------------------------------------------------------------------- */
-
-/* sort(dim = -1, {descending = false}) */
-static int sort(lua_State *L) {
-    hd_call c = hd_enter(L, "sort");
-    hd_take_any_options(&c, "dim descending");
-    hd_no_more(&c, 2);
-    hd_handle *second = hd_push_handle(&c);
-    int second_slot = lua_gettop(L);
-    hd_tensor *t = hd_arg_tensor(&c, 1, "t"), *values = NULL, *indices = NULL;
-    int dim = hd_opt_dim(&c, hd_or_option(&c, 2, "dim"), "dim", t->ndim, -1);
-    bool descending = hd_option_boolean(&c, "descending", false);
-    hd_set_grad_mode(&c);
-    hd_status status = hd_sort(c.cx, t, dim, descending, &values, &indices);
-    return return_pair(&c, second, second_slot, status, values, indices);
-}
-
-/* topk(k, dim = -1, {largest = true, sorted = true}): in order whatever `sorted` says. */
-static int topk(lua_State *L) {
-    hd_call c = hd_enter(L, "topk");
-    hd_take_any_options(&c, "dim largest sorted");
-    hd_no_more(&c, 3);
-    hd_handle *second = hd_push_handle(&c);
-    int second_slot = lua_gettop(L);
-    hd_tensor *t = hd_arg_tensor(&c, 1, "t"), *values = NULL, *indices = NULL;
-    int64_t k = hd_arg_integer(&c, 2, "k");
-    int dim = hd_opt_dim(&c, hd_or_option(&c, 3, "dim"), "dim", t->ndim, -1);
-    bool largest = hd_option_boolean(&c, "largest", true);
-    hd_option_boolean(&c, "sorted", true);
-    hd_set_grad_mode(&c);
-    hd_status status = hd_topk(c.cx, t, k, dim, largest, &values, &indices);
-    return return_pair(&c, second, second_slot, status, values, indices);
-}
-
-/* unique(): the different elements, which of them each is, how often each occurs. */
-static int unique(lua_State *L) {
-    hd_call c = hd_enter(L, "unique");
-    hd_no_more(&c, 1);
-    hd_handle *inverse = hd_push_handle(&c);
-    int inverse_slot = lua_gettop(L);
-    hd_handle *counts = hd_push_handle(&c);
-    int counts_slot = lua_gettop(L);
-    hd_tensor *t = hd_arg_tensor(&c, 1, "t"), *values = NULL;
-    if (hd_unique(c.cx, t, &values, &inverse->t, &counts->t)) return hd_return(&c, NULL);
-    hd_settle(&c, c.slot, c.out, values);
-    lua_pushvalue(L, c.slot);
-    lua_pushvalue(L, inverse_slot);
-    lua_pushvalue(L, counts_slot);
-    return 3;
-}
+/* ---- running sums ------------------------------------------------------------------------- */
 
 static int cumsum(lua_State *L) {
     hd_call c = hd_enter(L, "cumsum");
@@ -233,16 +172,23 @@ static int cumsum(lua_State *L) {
 }
 
 static const hd_function functions[] = {
-    {"sum", sum, HD_BOTH},       {"prod", prod, HD_BOTH},
-    {"mean", mean, HD_BOTH},     {"var", var, HD_BOTH},
-    {"std", std, HD_BOTH},       {"logsumexp", logsumexp, HD_BOTH},
-    {"norm", norm, HD_BOTH},     {"all", all, HD_BOTH},
-    {"any", any, HD_BOTH},       {"amax", amax, HD_BOTH},
-    {"amin", amin, HD_BOTH},     {"max", max, HD_BOTH},
-    {"min", min, HD_BOTH},       {"argmax", argmax, HD_BOTH},
-    {"argmin", argmin, HD_BOTH}, {"cumsum", cumsum, HD_BOTH},
-    {"sort", sort, HD_BOTH},     {"topk", topk, HD_BOTH},
-    {"unique", unique, HD_BOTH}, {NULL, NULL, 0},
+    {"sum", sum, HD_BOTH},
+    {"prod", prod, HD_BOTH},
+    {"mean", mean, HD_BOTH},
+    {"var", var, HD_BOTH},
+    {"std", std, HD_BOTH},
+    {"logsumexp", logsumexp, HD_BOTH},
+    {"norm", norm, HD_BOTH},
+    {"all", all, HD_BOTH},
+    {"any", any, HD_BOTH},
+    {"amax", amax, HD_BOTH},
+    {"amin", amin, HD_BOTH},
+    {"max", max, HD_BOTH},
+    {"min", min, HD_BOTH},
+    {"argmax", argmax, HD_BOTH},
+    {"argmin", argmin, HD_BOTH},
+    {"cumsum", cumsum, HD_BOTH},
+    {NULL, NULL, 0},
 };
 
 void hd_register_reduce(hd_registrar *r) {

@@ -16,8 +16,7 @@ double hd_element(const hd_tensor *t, int64_t position) {
     case HD_I64: return (double)((const int64_t *)data)[position];
     case HD_F32: return ((const float *)data)[position];
     case HD_F64: return ((const double *)data)[position];
-    case HD_F16: return hd_from_f16(((const uint16_t *)data)[position]);
-    default: return hd_from_bf16(((const uint16_t *)data)[position]);
+    default: return hd_from_half((hd_dtype)t->dtype, ((const uint16_t *)data)[position]);
     }
 }
 
@@ -70,17 +69,15 @@ void hd_store_element(hd_call *c, int index, const char *argument, hd_dtype dtyp
     case HD_U8:
     case HD_I32:
     case HD_I64: store_integer(c, index, argument, dtype, data, position); return;
-    case HD_F16: ((uint16_t *)data)[position] = hd_to_f16((float)number); return;
-    default: ((uint16_t *)data)[position] = hd_to_bf16((float)number);
+    default: ((uint16_t *)data)[position] = hd_to_half(dtype, (float)number);
     }
 }
 
 static double as_held(hd_dtype dtype, double value) {
     switch (dtype) {
     case HD_F64: return value;
-    case HD_F16: return hd_from_f16(hd_to_f16((float)value));
-    case HD_BF16: return hd_from_bf16(hd_to_bf16((float)value));
-    default: return (float)value;
+    case HD_F32: return (float)value;
+    default: return hd_from_half(dtype, hd_to_half(dtype, (float)value));
     }
 }
 

@@ -55,8 +55,8 @@ static const hd_function functions[] = {
     {"set_num_threads", set_num_threads, HD_MODULE},
     {"get_num_threads", get_num_threads, HD_MODULE},
     {"clock", clock_, HD_MODULE},
-    {"isatty", isatty_, HD_MODULE},
-    {"info", info, HD_MODULE},
+    {"isatty", isatty_, HD_INTERNAL},
+    {"info", info, HD_INTERNAL},
     {NULL, NULL, 0},
 };
 

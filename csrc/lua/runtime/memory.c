@@ -250,7 +250,7 @@ static const hd_function functions[] = {
     {"memory", memory, HD_MODULE},
     {"memory_limit", memory_limit, HD_MODULE},
     {"memory_trim", memory_trim, HD_MODULE},
-    {"fail_allocation", fail_allocation, HD_MODULE},
+    {"fail_allocation", fail_allocation, HD_INTERNAL},
     {NULL, NULL, 0},
 };
 

@@ -11,7 +11,7 @@ static int shapes_only(lua_State *L) {
     return 1;
 }
 
-static const hd_function functions[] = {{"shapes_only", shapes_only, HD_MODULE}, {NULL, NULL, 0}};
+static const hd_function functions[] = {{"shapes_only", shapes_only, HD_INTERNAL}, {NULL, NULL, 0}};
 
 void hd_register_shapes(hd_registrar *r) {
     hd_define(r, functions);

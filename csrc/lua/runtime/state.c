@@ -151,6 +151,17 @@ int hd_return_or_same(hd_call *c, int argument, hd_tensor *t) {
     return 1;
 }
 
+int hd_return_pair(hd_call *c, hd_handle *second, int second_slot, hd_status status, hd_tensor *values,
+                   hd_tensor *indices) {
+    if (status) return hd_return(c, NULL);
+    second->t = indices;
+    hd_settle(c, c->slot, c->out, values);
+    lua_settop(c->L, second_slot);
+    lua_pushvalue(c->L, c->slot);
+    lua_insert(c->L, -2);
+    return 2;
+}
+
 int hd_return_self(hd_call *c, hd_status status) {
     hd_try(c, status);
     if (c->h->live_functions) hd_anchor_result(c, 1);
@@ -267,15 +278,23 @@ static void push_closure(const hd_registrar *r, lua_CFunction f, const void *ent
 void hd_define_entry(const hd_registrar *r, const char *name, lua_CFunction f, hd_place place,
                      const void *entry) {
     push_closure(r, f, entry);
-    if (place & HD_MODULE) {
-        lua_pushvalue(r->L, -1);
-        lua_setfield(r->L, r->module, name);
-    }
     if (place & HD_METHOD) {
         lua_pushvalue(r->L, -1);
         lua_setfield(r->L, r->methods, name);
     }
-    lua_pop(r->L, 1);
+    if (place & HD_INTERNAL) {
+        hd_define_value(r, name);
+    } else if (place & HD_MODULE) {
+        lua_setfield(r->L, r->module, name);
+    } else {
+        lua_pop(r->L, 1);
+    }
+}
+
+void hd_define_value(const hd_registrar *r, const char *name) {
+    lua_setfield(r->L, r->module, name);
+    lua_pushboolean(r->L, 1);
+    lua_setfield(r->L, r->internal, name);
 }
 
 void hd_define(const hd_registrar *r, const hd_function *functions) {
@@ -340,7 +359,7 @@ static int locate_errors(lua_State *L) {
     return 0;
 }
 
-static const hd_function functions[] = {{"locate_errors", locate_errors, HD_MODULE}, {NULL, NULL, 0}};
+static const hd_function functions[] = {{"locate_errors", locate_errors, HD_INTERNAL}, {NULL, NULL, 0}};
 
 static void push_methods_and_module(hd_registrar *r) {
     lua_State *L = r->L;
@@ -349,11 +368,15 @@ static void push_methods_and_module(hd_registrar *r) {
     lua_pushvalue(L, -1);
     lua_setiuservalue(L, r->record, HD_UV_MODULE);
     lua_newtable(L);
+    r->internal = lua_gettop(L);
+    lua_pushvalue(L, -1);
+    hd_define_value(r, "internal");
+    lua_newtable(L);
     r->methods = lua_gettop(L);
     lua_pushvalue(L, -1);
     lua_setiuservalue(L, r->record, HD_UV_METHODS);
     lua_pushvalue(L, -1);
-    lua_setfield(L, r->module, "methods");
+    hd_define_value(r, "methods");
     r->h->tensor_type = hd_new_type(r, "heed.tensor", HD_UV_TENSOR);
     r->tensor = lua_gettop(L);
 }
@@ -370,9 +393,18 @@ static void register_rooms(hd_registrar *r) {
     hd_register_parts(r);
     hd_register_gather(r);
     hd_register_einsum(r);
-    hd_register_compute(r);
+    hd_register_unary(r);
+    hd_register_parametric(r);
+    hd_register_binary(r);
+    hd_register_where(r);
+    hd_register_lerp(r);
+    hd_register_in_place(r);
+    hd_register_matmul(r);
+    hd_register_tril(r);
+    hd_register_softmax(r);
     hd_register_compare(r);
     hd_register_reduce(r);
+    hd_register_sort(r);
     hd_register_nonzero(r);
     hd_register_nn(r);
     hd_register_mask(r);
@@ -386,6 +418,7 @@ static void register_rooms(hd_registrar *r) {
     hd_register_random(r);
     hd_register_optim(r);
     hd_register_info(r);
+    hd_register_dtypes(r);
     hd_register_io(r);
 }
 

@@ -124,6 +124,9 @@ int hd_return(hd_call *c, hd_tensor *t);
 int hd_return_or_same(hd_call *c, int argument, hd_tensor *t);
 /* After an in-place operation on argument 1: raises or returns it. */
 int hd_return_self(hd_call *c, hd_status status);
+/* Two results: values, and indices, whose userdata `second` lies at second_slot. */
+int hd_return_pair(hd_call *c, hd_handle *second, int second_slot, hd_status status, hd_tensor *values,
+                   hd_tensor *indices);
 /* Gives a handle that hd_push_handle made its tensor; raises for NULL. */
 void hd_settle(hd_call *c, int index, hd_handle *handle, hd_tensor *t);
 
@@ -144,24 +147,28 @@ void hd_handle_unscope(hd_handle *handle);
 void hd_handle_drop(hd_handle *handle);
 
 /* ---- registration ------------------------------------------------------------------------ */
-typedef enum hd_place { HD_MODULE = 1, HD_METHOD = 2, HD_BOTH = 3 } hd_place;
+/* HD_INTERNAL: in heed.core, for the modules of lua/heed alone; its name is in the set core.internal. */
+typedef enum hd_place { HD_MODULE = 1, HD_METHOD = 2, HD_BOTH = 3, HD_INTERNAL = 4 } hd_place;
 typedef struct hd_function {
     const char *name;
     lua_CFunction function;
     hd_place place;
 } hd_function;
 
-/* While luaopen runs: the record, the module, the methods and the tensors' metatable at these indices. */
+/* While luaopen runs: the record, the module, the set of its internal names, the methods and the tensors' metatable at
+ * these indices. */
 typedef struct hd_registrar {
     lua_State *L;
     hd_lua *h;
-    int record, module, methods, tensor;
+    int record, module, internal, methods, tensor;
 } hd_registrar;
 
 void hd_define(const hd_registrar *r, const hd_function *functions); /* ends with a NULL name */
 /* One member of a family: upvalue 3 points to its entry (static). */
 void hd_define_entry(const hd_registrar *r, const char *name, lua_CFunction f, hd_place place,
                      const void *entry);
+/* An internal name for the value on top, which is popped. */
+void hd_define_value(const hd_registrar *r, const char *name);
 /* A metamethod of the table at index `metatable`; entry may be NULL. */
 void hd_define_meta(const hd_registrar *r, int metatable, const char *name, lua_CFunction f,
                     const void *entry);
@@ -183,9 +190,18 @@ void hd_register_arrange(hd_registrar *r);
 void hd_register_parts(hd_registrar *r);
 void hd_register_gather(hd_registrar *r);
 void hd_register_einsum(hd_registrar *r);
-void hd_register_compute(hd_registrar *r);
+void hd_register_unary(hd_registrar *r);
+void hd_register_parametric(hd_registrar *r);
+void hd_register_binary(hd_registrar *r);
+void hd_register_where(hd_registrar *r);
+void hd_register_lerp(hd_registrar *r);
+void hd_register_in_place(hd_registrar *r);
+void hd_register_matmul(hd_registrar *r);
+void hd_register_tril(hd_registrar *r);
+void hd_register_softmax(hd_registrar *r);
 void hd_register_compare(hd_registrar *r);
 void hd_register_reduce(hd_registrar *r);
+void hd_register_sort(hd_registrar *r);
 void hd_register_nonzero(hd_registrar *r);
 void hd_register_nn(hd_registrar *r);
 void hd_register_mask(hd_registrar *r);
@@ -199,6 +215,7 @@ void hd_register_memory(hd_registrar *r);
 void hd_register_random(hd_registrar *r);
 void hd_register_optim(hd_registrar *r);
 void hd_register_info(hd_registrar *r);
+void hd_register_dtypes(hd_registrar *r);
 void hd_register_io(hd_registrar *r);
 
 /* memory.c */

@@ -121,12 +121,18 @@ static int collected(lua_State *L) {
 }
 
 static const hd_function functions[] = {
-    {"size", size, HD_BOTH},          {"dim", dim, HD_BOTH},
-    {"numel", numel, HD_BOTH},        {"is_contiguous", is_contiguous, HD_BOTH},
-    {"stride", stride, HD_BOTH},      {"item", item, HD_BOTH},
-    {"totable", totable, HD_BOTH},    {"bytes", bytes, HD_BOTH},
-    {"data_id", data_id, HD_BOTH},    {"is_tensor", is_tensor, HD_MODULE},
-    {"free", free_handle, HD_METHOD}, {NULL, NULL, 0},
+    {"size", size, HD_BOTH},
+    {"dim", dim, HD_BOTH},
+    {"numel", numel, HD_BOTH},
+    {"is_contiguous", is_contiguous, HD_BOTH},
+    {"stride", stride, HD_BOTH},
+    {"item", item, HD_BOTH},
+    {"totable", totable, HD_BOTH},
+    {"bytes", bytes, HD_BOTH},
+    {"data_id", data_id, HD_INTERNAL | HD_METHOD},
+    {"is_tensor", is_tensor, HD_MODULE},
+    {"free", free_handle, HD_METHOD},
+    {NULL, NULL, 0},
 };
 
 void hd_register_tensor(hd_registrar *r) {

@@ -54,7 +54,7 @@ static hd_heads heads_of(const hd_tensor *t) {
 /* ---- checks ---------------------------------------------------------------------------------------- */
 
 static bool is_half(const hd_tensor *t) {
-    return !hd_dtype_computes((hd_dtype)t->dtype);
+    return hd_dtype_is_half((hd_dtype)t->dtype);
 }
 
 /* All of one dtype; beside q of f32 also k and v of f16 or bf16. */

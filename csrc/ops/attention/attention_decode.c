@@ -6,9 +6,11 @@
  * of values. These are weighed against each other at the end, in the order of the keys: the number of threads changes no bit.
  */
 #include "ops/attention/attention_decode.h"
+#include "base/minmax.h"
 
 #include "base/memory.h"
 #include "base/parallel.h"
+#include "ops/elementwise/element.h"
 
 #include <math.h>
 #include <string.h>
@@ -21,12 +23,6 @@ enum {
     MOST_ROWS = 128 /* queries of a band of heads, where one head does not have more */
 };
 
-static int64_t least(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-static int64_t most(int64_t a, int64_t b) {
-    return a > b ? a : b;
-}
 static int64_t multiple(int64_t n, int64_t of) {
     return (n + of - 1) / of * of;
 }
@@ -35,9 +31,9 @@ static int64_t multiple(int64_t n, int64_t of) {
 
 static int64_t split_of(const hd_attention_task *a, int64_t most_keys) {
     const int64_t key_bytes = a->Hk * (a->D + a->Dv) * (int64_t)hd_dtype_size(a->key_dtype);
-    const int64_t shortest = most(LEAST_STRETCH, STRETCH_BYTES / key_bytes);
-    const int64_t keys = most(a->sequences * most_keys / WANTED_TASKS, shortest);
-    return least(multiple(keys, LEAST_STRETCH), MOST_STRETCH);
+    const int64_t shortest = hd_max(LEAST_STRETCH, STRETCH_BYTES / key_bytes);
+    const int64_t keys = hd_max(a->sequences * most_keys / WANTED_TASKS, shortest);
+    return hd_min(multiple(keys, LEAST_STRETCH), MOST_STRETCH);
 }
 
 void hd_decode_cut(hd_ctx *cx, const hd_attention_task *a, int64_t features, hd_decode *all) {
@@ -47,7 +43,7 @@ void hd_decode_cut(hd_ctx *cx, const hd_attention_task *a, int64_t features, hd_
     hd_attention_longest(a, &all->longest, &most_keys);
     all->row = hd_attention_row(most_keys);
     all->split = split_of(a, most_keys);
-    all->splits = most(1, (most_keys + all->split - 1) / all->split);
+    all->splits = hd_max(1, (most_keys + all->split - 1) / all->split);
     all->parts = all->splits > 1;
 }
 
@@ -71,7 +67,7 @@ static int64_t shift_of(const hd_span *span) {
 void hd_decode_take(const hd_decode *all, int64_t sequence, int64_t part, int worker, hd_key_split *s) {
     *s = (hd_key_split){.all = all, .part = part, .span = hd_span_of(all->a, sequence)};
     const hd_span *span = &s->span;
-    const int64_t from = least(part * all->split, span->S), to = least(from + all->split, span->S);
+    const int64_t from = hd_min(part * all->split, span->S), to = hd_min(from + all->split, span->S);
     s->scratch = all->scratch + (size_t)worker * all->whole;
     s->bias = s->scratch + all->reserved;
     s->see = (uint8_t *)s->bias + all->split * all->size;
@@ -115,11 +111,8 @@ static const void *bias_row(const hd_key_split *s, const hd_resolved_block *row)
     if (!a->slopes) return bias;
     for (int64_t n = 0; n < row->keys; n++) {
         const double off = a->slopes[s->h] * fabs((double)(row->i + row->shift - row->j - n));
-        const double given = bias ? hd_decode_element(s->all, bias, n) : 0;
-        if (a->dtype == HD_F32)
-            ((float *)s->bias)[n] = (float)(given - off);
-        else
-            ((double *)s->bias)[n] = given - off;
+        const double given = bias ? hd_load(bias, a->dtype, n) : 0;
+        hd_store(s->bias, a->dtype, n, given - off);
     }
     return s->bias;
 }
@@ -200,34 +193,39 @@ static void take_queries(band *b, int64_t rows) {
 
 static bool is_finite(const hd_decode *all, const char *x, int64_t n) {
     double sum = 0;
-    for (int64_t i = 0; i < n; i++) sum += hd_decode_element(all, x, i) * 0;
+    for (int64_t i = 0; i < n; i++) sum += hd_load(x, all->a->dtype, i) * 0;
     return sum == 0;
 }
 
-/* Row r of the sums again, without what has no weight: 0 times NaN is NaN. */
-static void accumulate_carefully(const band *b, int64_t r) {
-    const forward *all = b->all;
-    const hd_attention_task *a = all->decode.a;
-    const hd_row_block v = rows_of(b, &a->v, a->Dv);
-    const int64_t h = r / v.queries;
-    const char *p = row_at(b, all->scores, all->score_row, r);
-    char *o = row_at(b, all->sums, all->o_width, r), *line = b->s.scratch + all->line;
-    memset(o, 0, (size_t)(a->Dv * all->decode.size));
-    for (int64_t n = 0; n < v.keys; n++) {
-        const double w = hd_decode_element(&all->decode, p, n);
+void hd_decode_accumulate_seen(const hd_decode *all, int64_t keys, int64_t features, double scale,
+                               const char *weights, const hd_decode_rows *rows, char *to) {
+    const hd_dtype dtype = all->a->dtype;
+    const char *x = rows->x;
+    memset(to, 0, (size_t)(features * all->size));
+    for (int64_t n = 0; n < keys; n++, x += rows->step) {
+        const double w = hd_load(weights, dtype, n);
         if (w == 0) continue;
-        all->k->widen(1, a->Dv, (const char *)v.x + (n * v.row + h * v.head) * all->key_size, v.row, line);
-        all->decode.kernels->axpy[a->dtype](a->Dv, w, line, 1, o, 1);
+        if (rows->widen) rows->widen(1, features, x, features, rows->line);
+        all->kernels->axpy[dtype](features, scale * w, rows->widen ? rows->line : x, 1, to, 1);
     }
+}
+
+/* Row r of the sums again, without what has no weight. */
+static void accumulate_seen(const band *b, int64_t r) {
+    const forward *all = b->all;
+    const hd_row_block v = rows_of(b, &all->decode.a->v, all->decode.a->Dv);
+    const hd_decode_rows rows = {.x = (const char *)v.x + r / v.queries * v.head * all->key_size,
+                                 .step = v.row * all->key_size,
+                                 .widen = all->k->widen,
+                                 .line = b->s.scratch + all->line};
+    hd_decode_accumulate_seen(&all->decode, v.keys, all->decode.a->Dv, 1,
+                              row_at(b, all->scores, all->score_row, r), &rows,
+                              row_at(b, all->sums, all->o_width, r));
 }
 
 static void write_lse(const hd_decode *all, int64_t row, double log_sum) {
     const double lse = log_sum * 1.44269504088896340736;
-    if (!all->a->lse) return;
-    if (all->a->dtype == HD_F32)
-        ((float *)all->a->lse)[row] = (float)lse;
-    else
-        ((double *)all->a->lse)[row] = lse;
+    if (all->a->lse) hd_store(all->a->lse, all->a->dtype, row, lse);
 }
 
 static void leave_log(const hd_key_split *s, int64_t i, double log_sum) {
@@ -260,7 +258,7 @@ static void write_sums(band *b, int64_t rows) {
         const char *o = row_at(b, all->sums, all->o_width, r);
         int64_t step;
         char *to = hd_decode_sums(&b->s, &a->out, &step);
-        if (b->s.hides && !is_finite(&all->decode, o, a->Dv)) accumulate_carefully(b, r);
+        if (b->s.hides && !is_finite(&all->decode, o, a->Dv)) accumulate_seen(b, r);
         memcpy(to + i * step * all->decode.size, o, (size_t)(a->Dv * all->decode.size));
     }
 }
@@ -297,10 +295,10 @@ static void forward_task(void *arg, int64_t task, int worker) {
     const hd_attention_task *a = all->decode.a;
     const int64_t group = a->H / a->Hk, pair = task / all->decode.splits;
     band b = {.all = all, .hk = pair % all->bands * all->heads};
-    b.heads = least(all->heads, a->Hk - b.hk);
+    b.heads = hd_min(all->heads, a->Hk - b.hk);
     hd_decode_take(&all->decode, pair / all->bands, task % all->decode.splits, worker, &b.s);
     for (; b.first < group; b.first += all->at_once) {
-        b.count = least(all->at_once, group - b.first);
+        b.count = hd_min(all->at_once, group - b.first);
         if (b.s.keys > 0)
             attend(&b);
         else
@@ -334,11 +332,12 @@ static void join_splits(void *arg, int64_t row, int worker) {
 static void choose_bands(forward *all) {
     const hd_attention_task *a = all->decode.a;
     const int64_t group = a->H / a->Hk, L = all->decode.longest;
-    all->at_once = most(1, least(group, MOST_ROWS / L));
+    all->at_once = hd_max(1, hd_min(group, MOST_ROWS / L));
     const bool beside = a->k.head < a->k.row && a->v.head < a->v.row;
     const int64_t tasks = a->sequences * all->decode.splits;
-    all->heads = beside ? least(a->Hk, most(1, MOST_ROWS / (all->at_once * L))) : 1;
-    if (tasks < WANTED_TASKS / 2) all->heads = most(1, least(all->heads, a->Hk * tasks * 2 / WANTED_TASKS));
+    all->heads = beside ? hd_min(a->Hk, hd_max(1, MOST_ROWS / (all->at_once * L))) : 1;
+    if (tasks < WANTED_TASKS / 2)
+        all->heads = hd_max(1, hd_min(all->heads, a->Hk * tasks * 2 / WANTED_TASKS));
     all->bands = (a->Hk + all->heads - 1) / all->heads;
 }
 

@@ -46,6 +46,18 @@ double hd_decode_softmax(hd_key_split *s, int64_t i, char *x, char *cap);
 /* Where sums of the rows of head s->h go, those of out or dq, `step` elements from one to the next. */
 char *hd_decode_sums(const hd_key_split *s, const hd_heads *whole, int64_t *step);
 
+/* Rows of keys or values, `step` bytes from one to the next. widen writes one to line in the task's dtype;
+ * NULL: they are of it. */
+typedef struct hd_decode_rows {
+    const char *x;
+    int64_t step;
+    void (*widen)(int64_t keys, int64_t features, const void *x, int64_t row, void *to);
+    char *line;
+} hd_decode_rows;
+/* to = scale times the sum of the rows by their weights. Rows without a weight are left out: 0 times NaN is NaN. */
+void hd_decode_accumulate_seen(const hd_decode *all, int64_t keys, int64_t features, double scale,
+                               const char *weights, const hd_decode_rows *rows, char *to);
+
 static inline char *hd_decode_at(const hd_decode *all, const hd_heads *t, int64_t batch, int64_t head,
                                  int64_t row) {
     return t->data + (batch * t->batch + head * t->head + row * t->row) * all->size;
@@ -57,9 +69,6 @@ static inline char *hd_decode_queries(const hd_key_split *s, const hd_heads *t) 
 static inline int64_t hd_decode_row(const hd_key_split *s, int64_t i) {
     const hd_attention_task *a = s->all->a;
     return (s->span.batch * a->H + s->h) * a->L + s->span.q_first + i;
-}
-static inline double hd_decode_element(const hd_decode *all, const char *x, int64_t i) {
-    return all->a->dtype == HD_F32 ? (double)((const float *)x)[i] : ((const double *)x)[i];
 }
 
 #endif

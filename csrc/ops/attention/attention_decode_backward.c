@@ -2,21 +2,19 @@
  * split writes its own rows of dk and dv; what it adds to dq is kept apart, and summed at the end in their order.
  */
 #include "ops/attention/attention_bias.h"
+#include "base/minmax.h"
 #include "ops/attention/attention_decode.h"
 
 #include "base/memory.h"
 #include "base/parallel.h"
 #include "kernels/gemm_tile.h"
+#include "ops/elementwise/element.h"
 
 #include <math.h>
 #include <string.h>
 
 /* The parts of a worker's scratch, [queries][keys] each: weights, weights through dropout, gradients, slopes of the softcap. */
 enum { P, W, DS, CAP, PARTS_OF_SCRATCH };
-
-static int64_t least(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
 
 typedef struct backward {
     hd_decode decode;
@@ -66,7 +64,7 @@ static void make_weights(hd_key_split *s, int64_t i) {
     const int64_t row = hd_decode_row(s, i), first = row * all->row + s->j - s->span.k_first;
     char *p = scratch_of(s, P, i), *w = scratch_of(s, W, i);
     const double log_sum = hd_decode_softmax(s, i, p, a->softcap > 0 ? scratch_of(s, CAP, i) : NULL);
-    const double lse = hd_decode_element(all, a->lse, row) * 0.69314718055994530942;
+    const double lse = hd_load(a->lse, a->dtype, row) * 0.69314718055994530942;
     if (log_sum != -INFINITY && a->dtype == HD_F32)
         rescale_float(s->keys, (float)exp(log_sum - lse), (float *)p);
     if (log_sum != -INFINITY && a->dtype == HD_F64) rescale_double(s->keys, exp(log_sum - lse), (double *)p);
@@ -82,7 +80,7 @@ static double delta_of(const hd_key_split *s, int64_t i) {
     double sum = 0;
     const char *g = hd_decode_queries(s, &a->g) + i * a->g.row * all->size;
     const char *o = hd_decode_queries(s, &a->out) + i * a->out.row * all->size;
-    for (int64_t d = 0; d < a->Dv; d++) sum += hd_decode_element(all, g, d) * hd_decode_element(all, o, d);
+    for (int64_t d = 0; d < a->Dv; d++) sum += hd_load(g, a->dtype, d) * hd_load(o, a->dtype, d);
     return sum;
 }
 
@@ -125,7 +123,7 @@ static void accumulate_transposed(const head *b, double alpha, int which, const 
     if (s->hides && !all->kernels->attention[all->a->dtype]->finite(s->span.L, features, rows, y->row)) {
         for (int64_t n = 0; n < s->keys; n++)
             for (int64_t i = 0; i < s->span.L; i++) {
-                const double w = hd_decode_element(all, x, i * s->keys + n);
+                const double w = hd_load(x, all->a->dtype, i * s->keys + n);
                 if (w != 0)
                     all->kernels->axpy[all->a->dtype](features, alpha * w, rows + i * y->row * size, 1,
                                                       keys + n * to->row * size, 1);
@@ -134,7 +132,7 @@ static void accumulate_transposed(const head *b, double alpha, int which, const 
     }
     for (int64_t n = 0; n < s->keys; n += t->mr)
         for (int64_t d = 0; d < features; d += t->nr)
-            t->run(t, least(t->mr, s->keys - n), least(t->nr, features - d), s->span.L, alpha, x + n * size,
+            t->run(t, hd_min(t->mr, s->keys - n), hd_min(t->nr, features - d), s->span.L, alpha, x + n * size,
                    1, s->keys, rows + d * size, y->row, 1, keys + (n * to->row + d) * size, to->row);
 }
 
@@ -146,24 +144,18 @@ static void accumulate_all(const head *b, const char *x, char *to, int64_t step)
     const char *rows = keys_of(b, &a->k);
     for (int64_t i = 0; i < b->s.span.L; i += t->mr)
         for (int64_t d = 0; d < a->D; d += t->nr)
-            t->run(t, least(t->mr, b->s.span.L - i), least(t->nr, a->D - d), b->s.keys, a->scale,
+            t->run(t, hd_min(t->mr, b->s.span.L - i), hd_min(t->nr, a->D - d), b->s.keys, a->scale,
                    x + i * b->s.keys * size, b->s.keys, 1, rows + d * size, a->k.row, 0,
                    to + (i * step + d) * size, step);
 }
 
 /* What has no weight is not touched: 0 times NaN is NaN. */
-static void accumulate_carefully(const head *b, const char *x, char *to, int64_t step) {
+static void accumulate_seen(const head *b, const char *x, char *to, int64_t step) {
     const hd_decode *all = b->s.all;
     const hd_attention_task *a = all->a;
-    const char *rows = keys_of(b, &a->k);
-    for (int64_t i = 0; i < b->s.span.L; i++, to += step * all->size) {
-        memset(to, 0, (size_t)(a->D * all->size));
-        for (int64_t n = 0; n < b->s.keys; n++) {
-            const double w = hd_decode_element(all, x, i * b->s.keys + n);
-            if (w != 0)
-                all->kernels->axpy[a->dtype](a->D, a->scale * w, rows + n * a->k.row * all->size, 1, to, 1);
-        }
-    }
+    const hd_decode_rows rows = {.x = keys_of(b, &a->k), .step = a->k.row * all->size};
+    for (int64_t i = 0; i < b->s.span.L; i++, to += step * all->size)
+        hd_decode_accumulate_seen(all, b->s.keys, a->D, a->scale, x + i * b->s.keys * all->size, &rows, to);
 }
 
 static void accumulate(const head *b) {
@@ -173,7 +165,7 @@ static void accumulate(const head *b) {
     char *to = hd_decode_sums(&b->s, &a->dq, &step);
     if (b->s.hides &&
         !all->kernels->attention[a->dtype]->finite(b->s.keys, a->D, keys_of(b, &a->k), a->k.row))
-        accumulate_carefully(b, scratch_of(&b->s, DS, 0), to, step);
+        accumulate_seen(b, scratch_of(&b->s, DS, 0), to, step);
     else
         accumulate_all(b, scratch_of(&b->s, DS, 0), to, step);
 }
@@ -205,10 +197,10 @@ static void clear_rows(const hd_decode *all, char *rows, int64_t count, int64_t 
 static void clear_keys(const head *b, const hd_heads *t, int64_t features) {
     const hd_decode *all = b->s.all;
     const hd_span *span = &b->s.span;
-    const int64_t from = least(b->s.part * all->split, span->S);
+    const int64_t from = hd_min(b->s.part * all->split, span->S);
     if (!t->data) return;
     clear_rows(all, hd_decode_at(all, t, span->batch, b->hk, span->k_first + from),
-               least(all->split, span->S - from), t->row, features);
+               hd_min(all->split, span->S - from), t->row, features);
 }
 
 static void backward_task(void *arg, int64_t task, int worker) {

@@ -8,10 +8,12 @@
  * s for every worker. Blocks of keys of which nothing is seen are left out; where all is seen, no mask is asked.
  */
 #include "ops/attention/attention_tiled.h"
+#include "base/minmax.h"
 
 #include "base/memory.h"
 #include "base/parallel.h"
 #include "ops/nn/rows.h"
+#include "ops/elementwise/element.h"
 
 #include <math.h>
 #include <string.h>
@@ -26,10 +28,6 @@ enum {
 };
 
 static const double log2_e = 1.44269504088896340736;
-
-static int64_t least(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
 
 /* ---- scratch ----------------------------------------------------------------------------------------- */
 
@@ -63,7 +61,7 @@ hd_status hd_tiled_begin(hd_ctx *cx, const hd_attention_task *a, bool backward, 
     all->blocks = (all->longest + all->k->lanes - 1) / all->k->lanes;
     all->q_scale = a->softcap > 0 ? a->scale / a->softcap : a->scale * log2_e;
     lay_out(all, backward);
-    all->together = least(backward ? 1 : TOGETHER, all->blocks * a->sequences * a->H / WANTED_TASKS);
+    all->together = hd_min(backward ? 1 : TOGETHER, all->blocks * a->sequences * a->H / WANTED_TASKS);
     if (all->together < 1) all->together = 1;
     all->scratch = hd_alloc(cx, all->at.size * (size_t)(all->together * hd_max_workers(cx)));
     return all->scratch ? HD_OK : cx->error.status;
@@ -86,7 +84,7 @@ void hd_tiled_end(hd_ctx *cx, hd_tiled *all) {
 
 void hd_tiled_place(hd_query_tile *b, int64_t first) {
     b->i = b->span.q_first + first;
-    b->count = least(b->all->k->lanes, b->span.L - first);
+    b->count = hd_min(b->all->k->lanes, b->span.L - first);
     b->shift = b->span.k_first + b->span.S - b->span.L - b->span.q_first;
 }
 
@@ -169,7 +167,7 @@ typedef struct outlook {
 } outlook;
 
 static outlook outlook_of(const hd_query_tile *b, int64_t from) {
-    const int64_t end = least(from + b->all->k->run, b->keys), half = b->all->k->lanes / 2;
+    const int64_t end = hd_min(from + b->all->k->run, b->keys), half = b->all->k->lanes / 2;
     const uint32_t low = ((uint32_t)1 << half) - 1, lanes = (uint32_t)(((uint64_t)1 << b->count) - 1);
     uint32_t any = 0, every = lanes;
     for (int64_t n = from; n < end; n++) any |= b->bits[n], every &= b->bits[n];
@@ -193,7 +191,7 @@ static bool look_closer(hd_query_tile *b) {
 
 bool hd_tiled_look(hd_query_tile *b, int64_t from, int64_t to) {
     b->j = b->span.k_first + from;
-    b->keys = least(b->all->k->keys, to - from);
+    b->keys = hd_min(b->all->k->keys, to - from);
     hd_resolved_block block = mask_block(b, b->j, b->j + b->keys);
     hd_seen seen = hd_resolved_seen(b->all->a->mask, &block, b->bits);
     b->all_seen = seen == HD_SEEN_ALL;
@@ -222,7 +220,7 @@ void hd_tiled_score(hd_query_tile *b, void *best, bool cap) {
 static void write_rows(const hd_query_tile *b, const void *from, const void *factor, char *whole) {
     const hd_tiled *all = b->all;
     const int64_t S = all->a->S, half = all->k->lanes / 2, first = b->halves == HD_SECOND_HALF ? half : 0;
-    const int64_t end = b->halves == HD_FIRST_HALF ? least(half, b->count) : b->count;
+    const int64_t end = b->halves == HD_FIRST_HALF ? hd_min(half, b->count) : b->count;
     all->k->unpack(end - first, b->keys, (const char *)from + first * all->size, factor,
                    whole + ((hd_tile_row(b) + first) * S + b->j) * all->size, S, false);
 }
@@ -283,10 +281,8 @@ static void nothing_seen_yet(hd_query_tile *b) {
     const hd_tiled *all = b->all;
     char *largest = hd_tile_scratch(b, all->at.largest), *best = hd_tile_scratch(b, all->at.best);
     for (int64_t l = 0; l < all->k->lanes; l++) {
-        if (all->a->dtype == HD_F32)
-            ((float *)largest)[l] = ((float *)best)[l] = -INFINITY;
-        else
-            ((double *)largest)[l] = ((double *)best)[l] = -INFINITY;
+        hd_store(largest, all->a->dtype, l, -INFINITY);
+        hd_store(best, all->a->dtype, l, -INFINITY);
     }
     memset(hd_tile_scratch(b, all->at.sum), 0, (size_t)(all->k->lanes * all->size));
     memset(hd_tile_scratch(b, all->at.o), 0, (size_t)(all->a->Dv * all->k->lanes * all->size));
@@ -300,7 +296,7 @@ static void write_weights(hd_query_tile *b, int64_t from, int64_t to) {
     const int64_t chunk = CHUNK_BLOCKS * all->k->keys;
     memset(a->weights + hd_tile_row(b) * a->S * all->size, 0, (size_t)(b->count * a->S * all->size));
     for (int64_t first = from; first < to; first += chunk) {
-        const int64_t end = least(first + chunk, to);
+        const int64_t end = hd_min(first + chunk, to);
         hd_tiled_load_keys(b, first, end);
         for (int64_t j = first; j < end; j += b->keys) {
             if (!hd_tiled_look(b, j, end)) continue;
@@ -337,7 +333,7 @@ static bool begin_blocks(const hd_tiled *all, int64_t task, int worker, together
         *from = 0, *to = b->span.S;
         hd_tiled_place(b, first);
         hd_tiled_narrow(b, from, to);
-        t->first = t->count ? least(t->first, *from) : *from;
+        t->first = t->count ? hd_min(t->first, *from) : *from;
         t->end = t->count && t->end > *to ? t->end : *to;
         t->count++;
     }
@@ -368,10 +364,10 @@ static void want_next_task(hd_ahead *ahead, const together *t) {
     const hd_query_tile *b = &t->block[0];
     const hd_tiled *all = b->all;
     const hd_attention_task *a = all->a;
-    const int64_t before = least(all->together * all->k->lanes, b->i - b->span.q_first);
+    const int64_t before = hd_min(all->together * all->k->lanes, b->i - b->span.q_first);
     for (int i = 0; i < t->count; i++)
         want(ahead, b, hd_tile_queries(&t->block[i], &a->out), a->out.row, a->Dv, t->block[i].count);
-    want_keys(ahead, b, t->first - least(t->first, before), t->first);
+    want_keys(ahead, b, t->first - hd_min(t->first, before), t->first);
     want(ahead, b, hd_heads_row(all, &a->q, b->span.batch, b->h, b->i - before), a->q.row, a->D, before);
 }
 
@@ -408,7 +404,7 @@ static void forward_again(const together *t, int i, hd_query_tile *b) {
     b->careful = true;
     nothing_seen_yet(b);
     for (int64_t first = t->first; first < t->end; first += chunk) {
-        hd_tiled_load_keys(b, first, least(first + chunk, t->end));
+        hd_tiled_load_keys(b, first, hd_min(first + chunk, t->end));
         forward_chunk(t, i, b, first, first + chunk);
     }
 }
@@ -434,8 +430,8 @@ static void forward_task(void *arg, int64_t task, int worker) {
         hd_tiled_take(&t.block[i]);
     }
     for (int64_t first = t.first; first < t.end; first += chunk) {
-        hd_tiled_load_keys(&t.block[0], first, least(first + chunk, t.end));
-        look_ahead(&ahead, &t, first + chunk, least(first + 2 * chunk, t.end));
+        hd_tiled_load_keys(&t.block[0], first, hd_min(first + chunk, t.end));
+        look_ahead(&ahead, &t, first + chunk, hd_min(first + 2 * chunk, t.end));
         for (int i = 0; i < t.count; i++) {
             hd_query_tile *b = &t.block[i];
             b->k = t.block[0].k, b->v = t.block[0].v, b->ahead = &ahead;

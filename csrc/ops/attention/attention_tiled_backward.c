@@ -13,11 +13,13 @@
  * their order. How they are cut depends on the sizes alone.
  */
 #include "ops/attention/attention_bias.h"
+#include "base/minmax.h"
 #include "ops/attention/attention_tiled.h"
 
 #include "base/memory.h"
 #include "base/parallel.h"
 #include "ops/nn/rows.h"
+#include "ops/elementwise/element.h"
 
 #include <string.h>
 
@@ -31,10 +33,6 @@ typedef struct backward {
     hd_heads dq[MOST_STRETCHES]; /* where each split adds to */
     char *partial;               /* of all splits but the first */
 } backward;
-
-static int64_t least(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
 
 /* ---- a block of queries against a section of keys ------------------------------------------------------ */
 
@@ -61,7 +59,7 @@ static void accumulate_transposed(const hd_query_tile *b, int64_t features, cons
                                   const hd_heads *to) {
     const hd_attention_kernels *k = b->all->k;
     const int64_t half = k->lanes / 2, first = b->halves == HD_SECOND_HALF ? half : 0;
-    const int64_t end = b->halves == HD_FIRST_HALF ? least(half, b->count) : b->count;
+    const int64_t end = b->halves == HD_FIRST_HALF ? hd_min(half, b->count) : b->count;
     const char *rows = hd_tile_queries(b, x) + first * x->row * b->all->size;
     const char *weights = (const char *)p + first * b->all->size;
     char *keys = hd_tile_keys(b, to);
@@ -86,7 +84,7 @@ static void accumulate_transposed_bias(const hd_query_tile *b, const char *ds, c
     const hd_tiled *all = b->all;
     const hd_bias_gradient *t = &all->a->dbias;
     const int64_t half = all->k->lanes / 2, first = b->halves == HD_SECOND_HALF ? half : 0;
-    const int64_t end = b->halves == HD_FIRST_HALF ? least(half, b->count) : b->count;
+    const int64_t end = b->halves == HD_FIRST_HALF ? hd_min(half, b->count) : b->count;
     const char *from = ds + first * all->size;
     char *to = hd_bias_at(t, all->size, b->span.batch, b->h, b->i + first, b->j);
     char *rows = hd_tile_scratch(b, all->at.bias);
@@ -103,12 +101,7 @@ static void add_bias_gradient(const hd_query_tile *b, const void *ds) {
     const hd_tiled *all = b->all;
     const hd_attention_task *a = all->a;
     char *factor = hd_tile_scratch(b, all->at.factor);
-    for (int64_t l = 0; l < all->k->lanes; l++) {
-        if (a->dtype == HD_F32)
-            ((float *)factor)[l] = (float)(1 / a->scale);
-        else
-            ((double *)factor)[l] = 1 / a->scale;
-    }
+    for (int64_t l = 0; l < all->k->lanes; l++) hd_store(factor, a->dtype, l, 1 / a->scale);
     accumulate_transposed_bias(b, ds, factor);
 }
 
@@ -186,17 +179,17 @@ static void backward_task(void *arg, int64_t task, int worker) {
                        .wide = hd_tile_wide(lanes, worker),
                        .careful = true};
     b.span = hd_span_of(a, pair / a->Hk), b.hk = pair % a->Hk;
-    const int64_t begin = least(part * all->split, b.span.S), end = least(begin + all->split, b.span.S);
+    const int64_t begin = hd_min(part * all->split, b.span.S), end = hd_min(begin + all->split, b.span.S);
     const hd_heads *dq = &all->dq[part];
     clear_rows(lanes, &a->dk, b.span.batch, b.hk, b.span.k_first + begin, end - begin, a->D);
     clear_rows(lanes, &a->dv, b.span.batch, b.hk, b.span.k_first + begin, end - begin, a->Dv);
     for (b.h = b.hk * group; b.h < (b.hk + 1) * group; b.h++)
         clear_rows(lanes, dq, b.span.batch, b.h, b.span.q_first, b.span.L, a->D);
     for (int64_t from = begin; from < end; from += all->section) {
-        hd_tiled_load_keys(&b, from, least(from + all->section, end));
+        hd_tiled_load_keys(&b, from, hd_min(from + all->section, end));
         for (b.h = b.hk * group; b.h < (b.hk + 1) * group; b.h++)
             for (int64_t first = 0; first < b.span.L; first += lanes->k->lanes)
-                backward_queries(&b, dq, first, from, least(from + all->section, end));
+                backward_queries(&b, dq, first, from, hd_min(from + all->section, end));
     }
 }
 
@@ -204,10 +197,10 @@ static void cut(backward *all) {
     const hd_attention_task *a = all->lanes.a;
     const int64_t block = all->lanes.k->keys, keys = all->lanes.most_keys, pairs = hd_bias_pairs(a);
     int64_t blocks = SECTION_BYTES / (2 * (a->D + a->Dv) * all->lanes.size * block);
-    if (pairs < MOST_STRETCHES) blocks = least(blocks, keys / (MOST_STRETCHES * block));
+    if (pairs < MOST_STRETCHES) blocks = hd_min(blocks, keys / (MOST_STRETCHES * block));
     all->section = block * (blocks > 2 ? blocks : 2);
     const int64_t sections = (keys + all->section - 1) / all->section;
-    all->splits = least(least(sections, MOST_STRETCHES), (WANTED_TASKS + pairs - 1) / pairs);
+    all->splits = hd_min(hd_min(sections, MOST_STRETCHES), (WANTED_TASKS + pairs - 1) / pairs);
     if (all->splits < 1) all->splits = 1;
     all->split = (sections + all->splits - 1) / all->splits * all->section;
 }

@@ -9,6 +9,7 @@
 #include "base/parallel.h"
 #include "ops/ops.h"
 #include "ops/nn/rows.h"
+#include "ops/elementwise/element.h"
 
 typedef struct dense {
     const hd_attention_options *o;
@@ -108,10 +109,7 @@ static void slope_row(void *arg, int64_t task, int worker) {
     const double slope = ((const double *)hd_data(d->o->alibi))[bh % d->H];
     for (int64_t j = 0; j < d->S; j++) {
         const double off = 0 - slope * fabs((double)(at - j)); /* 0 where they meet, not -0 */
-        if (d->to->dtype == HD_F32)
-            ((float *)hd_data(d->to))[task * d->S + j] = (float)off;
-        else
-            ((double *)hd_data(d->to))[task * d->S + j] = off;
+        hd_store(hd_data(d->to), (hd_dtype)d->to->dtype, task * d->S + j, off);
     }
 }
 

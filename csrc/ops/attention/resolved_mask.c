@@ -3,6 +3,7 @@
  * enough, its bits are made.
  */
 #include "ops/attention/resolved_mask.h"
+#include "base/minmax.h"
 
 #include <string.h>
 
@@ -83,16 +84,10 @@ hd_status hd_mask_resolve(hd_ctx *cx, const hd_mask *mask, const int64_t scores[
 
 /* ---- a range of keys for a block of queries ---------------------------------------------------------- */
 
-static int64_t least(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-static int64_t most(int64_t a, int64_t b) {
-    return a > b ? a : b;
-}
 /* a + b, where b may be as large as it likes. */
 static int64_t sum_within(int64_t a, int64_t b) {
     const int64_t far = INT64_MAX / 4;
-    return a + least(b, far);
+    return a + hd_min(b, far);
 }
 
 /* [from, to): the keys that query i sees by a step that shows one range to each. */
@@ -118,7 +113,7 @@ static bool shows_ranges(const hd_resolved_step *s) {
 /* Ranges move to the right as queries do, so the first and the last query say it. */
 static key_range hull_of(const hd_resolved_step *s, const hd_resolved_block *b) {
     key_range first = seen_by(s, b, b->i), last = seen_by(s, b, b->i + b->lanes - 1);
-    return (key_range){least(first.from, last.from), most(first.to, last.to)};
+    return (key_range){hd_min(first.from, last.from), hd_max(first.to, last.to)};
 }
 
 /* The smallest and the largest of some segment numbers. */
@@ -129,8 +124,8 @@ typedef struct numbers {
 static numbers numbers_of(const int64_t *x, int64_t step, int64_t count) {
     numbers n = {x[0], x[0]};
     for (int64_t i = 1; i < count; i++) {
-        n.low = least(n.low, x[i * step]);
-        n.high = most(n.high, x[i * step]);
+        n.low = hd_min(n.low, x[i * step]);
+        n.high = hd_max(n.high, x[i * step]);
     }
     return n;
 }
@@ -163,14 +158,14 @@ void hd_resolved_narrow(const hd_mask_resolved *r, hd_resolved_block *b) {
         const hd_resolved_step *s = &r->step[i];
         if (s->code == HD_MASK_AND) {
             depth--;
-            stack[depth - 1].from = most(stack[depth - 1].from, stack[depth].from);
-            stack[depth - 1].to = least(stack[depth - 1].to, stack[depth].to);
+            stack[depth - 1].from = hd_max(stack[depth - 1].from, stack[depth].from);
+            stack[depth - 1].to = hd_min(stack[depth - 1].to, stack[depth].to);
         } else if (s->code == HD_MASK_OR) {
             key_range x = stack[--depth], *y = &stack[depth - 1];
             if (y->from >= y->to)
                 *y = x;
             else if (x.from < x.to)
-                *y = (key_range){least(x.from, y->from), most(x.to, y->to)};
+                *y = (key_range){hd_min(x.from, y->from), hd_max(x.to, y->to)};
         } else if (s->code == HD_MASK_NOT)
             stack[depth - 1] = (key_range){0, INT64_MAX};
         else if (s->code == HD_MASK_SEGMENTS)
@@ -179,9 +174,9 @@ void hd_resolved_narrow(const hd_mask_resolved *r, hd_resolved_block *b) {
             stack[depth++] = hull_of(s, b);
     }
     if (depth == 0) return;
-    int64_t from = most(b->j, stack[0].from), to = least(b->j + b->keys, stack[0].to);
+    int64_t from = hd_max(b->j, stack[0].from), to = hd_min(b->j + b->keys, stack[0].to);
     b->j = from;
-    b->keys = most(to - from, 0);
+    b->keys = hd_max(to - from, 0);
 }
 
 /* ---- a block ----------------------------------------------------------------------------------------- */
@@ -200,7 +195,7 @@ static hd_seen ranges_seen(const hd_resolved_step *s, const hd_resolved_block *b
     key_range first = seen_by(s, b, b->i), last = seen_by(s, b, b->i + b->lanes - 1);
     key_range hull = hull_of(s, b);
     if (hull.from >= b->j + b->keys || hull.to <= b->j || hull.from >= hull.to) return HD_SEEN_NONE;
-    bool all = most(first.from, last.from) <= b->j && least(first.to, last.to) >= b->j + b->keys;
+    bool all = hd_max(first.from, last.from) <= b->j && hd_min(first.to, last.to) >= b->j + b->keys;
     return all ? HD_SEEN_ALL : HD_SEEN_SOME;
 }
 
@@ -225,8 +220,8 @@ static void ranges_bits(const hd_resolved_step *s, const hd_resolved_block *b, u
     memset(bits, 0, (size_t)b->keys * sizeof *bits);
     for (int64_t l = 0; l < b->lanes; l++) {
         key_range seen = seen_by(s, b, b->i + l);
-        int64_t to = least(seen.to - b->j, b->keys);
-        for (int64_t n = most(seen.from - b->j, 0); n < to; n++) bits[n] |= (uint32_t)1 << l;
+        int64_t to = hd_min(seen.to - b->j, b->keys);
+        for (int64_t n = hd_max(seen.from - b->j, 0); n < to; n++) bits[n] |= (uint32_t)1 << l;
     }
 }
 
@@ -346,7 +341,7 @@ const uint8_t *hd_resolved_row(const hd_mask_resolved *r, const hd_resolved_bloc
     bool all = true;
     for (int64_t j = 0; j < row->keys; j += HD_RESOLVED_KEYS) {
         hd_resolved_block b = *row;
-        b.j = row->j + j, b.lanes = 1, b.keys = least(row->keys - j, HD_RESOLVED_KEYS);
+        b.j = row->j + j, b.lanes = 1, b.keys = hd_min(row->keys - j, HD_RESOLVED_KEYS);
         hd_seen seen = hd_resolved_seen(r, &b, bits);
         all = all && seen == HD_SEEN_ALL;
         if (seen != HD_SEEN_SOME)

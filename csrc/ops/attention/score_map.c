@@ -2,6 +2,7 @@
 #include "ops/attention/score_map.h"
 
 #include "ops/ops.h"
+#include "ops/elementwise/element.h"
 
 hd_status hd_score_map_of(hd_ctx *cx, const char *argument, const hd_tensor *t, const int64_t shape[4],
                           hd_score_map *map) {
@@ -28,11 +29,6 @@ const void *hd_bias_row(const hd_score_map *bias, int64_t b, int64_t h, int64_t 
     const char *from = bias->data + at * (int64_t)hd_dtype_size(bias->dtype);
     int64_t step = bias->stride[3];
     if (step == 1) return from;
-    for (int64_t j = 0; j < n; j++) {
-        if (bias->dtype == HD_F32)
-            ((float *)to)[j] = ((const float *)from)[j * step];
-        else
-            ((double *)to)[j] = ((const double *)from)[j * step];
-    }
+    for (int64_t j = 0; j < n; j++) hd_store(to, bias->dtype, j, hd_load(from, bias->dtype, j * step));
     return to;
 }

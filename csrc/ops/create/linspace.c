@@ -4,6 +4,7 @@
 #include "base/parallel.h"
 #include "ops/elementwise/scalar.h"
 #include "ops/elementwise/walk.h"
+#include "ops/elementwise/element.h"
 
 typedef struct linspace_loop {
     hd_dtype dtype; /* f32 or f64 */
@@ -21,10 +22,7 @@ static inline double value_at(const linspace_loop *l, int64_t i) {
 static void fill_range(void *arg, int64_t first, int64_t last, int worker) {
     (void)worker;
     const linspace_loop l = *(const linspace_loop *)arg;
-    if (l.dtype == HD_F32)
-        for (int64_t i = first; i < last; i++) ((float *)l.y)[i] = (float)value_at(&l, i);
-    else
-        for (int64_t i = first; i < last; i++) ((double *)l.y)[i] = value_at(&l, i);
+    for (int64_t i = first; i < last; i++) hd_store(l.y, l.dtype, i, value_at(&l, i));
 }
 
 /* Integers take what is before the point, bool everything. */

@@ -14,56 +14,30 @@
 static hd_status tensor_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grads, hd_tensor **grad_inputs);
 static hd_status scalar_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grads, hd_tensor **grad_inputs);
 
-#define CLASSES(backward)                                                                                    \
-    {                                                                                                        \
-        [HD_ADD] = {"add", backward, NULL}, [HD_SUB] = {"sub", backward, NULL},                              \
-        [HD_MUL] = {"mul", backward, NULL}, [HD_DIV] = {"div", backward, NULL},                              \
-        [HD_POW] = {"pow", backward, NULL}, [HD_MOD] = {"mod", backward, NULL},                              \
-        [HD_FLOORDIV] = {"floordiv", backward, NULL}, [HD_MAXIMUM] = {"maximum", backward, NULL},            \
-        [HD_MINIMUM] = {"minimum", backward, NULL}, [HD_EQ] = {"eq", backward, NULL},                        \
-        [HD_NE] = {"ne", backward, NULL}, [HD_LT] = {"lt", backward, NULL},                                  \
-        [HD_LE] = {"le", backward, NULL}, [HD_GT] = {"gt", backward, NULL},                                  \
-        [HD_GE] = {"ge", backward, NULL}, [HD_AND] = {"logical_and", backward, NULL},                        \
-        [HD_OR] = {"logical_or", backward, NULL}, [HD_XOR] = {                                               \
-            "logical_xor",                                                                                   \
-            backward,                                                                                        \
-            NULL                                                                                             \
-        }                                                                                                    \
-    }
-
-static const hd_node_class tensor_classes[HD_BINARY_COUNT] = CLASSES(tensor_backward);
-static const hd_node_class scalar_classes[HD_BINARY_COUNT] = CLASSES(scalar_backward);
+static const hd_node_class tensor_classes[HD_BINARY_COUNT] = {
+#define HD_ROW(op, kernel, name, ...) [op] = {name, tensor_backward, NULL},
+#include "kernels/binary_table.h"
+};
+static const hd_node_class scalar_classes[HD_BINARY_COUNT] = {
+#define HD_ROW(op, kernel, name, ...) [op] = {name, scalar_backward, NULL},
+#include "kernels/binary_table.h"
+};
 
 /* ---- dtypes ---------------------------------------------------------------------------------- */
 
 static bool compares(hd_binary op) {
-    return op >= HD_EQ && op <= HD_GE;
+    return hd_binary_rows[op].sort == HD_COMPARISON;
 }
 static bool is_logic(hd_binary op) {
-    return op == HD_AND || op == HD_OR || op == HD_XOR;
+    return hd_binary_rows[op].sort == HD_LOGIC;
 }
 static bool divides(hd_binary op) {
     return op == HD_MOD || op == HD_FLOORDIV;
 }
 
-/* On truth values + and maximum are "or", * and minimum "and". */
-static hd_binary on_bools(hd_binary op) {
-    switch (op) {
-    case HD_ADD:
-    case HD_MAXIMUM: return HD_OR;
-    case HD_MUL:
-    case HD_MINIMUM: return HD_AND;
-    default: return op;
-    }
-}
-
 /* Integers have no result for some operands of these. */
 static bool is_partial(hd_binary op, hd_dtype t) {
-    return (divides(op) || op == HD_POW) && hd_dtype_is_integer(t);
-}
-
-static hd_binary_fn kernel_of(const hd_ctx *cx, hd_binary op, hd_dtype t) {
-    return cx->kernels->binary[t == HD_BOOL ? on_bools(op) : op][t];
+    return hd_binary_rows[op].sort == HD_CHECKED && hd_dtype_is_integer(t);
 }
 
 typedef struct plan {
@@ -81,11 +55,11 @@ static hd_status make_plan(hd_ctx *cx, hd_binary op, hd_dtype promoted, plan *p)
         p->compute = HD_BOOL;
     else if (op == HD_DIV && !hd_dtype_is_float(promoted))
         p->compute = HD_F32;
-    else if (!kernel_of(cx, op, promoted))
+    else if (!cx->kernels->binary[op][promoted])
         p->compute = HD_I64;
     p->result = compares(op) || is_logic(op) ? HD_BOOL : p->compute;
-    p->kernel = kernel_of(cx, op, p->compute);
-    p->grain = op == HD_POW || op == HD_MOD ? HD_GRAIN_HEAVY : HD_GRAIN_LIGHT;
+    p->kernel = cx->kernels->binary[op][p->compute];
+    p->grain = hd_binary_rows[op].grain;
     return HD_OK;
 }
 

@@ -10,58 +10,58 @@
 #include "ops/elementwise/scalar.h"
 #include "ops/elementwise/walk.h"
 
-typedef struct shaped {
-    hd_shaped op;
+typedef struct function {
+    hd_parametric op;
     double p;
     const hd_kernels *kernels;
     hd_dtype dtype;
-} shaped;
+} function;
 
-static void run_shaped(const void *arg, int64_t n, char *const *p, const int64_t *s) {
-    const shaped *f = arg;
-    f->kernels->shaped[f->op][f->dtype](n, f->p, p[1], s[1], p[0], s[0]);
+static void run_parametric(const void *arg, int64_t n, char *const *p, const int64_t *s) {
+    const function *f = arg;
+    f->kernels->parametric[f->op][f->dtype](n, f->p, p[1], s[1], p[0], s[0]);
 }
 
 /* p: dx, g, x */
-static void run_shaped_grad(const void *arg, int64_t n, char *const *p, const int64_t *s) {
-    const shaped *f = arg;
-    f->kernels->shaped_grad[f->op][f->dtype](n, f->p, p[1], s[1], p[2], s[2], p[0], s[0]);
+static void run_parametric_grad(const void *arg, int64_t n, char *const *p, const int64_t *s) {
+    const function *f = arg;
+    f->kernels->parametric_grad[f->op][f->dtype](n, f->p, p[1], s[1], p[2], s[2], p[0], s[0]);
 }
 
-static hd_status apply(hd_ctx *cx, const shaped *f, hd_run run, hd_tensor *y, const hd_tensor *a,
+static hd_status apply(hd_ctx *cx, const function *f, hd_run run, hd_tensor *y, const hd_tensor *a,
                        const hd_tensor *b) {
     hd_walk w;
     hd_walk_begin(&w, y->ndim, y->shape);
     hd_walk_add(&w, y);
     hd_walk_add(&w, a);
     if (b) hd_walk_add(&w, b);
-    w.grain = f->op == HD_ELU ? HD_GRAIN_HEAVY : HD_GRAIN_LIGHT;
+    w.grain = hd_parametric_rows[f->op].grain;
     w.run = run;
     w.arg = f;
     return hd_walk_run(cx, &w);
 }
 
-static hd_status shaped_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grads,
-                                 hd_tensor **grad_inputs) {
+static hd_status parametric_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grads,
+                                     hd_tensor **grad_inputs) {
     /* y = f(x; p)  ->  dx = g f'(x; p) */
     if (!grads[0]) return HD_OK;
     hd_tensor *x = hd_node_saved(cx, node, 0);
     hd_tensor *dx = x ? hd_tensor_like(cx, x) : NULL;
     if (!dx) return cx->error.status;
     grad_inputs[0] = dx;
-    return apply(cx, (const shaped *)node->params, run_shaped_grad, dx, grads[0], x);
+    return apply(cx, (const function *)node->params, run_parametric_grad, dx, grads[0], x);
 }
-static const hd_node_class classes[HD_SHAPED_COUNT] = {
-    [HD_LEAKY_RELU] = {"leaky_relu", shaped_backward, NULL},
-    [HD_ELU] = {"elu", shaped_backward, NULL},
+static const hd_node_class classes[HD_PARAMETRIC_COUNT] = {
+#define HD_ROW(op, kernel, name, ...) [op] = {name, parametric_backward, NULL},
+#include "kernels/parametric_table.h"
 };
 
-hd_tensor *hd_shaped_op(hd_ctx *cx, hd_shaped op, hd_tensor *x, double p) {
+hd_tensor *hd_parametric_op(hd_ctx *cx, hd_parametric op, hd_tensor *x, double p) {
     if (hd_check_computes(cx, x)) return NULL;
-    shaped f = {op, p, cx->kernels, hd_dtype_is_float((hd_dtype)x->dtype) ? (hd_dtype)x->dtype : HD_F32};
+    function f = {op, p, cx->kernels, hd_dtype_is_float((hd_dtype)x->dtype) ? (hd_dtype)x->dtype : HD_F32};
     hd_tensor *from = hd_as_dtype(cx, x, f.dtype);
     hd_tensor *y = from ? hd_tensor_like(cx, from) : NULL;
-    if (y && apply(cx, &f, run_shaped, y, from, NULL)) {
+    if (y && apply(cx, &f, run_parametric, y, from, NULL)) {
         hd_release(y);
         y = NULL;
     }
@@ -69,18 +69,18 @@ hd_tensor *hd_shaped_op(hd_ctx *cx, hd_shaped op, hd_tensor *x, double p) {
     return hd_record(cx, &classes[op], y, 1, &x, 1, &x, &f, sizeof f);
 }
 
-hd_status hd_shaped_(hd_ctx *cx, hd_shaped op, hd_tensor *t, double p) {
+hd_status hd_parametric_(hd_ctx *cx, hd_parametric op, hd_tensor *t, double p) {
     if (hd_check_inplace(cx, t) || hd_check_computes(cx, t) || hd_check_holds(cx, (hd_dtype)t->dtype, HD_F32))
         return cx->error.status;
     if (hd_wants_grad(cx, 1, &t)) {
         hd_tensor *former = hd_former(cx, t);
         if (!former) return cx->error.status;
-        hd_tensor *y = hd_shaped_op(cx, op, former, p);
+        hd_tensor *y = hd_parametric_op(cx, op, former, p);
         hd_release(former);
         return hd_become(cx, t, y);
     }
-    shaped f = {op, p, cx->kernels, (hd_dtype)t->dtype};
-    hd_status status = apply(cx, &f, run_shaped, t, t, NULL);
+    function f = {op, p, cx->kernels, (hd_dtype)t->dtype};
+    hd_status status = apply(cx, &f, run_parametric, t, t, NULL);
     hd_wrote(t);
     return status;
 }

@@ -58,9 +58,8 @@ hd_status hd_scalar_store(hd_ctx *cx, const char *argument, hd_scalar s, hd_dtyp
     }
     case HD_F16:
     case HD_BF16: {
-        uint16_t h = dtype == HD_F16 ? hd_to_f16((float)f) : hd_to_bf16((float)f);
-        float v = dtype == HD_F16 ? hd_from_f16(h) : hd_from_bf16(h);
-        if (isinf(v) && !isinf(f)) return cannot_hold(cx, argument, s, dtype);
+        uint16_t h = hd_to_half(dtype, (float)f);
+        if (isinf(hd_from_half(dtype, h)) && !isinf(f)) return cannot_hold(cx, argument, s, dtype);
         memcpy(out, &h, sizeof h);
         return HD_OK;
     }

@@ -1,12 +1,7 @@
-/* unary.c: y = f(x), element by element.
+/* unary.c: y = f(x), element by element; kernels/unary_table.h has a row for each f.
  *
- *     dx = g f'(x), by the kernel unary_grad of the same name from x or, where it is cheaper, from y
- *     (exp, expm1, sqrt, rsqrt, tanh, sigmoid, and relu, whose sign is all that counts). At 0, abs and relu give 0,
- *     sqrt infinity. sign and the roundings give zero everywhere,
- *     frac, which is x - trunc(x), passes g on.
- *
- * Integers stay what they are where f keeps them whole (neg abs sign square relu, the roundings; bool becomes i64), and
- * become f32 elsewhere. logical_not, isnan, isinf and isfinite give bool and no gradient.
+ *     dx = g f'(x), by the kernel unary_grad of the same name from x or, where it is cheaper, from y. At 0, abs and relu
+ *     give 0 (of what relu saves the sign is all that counts), sqrt infinity.
  */
 #include <math.h>
 
@@ -18,93 +13,35 @@
 
 static hd_status unary_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grads, hd_tensor **grad_inputs);
 
-#define CLASS(name)                                                                                          \
-    { name, unary_backward, NULL }
 static const hd_node_class classes[HD_UNARY_COUNT] = {
-    [HD_NEG] = CLASS("neg"),           [HD_ABS] = CLASS("abs"),
-    [HD_SIGN] = CLASS("sign"),         [HD_SQUARE] = CLASS("square"),
-    [HD_SQRT] = CLASS("sqrt"),         [HD_RSQRT] = CLASS("rsqrt"),
-    [HD_EXP] = CLASS("exp"),           [HD_EXPM1] = CLASS("expm1"),
-    [HD_LOG1P] = CLASS("log1p"),       [HD_LOG] = CLASS("log"),
-    [HD_SIN] = CLASS("sin"),           [HD_COS] = CLASS("cos"),
-    [HD_TANH] = CLASS("tanh"),         [HD_SIGMOID] = CLASS("sigmoid"),
-    [HD_ERF] = CLASS("erf"),           [HD_RELU] = CLASS("relu"),
-    [HD_GELU] = CLASS("gelu"),         [HD_GELU_TANH] = CLASS("gelu"),
-    [HD_GELU_SIGMOID] = CLASS("gelu"), [HD_SILU] = CLASS("silu"),
-    [HD_SOFTPLUS] = CLASS("softplus"), [HD_FLOOR] = CLASS("floor"),
-    [HD_CEIL] = CLASS("ceil"),         [HD_TRUNC] = CLASS("trunc"),
-    [HD_FRAC] = CLASS("frac"),         [HD_ISINF] = CLASS("isinf"),
-    [HD_ROUND] = CLASS("round"),       [HD_LOGICAL_NOT] = CLASS("logical_not"),
-    [HD_ISNAN] = CLASS("isnan"),       [HD_ISFINITE] = CLASS("isfinite"),
+#define HD_ROW(op, kernel, name, ...) [op] = {name, unary_backward, NULL},
+#include "kernels/unary_table.h"
 };
 
-static bool gives_bool(hd_unary op) {
-    return op == HD_LOGICAL_NOT || op == HD_ISNAN || op == HD_ISINF || op == HD_ISFINITE;
+/* y = f(x)  ->  dx = g f'(saved) */
+static hd_tensor *by_kernel(hd_ctx *cx, hd_node *node, hd_unary op, hd_tensor *g) {
+    hd_tensor *saved = hd_node_saved(cx, node, 0);
+    hd_tensor *dx = saved ? hd_tensor_like(cx, saved) : NULL;
+    if (!dx) return NULL;
+    hd_unary_grad_fn kernel = cx->kernels->unary_grad[op][dx->dtype];
+    if (!hd_apply_binary(cx, kernel, hd_unary_rows[op].grain, dx, g, saved)) return dx;
+    hd_release(dx);
+    return NULL;
 }
 
-static bool rounds(hd_unary op) {
-    return op == HD_FLOOR || op == HD_CEIL || op == HD_TRUNC || op == HD_ROUND;
-}
-
-static bool keeps_whole(hd_unary op) {
-    return op == HD_NEG || op == HD_ABS || op == HD_SIGN || op == HD_SQUARE || op == HD_RELU ||
-           op == HD_FRAC || rounds(op);
-}
-
-static bool saves_output(hd_unary op) {
-    return op == HD_EXP || op == HD_EXPM1 || op == HD_SQRT || op == HD_RSQRT || op == HD_TANH ||
-           op == HD_SIGMOID || op == HD_RELU;
-}
-
-static bool is_flat(hd_unary op) {
-    return op == HD_SIGN || rounds(op);
-}
-
-static bool saves_nothing(hd_unary op) {
-    return is_flat(op) || op == HD_NEG || op == HD_FRAC;
-}
-
-static int64_t grain_of(hd_unary op) {
-    switch (op) {
-    case HD_RSQRT:
-    case HD_EXP:
-    case HD_EXPM1:
-    case HD_LOG:
-    case HD_LOG1P:
-    case HD_SIN:
-    case HD_COS:
-    case HD_TANH:
-    case HD_SIGMOID:
-    case HD_ERF:
-    case HD_GELU:
-    case HD_GELU_TANH:
-    case HD_GELU_SIGMOID:
-    case HD_SOFTPLUS:
-    case HD_SILU: return HD_GRAIN_HEAVY;
-    default: return HD_GRAIN_LIGHT;
-    }
-}
-
-/* y = f(x)  ->  dx = g f'(x) */
 static hd_status unary_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grads, hd_tensor **grad_inputs) {
     hd_unary op = (hd_unary)(node->class - classes);
     hd_tensor *g = grads[0];
     if (!g) return HD_OK;
-    if (saves_nothing(op)) {
-        grad_inputs[0] = op == HD_FRAC  ? hd_retain(g)
-                         : op == HD_NEG ? hd_unary_op(cx, HD_NEG, g)
-                                        : hd_zero_for_input(cx, node, 0);
-        return hd_made(cx, grad_inputs[0]);
+    switch (hd_unary_rows[op].slope) {
+    case HD_SAVES_INPUT:
+    case HD_SAVES_OUTPUT: grad_inputs[0] = by_kernel(cx, node, op, g); break;
+    case HD_SLOPE_1: grad_inputs[0] = hd_retain(g); break;
+    case HD_SLOPE_NEG_1: grad_inputs[0] = hd_unary_op(cx, HD_NEG, g); break;
+    case HD_SLOPE_0:
+    case HD_NO_SLOPE: grad_inputs[0] = hd_zero_for_input(cx, node, 0); break;
     }
-    hd_tensor *saved = hd_node_saved(cx, node, 0);
-    hd_tensor *dx = saved ? hd_tensor_like(cx, saved) : NULL;
-    if (!dx) return cx->error.status;
-    if (hd_apply_binary(cx, cx->kernels->unary_grad[op][dx->dtype], grain_of(op), dx, g, saved)) {
-        hd_release(dx);
-        return cx->error.status;
-    }
-    grad_inputs[0] = dx;
-    return HD_OK;
+    return hd_made(cx, grad_inputs[0]);
 }
 
 static hd_status types(hd_ctx *cx, hd_unary op, const hd_tensor *x, hd_dtype *compute, hd_dtype *result) {
@@ -112,12 +49,12 @@ static hd_status types(hd_ctx *cx, hd_unary op, const hd_tensor *x, hd_dtype *co
     if (hd_check_computes(cx, x)) return cx->error.status;
     if (op == HD_NEG && t == HD_BOOL)
         return hd_fail(cx, HD_EARG, "dtype: a bool tensor has no negative; logical_not inverts it");
-    if (gives_bool(op)) {
+    if (hd_unary_rows[op].result == HD_TO_BOOL) {
         *compute = cx->kernels->unary[op][t] ? t : HD_F64;
         *result = HD_BOOL;
     } else if (hd_dtype_is_float(t)) {
         *compute = *result = t;
-    } else if (keeps_whole(op)) {
+    } else if (hd_unary_rows[op].result == HD_WHOLE) {
         *compute = *result = t == HD_BOOL ? HD_I64 : t;
     } else {
         *compute = *result = HD_F32;
@@ -128,7 +65,7 @@ static hd_status types(hd_ctx *cx, hd_unary op, const hd_tensor *x, hd_dtype *co
 static hd_tensor *compute_unary(hd_ctx *cx, hd_unary op, hd_tensor *x, hd_dtype compute, hd_dtype result) {
     hd_tensor *from = hd_as_dtype(cx, x, compute);
     hd_tensor *y = from ? hd_tensor_new(cx, result, x->ndim, x->shape) : NULL;
-    if (y && hd_apply_unary(cx, cx->kernels->unary[op][compute], grain_of(op), y, from)) {
+    if (y && hd_apply_unary(cx, cx->kernels->unary[op][compute], hd_unary_rows[op].grain, y, from)) {
         hd_release(y);
         y = NULL;
     }
@@ -141,7 +78,8 @@ hd_tensor *hd_unary_op(hd_ctx *cx, hd_unary op, hd_tensor *x) {
     if (types(cx, op, x, &compute, &result)) return NULL;
     hd_tensor *y = compute_unary(cx, op, x, compute, result);
     if (!y || !x->requires_grad || !hd_dtype_is_float(result)) return y;
-    hd_tensor *save = saves_nothing(op) ? NULL : saves_output(op) ? y : x;
+    hd_slope slope = hd_unary_rows[op].slope;
+    hd_tensor *save = slope == HD_SAVES_INPUT ? x : slope == HD_SAVES_OUTPUT ? y : NULL;
     return hd_record(cx, &classes[op], y, 1, &x, 1, &save, NULL, 0);
 }
 
@@ -159,7 +97,7 @@ hd_status hd_unary_(hd_ctx *cx, hd_unary op, hd_tensor *t) {
     }
     if (compute != (hd_dtype)t->dtype || result != compute || !cx->kernels->unary[op][compute])
         return hd_become(cx, t, hd_unary_op(cx, op, t));
-    hd_status status = hd_apply_unary(cx, cx->kernels->unary[op][compute], grain_of(op), t, t);
+    hd_status status = hd_apply_unary(cx, cx->kernels->unary[op][compute], hd_unary_rows[op].grain, t, t);
     hd_wrote(t);
     return status;
 }

@@ -14,10 +14,6 @@
 
 #define HD_MAX_OPERANDS 5
 
-/* Elements a task: for kernels as cheap as their memory traffic, and for those that compute (exp, pow). */
-#define HD_GRAIN_LIGHT 32768
-#define HD_GRAIN_HEAVY 8192
-
 /* A result of so many bytes is written past the caches (kernels->stream), which would not hold it until somebody reads
  * it. Shorter runs of bytes than this are not worth that. */
 #define HD_STREAM_RUN 256

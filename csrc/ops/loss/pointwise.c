@@ -23,41 +23,41 @@
 enum { IN_X, IN_Y, INPUTS };
 enum { SAVED_X, SAVED_Y, SAVED_WEIGHT, SAVED_POSITIVE, SAVED };
 
-typedef struct pair_params {
-    hd_pair_kind kind;
+typedef struct pointwise_params {
+    hd_pointwise kind;
     double parameter, factor;
     bool each; /* losses one by one */
-} pair_params;
+} pointwise_params;
 
-typedef struct pair_pass {
+typedef struct pointwise_pass {
     const hd_kernels *kernels;
     hd_dtype dtype;
     size_t size;
-    pair_params o;
+    pointwise_params o;
     const char *x, *y, *weight, *positive; /* contiguous; the last two may be NULL */
     char *out;                             /* each loss, or each gradient */
     double *sums;                          /* one a range */
     const char *g;                         /* backward: one, or one an element */
     bool by_y;
-} pair_pass;
+} pointwise_pass;
 
-static const char *at(const pair_pass *p, const char *data, int64_t i) {
+static const char *at(const pointwise_pass *p, const char *data, int64_t i) {
     return data ? data + (size_t)i * p->size : NULL;
 }
 
-static void weigh(const pair_pass *p, int64_t first, int64_t n, void *values) {
+static void weigh(const pointwise_pass *p, int64_t first, int64_t n, void *values) {
     if (p->weight) p->kernels->binary[HD_MUL][p->dtype](n, values, 1, at(p, p->weight, first), 1, values, 1);
 }
 
-static void find_losses(const pair_pass *p, int64_t first, int64_t n, void *out) {
-    p->kernels->pair_loss[p->o.kind][p->dtype](n, at(p, p->x, first), at(p, p->y, first),
-                                               at(p, p->positive, first), p->o.parameter, out);
+static void find_losses(const pointwise_pass *p, int64_t first, int64_t n, void *out) {
+    p->kernels->pointwise_loss[p->o.kind][p->dtype](n, at(p, p->x, first), at(p, p->y, first),
+                                                    at(p, p->positive, first), p->o.parameter, out);
     weigh(p, first, n, out);
 }
 
 static void each_range(void *arg, int64_t first, int64_t last, int worker) {
     (void)worker;
-    const pair_pass *p = arg;
+    const pointwise_pass *p = arg;
     void *out = p->out + (size_t)first * p->size;
     find_losses(p, first, last - first, out);
     if (p->o.factor != 1) p->kernels->affine[p->dtype](last - first, p->o.factor, 0, out, 1, out, 1);
@@ -65,7 +65,7 @@ static void each_range(void *arg, int64_t first, int64_t last, int worker) {
 
 static void sum_range(void *arg, int64_t first, int64_t last, int worker) {
     (void)worker;
-    const pair_pass *p = arg;
+    const pointwise_pass *p = arg;
     double buffer[PIECE], sum = 0, part;
     for (int64_t i = first; i < last; i += PIECE) {
         int64_t n = last - i < PIECE ? last - i : PIECE;
@@ -78,11 +78,11 @@ static void sum_range(void *arg, int64_t first, int64_t last, int worker) {
 
 static void slope_range(void *arg, int64_t first, int64_t last, int worker) {
     (void)worker;
-    const pair_pass *p = arg;
+    const pointwise_pass *p = arg;
     int64_t n = last - first;
     void *out = p->out + (size_t)first * p->size;
-    p->kernels->pair_loss_slope[p->o.kind][p->dtype](n, at(p, p->x, first), at(p, p->y, first),
-                                                     at(p, p->positive, first), p->o.parameter, p->by_y, out);
+    p->kernels->pointwise_loss_slope[p->o.kind][p->dtype](
+        n, at(p, p->x, first), at(p, p->y, first), at(p, p->positive, first), p->o.parameter, p->by_y, out);
     weigh(p, first, n, out);
     double scale = p->o.factor;
     if (p->o.each)
@@ -92,23 +92,23 @@ static void slope_range(void *arg, int64_t first, int64_t last, int worker) {
     if (scale != 1) p->kernels->affine[p->dtype](n, scale, 0, out, 1, out, 1);
 }
 
-static pair_pass pass_of(const hd_ctx *cx, hd_tensor *const saved[SAVED], const pair_params *o) {
+static pointwise_pass pass_of(const hd_ctx *cx, hd_tensor *const saved[SAVED], const pointwise_params *o) {
     const char *data[SAVED];
     for (int i = 0; i < SAVED; i++) data[i] = saved[i] ? hd_data(saved[i]) : NULL;
     hd_dtype dtype = (hd_dtype)saved[SAVED_X]->dtype;
-    return (pair_pass){.kernels = cx->kernels,
-                       .dtype = dtype,
-                       .size = hd_dtype_size(dtype),
-                       .o = *o,
-                       .x = data[SAVED_X],
-                       .y = data[SAVED_Y],
-                       .weight = data[SAVED_WEIGHT],
-                       .positive = data[SAVED_POSITIVE]};
+    return (pointwise_pass){.kernels = cx->kernels,
+                            .dtype = dtype,
+                            .size = hd_dtype_size(dtype),
+                            .o = *o,
+                            .x = data[SAVED_X],
+                            .y = data[SAVED_Y],
+                            .weight = data[SAVED_WEIGHT],
+                            .positive = data[SAVED_POSITIVE]};
 }
 
 /* ---- backward -------------------------------------------------------------------------------------- */
 
-static hd_tensor *slope(hd_ctx *cx, pair_pass *p, const hd_tensor *x, bool by_y) {
+static hd_tensor *slope(hd_ctx *cx, pointwise_pass *p, const hd_tensor *x, bool by_y) {
     hd_tensor *d = hd_tensor_like(cx, x);
     if (!d) return NULL;
     p->out = hd_data(d);
@@ -118,15 +118,16 @@ static hd_tensor *slope(hd_ctx *cx, pair_pass *p, const hd_tensor *x, bool by_y)
     return NULL;
 }
 
-static hd_status pair_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grads, hd_tensor **grad_inputs) {
+static hd_status pointwise_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grads,
+                                    hd_tensor **grad_inputs) {
     if (!grads[0]) return HD_OK;
     hd_tensor *saved[SAVED] = {0};
     for (int i = 0; i < SAVED; i++)
         if (node->saved[i].tensor && !(saved[i] = hd_node_saved(cx, node, i))) return cx->error.status;
     if (!saved[SAVED_X] && !(saved[SAVED_X] = hd_node_saved(cx, node, SAVED_X))) return cx->error.status;
-    pair_params o;
+    pointwise_params o;
     memcpy(&o, node->params, sizeof o);
-    pair_pass p = pass_of(cx, saved, &o);
+    pointwise_pass p = pass_of(cx, saved, &o);
     hd_tensor *g = hd_contiguous_detached(cx, grads[0]);
     if (!g) return cx->error.status;
     p.g = hd_data(g);
@@ -137,13 +138,9 @@ static hd_status pair_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grad
     return ok ? HD_OK : cx->error.status;
 }
 
-static const hd_node_class pair_classes[HD_PAIR_COUNT] = {
-    [HD_PAIR_SQUARED] = {"mse_loss", pair_backward, NULL},
-    [HD_PAIR_ABSOLUTE] = {"l1_loss", pair_backward, NULL},
-    [HD_PAIR_HUBER] = {"huber_loss", pair_backward, NULL},
-    [HD_PAIR_BCE] = {"bce_with_logits", pair_backward, NULL},
-    [HD_PAIR_KL] = {"kl_div", pair_backward, NULL},
-    [HD_PAIR_KL_LOG] = {"kl_div", pair_backward, NULL},
+static const hd_node_class classes[HD_POINTWISE_COUNT] = {
+#define HD_ROW(op, kernel, name, public_name, ...) [op] = {public_name, pointwise_backward, NULL},
+#include "kernels/pointwise_table.h"
 };
 
 /* ---- forward --------------------------------------------------------------------------------------- */
@@ -170,7 +167,7 @@ static double divisor(const hd_tensor *x, hd_loss_reduction reduction) {
     return 1;
 }
 
-static hd_tensor *total(hd_ctx *cx, pair_pass *p, int64_t n, double by) {
+static hd_tensor *total(hd_ctx *cx, pointwise_pass *p, int64_t n, double by) {
     int64_t ranges = (n + RANGE - 1) / RANGE;
     hd_tensor *loss = hd_tensor_new(cx, p->dtype, 0, NULL);
     p->sums = hd_alloc(cx, (size_t)ranges * sizeof *p->sums);
@@ -184,7 +181,7 @@ static hd_tensor *total(hd_ctx *cx, pair_pass *p, int64_t n, double by) {
     return NULL;
 }
 
-static hd_tensor *each(hd_ctx *cx, pair_pass *p, const hd_tensor *x) {
+static hd_tensor *each(hd_ctx *cx, pointwise_pass *p, const hd_tensor *x) {
     hd_tensor *losses = hd_tensor_like(cx, x);
     if (!losses) return NULL;
     p->out = hd_data(losses);
@@ -193,7 +190,7 @@ static hd_tensor *each(hd_ctx *cx, pair_pass *p, const hd_tensor *x) {
     return NULL;
 }
 
-hd_tensor *hd_pair_loss(hd_ctx *cx, hd_tensor *x, hd_tensor *y, const hd_pair_options *o) {
+hd_tensor *hd_pointwise_loss(hd_ctx *cx, hd_tensor *x, hd_tensor *y, const hd_pointwise_options *o) {
     if (hd_require_float(cx, "input", x) || hd_require_dtype(cx, "target", y, (hd_dtype)x->dtype) ||
         hd_require_shape(cx, "target", y, x->ndim, x->shape) || check_weight(cx, "weight", o->weight, x) ||
         check_weight(cx, "pos_weight", o->pos_weight, x))
@@ -204,13 +201,12 @@ hd_tensor *hd_pair_loss(hd_ctx *cx, hd_tensor *x, hd_tensor *y, const hd_pair_op
                  (!o->weight || (saved[SAVED_WEIGHT] = expanded(cx, o->weight, x))) &&
                  (!o->pos_weight || (saved[SAVED_POSITIVE] = expanded(cx, o->pos_weight, x)));
     if (ready) {
-        pair_params params = {o->kind, o->parameter, o->factor, o->reduction == HD_LOSS_NONE};
-        pair_pass p = pass_of(cx, saved, &params);
+        pointwise_params params = {o->kind, o->parameter, o->factor, o->reduction == HD_LOSS_NONE};
+        pointwise_pass p = pass_of(cx, saved, &params);
         double by = divisor(x, o->reduction);
         loss = params.each ? each(cx, &p, x) : total(cx, &p, hd_numel(x), by);
         params.factor /= by;
-        loss =
-            hd_record(cx, &pair_classes[o->kind], loss, INPUTS, inputs, SAVED, saved, &params, sizeof params);
+        loss = hd_record(cx, &classes[o->kind], loss, INPUTS, inputs, SAVED, saved, &params, sizeof params);
     }
     for (int i = 0; i < SAVED; i++) hd_release(saved[i]);
     return loss;

@@ -4,6 +4,7 @@
 
 #include "base/parallel.h"
 #include "ops/reduce/reduce_layout.h"
+#include "ops/elementwise/element.h"
 
 #define ROW_BLOCK 65536     /* elements of a row in one part */
 #define ROW_TASK 32768      /* elements of short rows in one task */
@@ -70,12 +71,7 @@ static void merge(hd_partial kind, int64_t count, int64_t n, double *a, double *
 static void store(const partial_loop *l, int64_t i, double a, double b) {
     double y[2];
     l->finish(l->arg, l->fold.length, a, b, y);
-    for (int k = 0; k < l->count; k++) {
-        if (l->fold.dtype == HD_F32)
-            ((float *)l->y[k])[i] = (float)y[k];
-        else
-            ((double *)l->y[k])[i] = y[k];
-    }
+    for (int k = 0; k < l->count; k++) hd_store(l->y[k], l->fold.dtype, i, y[k]);
 }
 
 static int64_t block_length(const partial_loop *l, int64_t block) {

@@ -92,7 +92,7 @@ local function read_options(options)
     o.repetition_penalty = above_zero("repetition_penalty", options.repetition_penalty)
     o.cache = options.cache
     if type(o.cache) == "string" then
-        o.cache, o.cache_dtype = true, check.one_of(WHERE, "cache", o.cache, { "f32", "f64", "bf16", "f16" })
+        o.cache, o.cache_dtype = true, check.one_of(WHERE, "cache", o.cache, core.dtypes.floats)
     elseif o.cache ~= nil then
         check.type(WHERE, "cache", o.cache, "boolean")
     end

@@ -14,7 +14,7 @@ local tree = require "heed.mask.tree"
 
 local program = {}
 
-local HALVES = check.set("bf16", "f16")
+local HALVES = core.dtypes.halves
 
 -- ---- steps --------------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ local kinds = require "heed.mask.kinds"
 local tree = {}
 
 tree.STEPS = 40 -- of a program, at most: HD_MASK_STEPS
-tree.FLOATS = check.set("f32", "f64", "bf16", "f16")
+tree.FLOATS = core.dtypes.floats
 
 -- The class of heed.mask.
 local Mask = {}

@@ -213,12 +213,13 @@ activation.by_name = {
 }
 
 ---Those that C joins to the linear map before them.
-activation.fuses = check.set("relu", "gelu", "gelu_tanh", "gelu_sigmoid", "silu")
+activation.fuses = check.set(table.unpack(core.activations))
 
 ---The activation inside each gated one.
 activation.gated = { swiglu = "silu", geglu = "gelu", geglu_tanh = "gelu_tanh" }
 
 ---All names, for messages.
-activation.names = { "relu", "gelu", "gelu_tanh", "gelu_sigmoid", "silu", "tanh", "sigmoid", "swiglu", "geglu", "geglu_tanh" }
+activation.names = table.move({ "tanh", "sigmoid", "swiglu", "geglu", "geglu_tanh" }, 1, 5, #core.activations + 1,
+    { table.unpack(core.activations) })
 
 return activation

@@ -33,7 +33,7 @@ local Module = { is_heed_module = true, class_name = "Module" }
 
 -- ---- parameters ----------------------------------------------------------------------------------------------------
 
-local FLOATS = check.set("f32", "f64", "bf16", "f16")
+local FLOATS = core.dtypes.floats
 
 ---Makes a tensor a parameter: assigned to a field of a module it is trained, saved and named.
 ---

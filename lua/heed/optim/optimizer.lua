@@ -8,7 +8,7 @@ local suggest = require "heed.suggest"
 
 local optimizer = {}
 
-local FLOATS = check.set("f32", "f64", "bf16", "f16")
+local FLOATS = core.dtypes.floats
 
 ---@class heed.optim.Group
 ---@field params heed.Tensor[]

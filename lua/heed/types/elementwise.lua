@@ -232,6 +232,26 @@ both.silu_ = both.silu
 function both.softplus(t) end
 both.softplus_ = both.softplus
 
+---y = x / (1 + |x|), between -1 and 1, which infinities give. The gradient is g / (1 + |x|)^2.
+---
+---```lua
+---print(heed.tensor { -1, 3, math.huge }:softsign()) --> [-0.5000, 0.7500, 1.0000] f32 [3]
+---```
+---@param t heed.Tensor
+---@return heed.Tensor
+function both.softsign(t) end
+both.softsign_ = both.softsign
+
+---y = log(1 / (1 + e^-x)), the logarithm of sigmoid, exact for x of any size. The gradient is g sigmoid(-x).
+---
+---```lua
+---print(heed.tensor { -100, 0, 1 }:log_sigmoid()) --> [-100.0000, -0.6931, -0.3133] f32 [3]
+---```
+---@param t heed.Tensor
+---@return heed.Tensor
+function both.log_sigmoid(t) end
+both.log_sigmoid_ = both.log_sigmoid
+
 ---y = the largest whole number that is not above x. Floats stay floats (`to "i64"` makes integers), integers stay as they are.
 ---The gradient is 0.
 ---

@@ -1,11 +1,23 @@
 ---@meta _
---- What heed's own modules call, by position and without defaults: the INSIDE of lua/heed/init.lua. Nothing for users.
+--- What heed's own modules call, by position and without defaults: what C registers as HD_INTERNAL. Nothing for users.
 
 ---@class heed.core: heed.Functions, heed.Methods
 local inside = {}
 
 ---The table of a tensor's methods: what is put into it can be called as t:name(...).
 inside.methods = {}
+
+---The names of what is here.
+---@type table<string, true>
+inside.internal = {}
+
+---The dtypes of floats, and those among them that are stored and not computed with: lists that are sets too.
+---@type { floats: table, halves: table }
+inside.dtypes = {}
+
+---The activations that linear and feed_forward apply in the same pass, a list.
+---@type string[]
+inside.activations = {}
 
 ---Equal for tensors that share memory.
 ---@param t heed.Tensor

@@ -121,6 +121,11 @@ unary("gelu", to_float(function(v) return 0.5 * v * (1 + layer.erf(v / math.sqrt
     { corners = { 0.0, 0 / 0, INF, 100.0, -100.0, 1e-30 } })
 unary("silu", to_float(function(v) return v * sigmoid(v) end), { corners = { 0.0, 0 / 0, INF, 100.0, -80.0, 1e-30 } })
 unary("softplus", to_float(function(v) return math.max(v, 0.0) + math.log(1 + math.exp(-math.abs(v))) end))
+unary("softsign", to_float(function(v)
+    if math.abs(v) == INF then return sign(v) end
+    return v / (1 + math.abs(v))
+end))
+unary("log_sigmoid", to_float(function(v) return math.min(v, 0.0) - math.log(1 + math.exp(-math.abs(v))) end))
 unary("logical_not", to_bool(function(v) return not naive.convert(v, "bool") end), { gradient = false, in_place = false })
 unary("isnan", to_bool(function(v) return v ~= v end), { gradient = false, in_place = false })
 unary("isinf", to_bool(function(v) return type(v) ~= "boolean" and math.abs(v) == INF end), { gradient = false, in_place = false })

@@ -1,10 +1,9 @@
 --- The keys and values of a cache: [B, max_len, Hk, D] each, written behind what is there, read
 --- where they lie, and their rows put into another order.
 
-local check = require "heed.check"
 local core = require "heed.core"
 
-local HALVES = check.set("bf16", "f16")
+local HALVES = core.dtypes.halves
 
 local buffers = {}
 

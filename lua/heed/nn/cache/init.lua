@@ -11,7 +11,7 @@ local walk = require "heed.nn.walk"
 
 local WHERE = "heed.nn.Module:new_cache"
 local KNOWN = check.set("batch", "max_len", "dtype")
-local FLOATS = { "f32", "f64", "bf16", "f16" }
+local FLOATS = core.dtypes.floats
 local MOST_ROWS = 1 << 24 -- no batch has as many: something else came by mistake
 
 ---What a model has read so far: the keys and values of its attentions, so that each new token costs
