@@ -110,6 +110,8 @@ typedef enum hd_activation {
     HD_ACT_SILU,
     HD_ACT_GELU_TANH,
     HD_ACT_GELU_SIGMOID,
+    HD_ACT_TANH,
+    HD_ACT_SIGMOID,
     HD_ACT_COUNT
 } hd_activation;
 

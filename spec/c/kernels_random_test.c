@@ -104,7 +104,9 @@ static void check_bias_act(void) {
                               [HD_ACT_GELU] = HD_GELU,
                               [HD_ACT_SILU] = HD_SILU,
                               [HD_ACT_GELU_TANH] = HD_GELU_TANH,
-                              [HD_ACT_GELU_SIGMOID] = HD_GELU_SIGMOID};
+                              [HD_ACT_GELU_SIGMOID] = HD_GELU_SIGMOID,
+                              [HD_ACT_TANH] = HD_TANH,
+                              [HD_ACT_SIGMOID] = HD_SIGMOID};
     EACH_DTYPE(t, floats)
     for (int act = 0; act < HD_ACT_COUNT; act++)
         for (int mode = 0; mode < 4; mode++) {
@@ -124,9 +126,11 @@ static void check_bias_act(void) {
                     double x = get(t, &in_a, 1 + i) + (bias ? get(t, bias, i) : 0),
                            keep = kept(5 + i, p) ? scale : 0;
                     if (t == HD_F32) x = (float)x;
-                    CHECK(near(t, get(t, &out, 3 + i), unary_of[ops[act]](x) * keep, 1e-6));
-                    CHECK(near(t, get(t, &out2, 1 + i), get(t, &in_c, 1 + i) * slope(ops[act], x) * keep,
-                               1e-6));
+                    double y = unary_of[ops[act]](x);
+                    bool of_output = act == HD_ACT_TANH || act == HD_ACT_SIGMOID; /* see slope */
+                    CHECK(near(t, get(t, &out, 3 + i), y * keep, 1e-6));
+                    CHECK(near(t, get(t, &out2, 1 + i),
+                               get(t, &in_c, 1 + i) * slope(ops[act], of_output ? y : x) * keep, 1e-6));
                 }
             }
         }

@@ -90,6 +90,14 @@ HD_INLINE vr NAME(gelu_sigmoid)(vr x, vr g) {
     (void)g;
     return V(gelu_sigmoid)(x);
 }
+HD_INLINE vr NAME(tanh)(vr x, vr g) {
+    (void)g;
+    return V(tanh)(x);
+}
+HD_INLINE vr NAME(sigmoid)(vr x, vr g) {
+    (void)g;
+    return V(sigmoid)(x);
+}
 HD_INLINE vr NAME(relu_grad)(vr x, vr g) {
     return V(select)(V(le)(x, V(set)(0)), V(set)(0), g);
 }
@@ -105,6 +113,14 @@ HD_INLINE vr NAME(gelu_tanh_grad)(vr x, vr g) {
 }
 HD_INLINE vr NAME(gelu_sigmoid_grad)(vr x, vr g) {
     return g * V(gelu_sigmoid_slope)(x);
+}
+HD_INLINE vr NAME(tanh_grad)(vr x, vr g) {
+    vr y = V(tanh)(x);
+    return g * (V(set)(1) - y * y);
+}
+HD_INLINE vr NAME(sigmoid_grad)(vr x, vr g) {
+    vr y = V(sigmoid)(x);
+    return g * y * (V(set)(1) - y);
 }
 
 static void NAME(dropout)(hd_draw draw, int64_t first, int64_t n, double p, const void *x, void *y) {
@@ -133,6 +149,8 @@ BIAS_ACT(gelu)
 BIAS_ACT(silu)
 BIAS_ACT(gelu_tanh)
 BIAS_ACT(gelu_sigmoid)
+BIAS_ACT(tanh)
+BIAS_ACT(sigmoid)
 #undef BIAS_ACT
 
 static void NAME(fill_dropout)(hd_kernels *k, hd_dtype t) {
@@ -143,11 +161,15 @@ static void NAME(fill_dropout)(hd_kernels *k, hd_dtype t) {
     k->bias_act[HD_ACT_SILU][t] = NAME(bias_silu);
     k->bias_act[HD_ACT_GELU_TANH][t] = NAME(bias_gelu_tanh);
     k->bias_act[HD_ACT_GELU_SIGMOID][t] = NAME(bias_gelu_sigmoid);
+    k->bias_act[HD_ACT_TANH][t] = NAME(bias_tanh);
+    k->bias_act[HD_ACT_SIGMOID][t] = NAME(bias_sigmoid);
     k->bias_act_grad[HD_ACT_RELU][t] = NAME(bias_relu_grad);
     k->bias_act_grad[HD_ACT_GELU][t] = NAME(bias_gelu_grad);
     k->bias_act_grad[HD_ACT_SILU][t] = NAME(bias_silu_grad);
     k->bias_act_grad[HD_ACT_GELU_TANH][t] = NAME(bias_gelu_tanh_grad);
     k->bias_act_grad[HD_ACT_GELU_SIGMOID][t] = NAME(bias_gelu_sigmoid_grad);
+    k->bias_act_grad[HD_ACT_TANH][t] = NAME(bias_tanh_grad);
+    k->bias_act_grad[HD_ACT_SIGMOID][t] = NAME(bias_sigmoid_grad);
 }
 
 #include "kernels/vec_real_end.h"

@@ -8,16 +8,33 @@
 
 /* ---- shared readers ---------------------------------------------------------------------- */
 
+static const struct {
+    const char *name;
+    hd_activation activation;
+} activations[] = {
+    {"relu", HD_ACT_RELU},           {"gelu", HD_ACT_GELU},
+    {"gelu_tanh", HD_ACT_GELU_TANH}, {"gelu_sigmoid", HD_ACT_GELU_SIGMOID},
+    {"silu", HD_ACT_SILU},           {"tanh", HD_ACT_TANH},
+    {"sigmoid", HD_ACT_SIGMOID},
+};
+
+bool hd_parse_activation(const char *name, hd_activation *activation) {
+    for (size_t i = 0; i < sizeof activations / sizeof *activations; i++)
+        if (strcmp(name, activations[i].name) == 0) {
+            *activation = activations[i].activation;
+            return true;
+        }
+    return false;
+}
+
 hd_activation hd_opt_activation(hd_call *c, int index, const char *argument) {
+    hd_activation activation = HD_ACT_NONE;
     if (!hd_given(c, index)) return HD_ACT_NONE;
-    const char *name = lua_type(c->L, index) == LUA_TSTRING ? lua_tostring(c->L, index) : "";
-    if (strcmp(name, "relu") == 0) return HD_ACT_RELU;
-    if (strcmp(name, "gelu") == 0) return HD_ACT_GELU;
-    if (strcmp(name, "silu") == 0) return HD_ACT_SILU;
-    if (strcmp(name, "gelu_tanh") == 0) return HD_ACT_GELU_TANH;
-    if (strcmp(name, "gelu_sigmoid") == 0) return HD_ACT_GELU_SIGMOID;
-    hd_arg_expected(c, index, argument, "\"relu\", \"gelu\", \"gelu_tanh\", \"gelu_sigmoid\" or \"silu\"");
-    return HD_ACT_NONE;
+    if (lua_type(c->L, index) != LUA_TSTRING || !hd_parse_activation(lua_tostring(c->L, index), &activation))
+        hd_arg_expected(c, index, argument,
+                        "\"relu\", \"gelu\", \"gelu_tanh\", \"gelu_sigmoid\", \"silu\", \"tanh\" or "
+                        "\"sigmoid\"");
+    return activation;
 }
 
 double hd_opt_probability(hd_call *c, int index, const char *argument) {

@@ -4,7 +4,9 @@
 
 #include "lua/runtime/check.h"
 
-/* "relu", "gelu", "gelu_tanh", "gelu_sigmoid", "silu", or absent: none. */
+/* "relu", "gelu", "gelu_tanh", "gelu_sigmoid", "silu", "tanh", "sigmoid": is it one of these? */
+bool hd_parse_activation(const char *name, hd_activation *activation);
+/* One of these, or absent: none. */
 hd_activation hd_opt_activation(hd_call *c, int index, const char *argument);
 /* A probability 0..1; absent: 0. */
 double hd_opt_probability(hd_call *c, int index, const char *argument);

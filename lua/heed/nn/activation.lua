@@ -204,16 +204,13 @@ function activation.Identity:forward(...) return ... end -- luacheck: ignore sel
 
 local TANH, SIGMOID = { approximate = "tanh" }, { approximate = "sigmoid" }
 
----The function of each name.
+---The function of each name; C joins it to the linear map before it.
 ---@type table<string, fun(x: heed.Tensor): heed.Tensor>
 activation.by_name = {
     relu = core.relu, gelu = core.gelu, silu = core.silu, tanh = core.tanh, sigmoid = core.sigmoid,
     gelu_tanh = function(x) return core.gelu(x, TANH) end,
     gelu_sigmoid = function(x) return core.gelu(x, SIGMOID) end,
 }
-
----Those that C joins to the linear map before them.
-activation.fuses = check.set("relu", "gelu", "gelu_tanh", "gelu_sigmoid", "silu")
 
 ---The activation inside each gated one.
 activation.gated = { swiglu = "silu", geglu = "gelu", geglu_tanh = "gelu_tanh" }
