@@ -1,5 +1,5 @@
-/* feed_forward.c: the same linear maps at every position (Vaswani et al. 2017, section 3.3), and the gated ones (Shazeer
- * 2020, "GLU Variants Improve Transformer").
+/* feed_forward.c: the same linear maps at every position (Vaswani et al. 2017, section 3.3), and the gated
+ * ones (Shazeer 2020, "GLU Variants Improve Transformer").
  */
 #include "layers/sublayers.h"
 

@@ -5,8 +5,8 @@
  *     k, v = those of the tokens before, and these              with a kv_cache (kv_cache.c)
  *     out = residual + dropout(attention(q, k, v) W_o^T + b)
  *
- * When nothing comes between projection and attention, the latter reads the product where it lies and writes [B, L, E]:
- * forward and backward nothing is transposed.
+ * When nothing comes between projection and attention, the latter reads the product where it lies and writes
+ * [B, L, E]: forward and backward nothing is transposed.
  */
 #include "layers/sublayers.h"
 
@@ -15,7 +15,7 @@ typedef struct results {
     hd_tensor *weights; /* [B, H, L, S] or NULL */
 } results;
 
-/* ---- projections that attention reads fused --------------------------------------------------------- */
+/* ---- projections that attention reads fused ---------------------------------------------------------- */
 
 /* Nothing comes between, and all has been projected by in_proj_weight in one product or two. */
 static bool reads_fused(const hd_mha_call *c) {
@@ -108,7 +108,7 @@ static hd_status attend_heads(hd_ctx *cx, const hd_mha_call *c, const hd_attenti
     return r->joined ? HD_OK : cx->error.status;
 }
 
-/* ---- the whole ------------------------------------------------------------------------------------- */
+/* ---- the whole --------------------------------------------------------------------------------------- */
 
 static hd_status attend(hd_ctx *cx, const hd_mha_call *c, hd_residual residual, hd_tensor **out,
                         hd_tensor **weights) {

@@ -1,11 +1,11 @@
 /* projections.c: what multi-head attention takes, and its queries, keys and values as heads.
  *
- * One tensor that is projected several times is in one product: self-attention makes q, k and v together, a memory's k and
- * v. Heads are views of the product's result: nothing is transposed.
+ * One tensor that is projected several times is in one product: self-attention makes q, k and v together, a
+ * memory's k and v. Heads are views of the product's result: nothing is transposed.
  */
 #include "layers/sublayers.h"
 
-/* ---- sizes ------------------------------------------------------------------------------------------ */
+/* ---- sizes ------------------------------------------------------------------------------------------- */
 
 static hd_status expect_rows(hd_ctx *cx, const char *name, const hd_tensor *w, int64_t rows) {
     char got[HD_SHAPE_TEXT];
@@ -52,7 +52,7 @@ hd_status hd_mha_sizes_of(hd_ctx *cx, const hd_mha_params *p, hd_mha_sizes *s) {
                : HD_OK;
 }
 
-/* ---- inputs ----------------------------------------------------------------------------------------- */
+/* ---- inputs ------------------------------------------------------------------------------------------ */
 
 static hd_status expect_features(hd_ctx *cx, const char *argument, const hd_tensor *t, int64_t features,
                                  const char *letter, int ndim) {
@@ -121,7 +121,7 @@ void hd_mha_end_unbatched(hd_mha_call *one) {
     hd_release(one->query);
 }
 
-/* ---- products --------------------------------------------------------------------------------------- */
+/* ---- products ---------------------------------------------------------------------------------------- */
 
 /* Rows [first, first + count) of t. */
 static hd_tensor *rows_of(hd_ctx *cx, hd_tensor *t, int64_t first, int64_t count) {
@@ -140,7 +140,7 @@ hd_tensor *hd_mha_project_part(hd_ctx *cx, const hd_mha_call *c, hd_tensor *x, h
     return y;
 }
 
-/* ---- heads ------------------------------------------------------------------------------------------ */
+/* ---- heads ------------------------------------------------------------------------------------------- */
 
 hd_tensor *hd_transpose_heads(hd_ctx *cx, hd_tensor *x) {
     const int order[4] = {0, 2, 1, 3};
@@ -158,7 +158,8 @@ static hd_tensor *as_heads(hd_ctx *cx, const hd_mha_call *c, hd_tensor *y) {
     return heads;
 }
 
-/* The heads of several projections that stand side by side in y [B, L, ...]; counts are of heads. Consumes y. */
+/* The heads of several projections that stand side by side in y [B, L, ...]; counts are of heads. Consumes
+ * y. */
 static hd_status take_apart(hd_ctx *cx, const hd_mha_call *c, hd_tensor *y, int parts, const int64_t *counts,
                             hd_tensor **heads) {
     int64_t sizes[3];

@@ -1,5 +1,5 @@
-/* sublayers.h: the parts of a layer as it uses them, with the residual connection and the dropout before it inside their
- * last projection; and what the sources of multi-head attention say to each other.
+/* sublayers.h: the parts of a layer as it uses them, with the residual connection and the dropout before it
+ * inside their last projection; and what the sources of multi-head attention say to each other.
  */
 #ifndef HD_SUBLAYERS_H
 #define HD_SUBLAYERS_H
@@ -30,15 +30,15 @@ static inline hd_tensor *hd_norm_layer(hd_ctx *cx, const hd_norm_params *p, hd_t
                                     : hd_retain(x);
 }
 
-/* ---- multi-head attention ----------------------------------------------------------------------------- */
+/* ---- multi-head attention ---------------------------------------------------------------------------- */
 
 /* Sizes, as the weights of the projections say them. */
 typedef struct hd_mha_sizes {
     int64_t H, Hk, D, E, kdim, vdim;
 } hd_mha_sizes;
 
-/* A call, checked: query [B, L, E]; key [B, S, kdim] and value [B, S, vdim], which are NULL when they are a memory's and
- * in the kv_cache. */
+/* A call, checked: query [B, L, E]; key [B, S, kdim] and value [B, S, vdim], which are NULL when they are a
+ * memory's and in the kv_cache. */
 typedef struct hd_mha_call {
     const hd_mha_params *p;
     const hd_mha_options *o;
@@ -54,8 +54,8 @@ hd_status hd_mha_inputs_fit(hd_ctx *cx, const hd_mha_sizes *size, const hd_tenso
 /* Those of `c` as batches of one, until the end of them. */
 hd_status hd_mha_begin_unbatched(hd_ctx *cx, const hd_mha_call *c, hd_mha_call *one);
 void hd_mha_end_unbatched(hd_mha_call *one);
-/* x W^T + b by the rows of `count` heads behind `first` others: [B, L, count D]. own: the weight of these heads alone;
- * NULL: in_proj_weight. */
+/* x W^T + b by the rows of `count` heads behind `first` others: [B, L, count D]. own: the weight of these
+ * heads alone; NULL: in_proj_weight. */
 hd_tensor *hd_mha_project_part(hd_ctx *cx, const hd_mha_call *c, hd_tensor *x, hd_tensor *own, int64_t first,
                                int64_t count);
 /* Heads [B, L, heads, D] (views) of what the call has: q of its query, k and v of its key and value. */

@@ -1,4 +1,5 @@
-/* transformer_layer.c: encoder and decoder layers: their parts one after the other, each in its residual connection. */
+/* transformer_layer.c: encoder and decoder layers: their parts one after the other, each in its residual
+ * connection. */
 #include "layers/sublayers.h"
 
 /* A part with its norm. attention NULL: feed-forward. */
@@ -28,7 +29,7 @@ static hd_tensor *run(hd_ctx *cx, const hd_transformer_layer_params *p, const pa
     return y;
 }
 
-/* norm(x + dropout(part(x))), or x + dropout(part(norm(x))) when norm_first. Consumes x, which may be NULL. */
+/* norm(x + dropout(part(x))), or x + dropout(part(norm(x))) when norm_first. Consumes x; it may be NULL. */
 static hd_tensor *sublayer(hd_ctx *cx, const hd_transformer_layer_params *p, const part *a, hd_tensor *x) {
     if (!x) return NULL;
     const hd_residual residual = {x, p->dropout};

@@ -1,5 +1,5 @@
-/* Multi-head attention with all that it takes: grouped keys, weights apart, norms of queries and keys, rotary positions,
- * caches; and the layer of Llama, which is made of them.
+/* Multi-head attention with all that it takes: grouped keys, weights apart, norms of queries and keys,
+ * rotary positions, caches; and the layer of Llama, which is made of them.
  */
 #include "differentiate.h"
 

@@ -1,4 +1,5 @@
---- Layers run whole in C, whatever their options; of a part of the user's own they call it, and give the same.
+--- Layers run whole in C, whatever their options. A part of the user's own they call; they give the
+--- same.
 
 local heed = require "heed"
 local nn, mask = heed.nn, heed.mask
@@ -9,14 +10,15 @@ local function normal(...) return heed.randn({ ... }, { dtype = "f64" }) end
 
 -- What Llama, Gemma 2, T5 and others are made of.
 local OPTIONS = {
-    llama = { norm_first = true, norm = "rms", activation = "swiglu", num_kv_heads = 2, rotary = true,
-        bias = false, qk_norm = true },
-    gemma = { norm_first = true, norm = "rms", activation = "geglu_tanh", num_kv_heads = 1, head_dim = 6,
-        rotary = { dim = 4, interleaved = true }, softcap = 3, scale = 0.4 },
+    llama = { norm_first = true, norm = "rms", activation = "swiglu", num_kv_heads = 2,
+        rotary = true, bias = false, qk_norm = true },
+    gemma = { norm_first = true, norm = "rms", activation = "geglu_tanh", num_kv_heads = 1,
+        head_dim = 6, rotary = { dim = 4, interleaved = true }, softcap = 3, scale = 0.4 },
     post_norm = { activation = "geglu", qk_norm = "layer", num_kv_heads = 4 },
     tanh = { activation = "tanh", norm = "rms", scale = 1 },
     sigmoid = { activation = "sigmoid", head_dim = 2, norm_first = true },
-    stretched = { head_dim = 4, rotary = { scaling = { type = "dynamic", factor = 2, original_max_position_embeddings = 3 } } },
+    stretched = { head_dim = 4, rotary = {
+        scaling = { type = "dynamic", factor = 2, original_max_position_embeddings = 3 } } },
 }
 
 -- The same parameters twice: whole, and in parts.
@@ -32,7 +34,8 @@ end
 local function results(layer, x, memory, options)
     heed.manual_seed(5)
     layer:zero_grad()
-    local inputs = { x:detach():requires_grad_(true), memory and memory:detach():requires_grad_(true) }
+    local function leaf(t) return t and t:detach():requires_grad_(true) end
+    local inputs = { leaf(x), leaf(memory) }
     local y
     if memory then y = layer(inputs[1], inputs[2], options) else y = layer(inputs[1], options) end
     (y * y):sum():backward()
@@ -50,12 +53,13 @@ describe("whole in C and in parts of Lua", function()
             local own, over = mask.causal() & mask.padding { 5, 3 }, mask.padding { 3, 1 }
             for _, dropout in ipairs { 0, 0.3 } do
                 for _, decoder in ipairs { false, true } do
-                    local Layer = decoder and nn.TransformerDecoderLayer or nn.TransformerEncoderLayer
-                    local whole, parts = both(Layer, options, dropout)
+                    local name_of = decoder and "TransformerDecoderLayer" or "TransformerEncoderLayer"
+                    local whole, parts = both(nn[name_of], options, dropout)
                     assert.is_true(whole:is_stock())
                     assert.is_false(parts:is_stock())
                     for _, single in ipairs { false, true } do
-                        local a, b = single and x[1] or x, decoder and (single and memory[1] or memory) or nil
+                        local a, b = single and x[1] or x, single and memory[1] or memory
+                        if not decoder then b = nil end
                         local call = { mask = single and mask.causal() or own }
                         if decoder and not single then call.memory_mask = over end
                         local got, want = results(whole, a, b, call), results(parts, a, b, call)
@@ -69,8 +73,10 @@ describe("whole in C and in parts of Lua", function()
 
     it("attentions over other widths give the same", function()
         for _, options in ipairs {
-            { kdim = 5, vdim = 3 }, { kdim = 5, vdim = 3, num_kv_heads = 2, qk_norm = true, rotary = true },
-            { num_kv_heads = 2, head_dim = 6, qk_norm = "layer", softcap = 2, rotary = { interleaved = true } },
+            { kdim = 5, vdim = 3 },
+            { kdim = 5, vdim = 3, num_kv_heads = 2, qk_norm = true, rotary = true },
+            { num_kv_heads = 2, head_dim = 6, qk_norm = "layer", softcap = 2,
+                rotary = { interleaved = true } },
         } do
             local own = { dropout = 0.2 }
             for name, value in pairs(options) do own[name] = value end
@@ -78,17 +84,20 @@ describe("whole in C and in parts of Lua", function()
             local whole, parts = make(), make()
             parts:load_state_dict(whole:state_dict())
             in_parts(parts)
-            local query, key, value = normal(2, 5, 8), normal(2, 3, options.kdim or 8), normal(2, 3, options.vdim or 8)
-            for _, lists in ipairs { { query, key, value }, { query[1], key[1], value[1] } } do
-                heed.manual_seed(2)
-                local out, weights = whole(lists[1], lists[2], lists[3], { weights = true })
-                heed.manual_seed(2)
-                local out_of_parts, weights_of_parts = parts(lists[1], lists[2], lists[3], { weights = true })
+            local q, k = normal(2, 5, 8), normal(2, 3, options.kdim or 8)
+            local v = normal(2, 3, options.vdim or 8)
+            for _, given in ipairs { { q, k, v }, { q[1], k[1], v[1] } } do
+                local function run(attention, weights)
+                    heed.manual_seed(2)
+                    return attention(given[1], given[2], given[3], { weights = weights })
+                end
+                local out, weights = run(whole, true)
+                local out_of_parts, weights_of_parts = run(parts, true)
                 assert.is_close(out, out_of_parts, 1e-10)
                 assert.is_close(weights, weights_of_parts, 1e-10)
-                local some = { rows = { 1, -1 }, heads = { 3 } }
-                assert.is_close(select(2, whole(lists[1], lists[2], lists[3], { weights = some })),
-                    weights:index_select(-2, { 1, 5 }):index_select(-3, { 3 }), 1e-10)
+                local _, some = run(whole, { rows = { 1, -1 }, heads = { 3 } })
+                assert.is_close(some, weights:index_select(-2, { 1, 5 }):index_select(-3, { 3 }),
+                    1e-10)
             end
         end
     end)
@@ -98,7 +107,8 @@ describe("a layer in C sees what was assigned last", function()
     local layer, x
     before_each(function()
         heed.manual_seed(8)
-        layer, x = nn.TransformerEncoderLayer(8, 2, 12, { dropout = 0, qk_norm = true, rotary = true }), heed.randn(2, 3, 8)
+        layer = nn.TransformerEncoderLayer(8, 2, 12, { dropout = 0, qk_norm = true, rotary = true })
+        x = heed.randn(2, 3, 8)
     end)
 
     local function changes(change)
@@ -112,9 +122,14 @@ describe("a layer in C sees what was assigned last", function()
         changes(function() layer.self_attn.in_proj_bias = nn.parameter(heed.randn(24)) end)
         changes(function() layer.self_attn.scale = 3 end)
         changes(function() layer.self_attn.softcap = 0.1 end)
-        changes(function() layer.self_attn.q_norm = nn.LayerNorm(4, { elementwise_affine = false }) end)
+        changes(function()
+            layer.self_attn.q_norm = nn.LayerNorm(4, { elementwise_affine = false })
+        end)
         changes(function() layer.self_attn.rotary = nil end)
-        changes(function() layer.self_attn.num_heads, layer.self_attn.num_kv_heads = 1, 1; layer.self_attn.q_norm = nil end)
+        changes(function()
+            local attention = layer.self_attn
+            attention.num_heads, attention.num_kv_heads, attention.q_norm = 1, 1, nil
+        end)
         changes(function() layer.norm1 = nn.RMSNorm(8) end)
         changes(function() layer.norm2.eps = 4 end)
         changes(function() layer.norm_first = true end)
@@ -160,12 +175,15 @@ describe("a layer in C sees what was assigned last", function()
             change(layer)
             assert.error_matches(function() layer(x) end, text)
         end
-        says("self_attn.out_proj.weight: expected a tensor, got nil", function(l) l.self_attn.out_proj.weight = nil end)
+        says("self_attn.out_proj.weight: expected a tensor, got nil",
+            function(l) l.self_attn.out_proj.weight = nil end)
         layer.self_attn.out_proj = nn.Linear(8, 8)
         says("linear1.weight: expected a tensor, got 3", function(l) l.linear1.weight = 3 end)
         layer.linear1 = nn.Linear(8, 12)
-        says("self_attn.num_kv_heads: expected an integer, got 1.5", function(l) l.self_attn.num_kv_heads = 1.5 end)
-        says("num_kv_heads: expected a divisor of num_heads %(2%), got 3", function(l) l.self_attn.num_kv_heads = 3 end)
+        says("self_attn.num_kv_heads: expected an integer, got 1.5",
+            function(l) l.self_attn.num_kv_heads = 1.5 end)
+        says("num_kv_heads: expected a divisor of num_heads %(2%), got 3",
+            function(l) l.self_attn.num_kv_heads = 3 end)
         layer.self_attn.num_kv_heads = 2
         says("linear3: expected a module, got nil", function(l) l.activation = "swiglu" end)
     end)

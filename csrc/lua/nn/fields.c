@@ -14,7 +14,8 @@ void hd_register_fields(hd_registrar *r) {
     lua_setiuservalue(L, r->record, HD_UV_FIELDS);
 }
 
-/* "self_attn.out_proj.weight". The argument's own name is left out: the message's path says which module it is. Pushed. */
+/* "self_attn.out_proj.weight". The argument's own name is left out: the message's path says which module it
+ * is. Pushed. */
 static const char *path_of(const hd_fields *f, hd_field field) {
     return f->outer ? lua_pushfstring(f->c->L, "%s.%s", path_of(f->outer, f->field), names[field])
                     : names[field];

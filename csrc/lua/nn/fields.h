@@ -1,8 +1,8 @@
-/* fields.h: the parameters and options of a module, read from its table by their names at every call: whatever was assigned
- * since the last one is seen.
+/* fields.h: the parameters and options of a module, read from its table by their names at every call:
+ * whatever was assigned since the last one is seen.
  *
- * Tensors and parts stay on the stack until the call returns. So they live as long as it does, whatever a metamethod
- * made them of, and its results keep what their graphs need of Lua (hd_anchor_result).
+ * Tensors and parts stay on the stack until the call returns. So they live as long as it does, whatever a
+ * metamethod made them of, and its results keep what their graphs need of Lua (hd_anchor_result).
  */
 #ifndef HD_LUA_FIELDS_H
 #define HD_LUA_FIELDS_H
@@ -12,7 +12,8 @@
 /* Every field that is read: HD_FIELD_weight is "weight". Their names are made strings of Lua once. */
 #define HD_EACH_FIELD(X)                                                                                     \
     X(activation)                                                                                            \
-    X(before) X(bias) X(dropout) X(eps) X(in_proj_bias) X(in_proj_weight) X(interleaved) X(k) X(k_norm)      \
+    X(before)                                                                                                \
+    X(bias) X(dropout) X(eps) X(in_proj_bias) X(in_proj_weight) X(interleaved) X(k) X(k_norm)                \
         X(k_proj_weight) X(length) X(linear1) X(linear2) X(linear3) X(multihead_attn) X(norm1) X(norm2)      \
             X(norm3) X(norm_first) X(norm_kind) X(num_heads) X(num_kv_heads) X(of_memory) X(out_proj)        \
                 X(places) X(q_norm) X(q_proj_weight) X(rotary) X(scale) X(self_attn) X(softcap) X(training)  \

@@ -6,7 +6,7 @@
 #include "lua/nn/fields.h"
 #include "lua/nn/nn.h"
 
-/* ---- parameters, by their names in PyTorch ------------------------------------------------------------- */
+/* ---- parameters, by their names in PyTorch ----------------------------------------------------------- */
 
 static hd_linear_params linear_at(const hd_fields *outer, hd_field field) {
     const hd_fields f = hd_fields_in(outer, field);
@@ -105,7 +105,7 @@ static hd_transformer_layer_params layer_of(hd_call *c, bool is_decoder) {
     return p;
 }
 
-/* ---- what a call brings ---------------------------------------------------------------------------------- */
+/* ---- what a call brings ------------------------------------------------------------------------------ */
 
 /* cos and sin, or nil, at index and index + 1; the pairs are as the attention's `rotary` says. */
 static hd_rotary_tables rotary_at(hd_call *c, const hd_fields *attention, int index) {
@@ -131,7 +131,7 @@ static const hd_kv_cache *kv_cache_at(hd_call *c, int index, hd_kv_cache *kv) {
     return kv;
 }
 
-/* ---- the layers ------------------------------------------------------------------------------------------ */
+/* ---- the layers -------------------------------------------------------------------------------------- */
 
 /* Of a sequence without a batch: [1, H, L, S] to [H, L, S]. Consumes t. */
 static hd_tensor *without_batch(hd_ctx *cx, hd_tensor *t) {
@@ -140,7 +140,8 @@ static hd_tensor *without_batch(hd_ctx *cx, hd_tensor *t) {
     return one;
 }
 
-/* multi_head_attention(module, query, key, value, mask, want_weights, cos, sin, step) -> out, weights or nil */
+/* multi_head_attention(module, query, key, value, mask, want_weights, cos, sin, step)
+ * -> out, weights or nil */
 static int multi_head_attention(lua_State *L) {
     hd_call c = hd_enter(L, "multi_head_attention");
     hd_mha_options o = {.attention.want_weights = hd_opt_boolean(&c, 6, "weights", false)};
@@ -160,8 +161,8 @@ static int multi_head_attention(lua_State *L) {
     return hd_return_attention(&c, out, second, second_slot, weights);
 }
 
-/* project_heads(module, query, key, value) -> q [B, L, H, D], k and v [B, S, Hk, D]: as they leave the projections. query
- * nil, or key and value: those are nil. */
+/* project_heads(module, query, key, value) -> q [B, L, H, D], k and v [B, S, Hk, D]: as they leave the
+ * projections. query nil, or key and value: those are nil. */
 static int project_heads(lua_State *L) {
     hd_call c = hd_begin(L, "project_heads");
     hd_handle *made[3];
@@ -188,7 +189,8 @@ static int project_heads(lua_State *L) {
     return 3;
 }
 
-/* check_heads(module, query, key, value): raises unless it takes them; key is the query and value the key when left out */
+/* check_heads(module, query, key, value): raises unless it takes them; key is the query and value the key
+ * when left out */
 static int check_heads(lua_State *L) {
     hd_call c = hd_begin(L, "check_heads");
     const hd_fields f = hd_fields_of(&c, 1, "module");
@@ -208,7 +210,8 @@ static int feed_forward(lua_State *L) {
     return hd_return(&c, hd_feed_forward(c.cx, &p, hd_arg_tensor(&c, 2, "x")));
 }
 
-/* What a layer's call brings to its self-attention: its mask at `index`, cos, sin and step from `position` on. */
+/* What a layer's call brings to its self-attention: its mask at `index`, cos, sin and step from `position`
+ * on. */
 static hd_mha_options own_options(hd_call *c, int index, int position, hd_kv_cache *kv) {
     hd_mha_options o = {0};
     hd_read_mask(c, index, "mask", &o.attention);

@@ -6,7 +6,7 @@
 
 #include "layers/layers.h"
 
-/* ---- shared readers ---------------------------------------------------------------------- */
+/* ---- shared readers ---------------------------------------------------------------------------------- */
 
 static const struct {
     const char *name;
@@ -56,7 +56,7 @@ int hd_return_attention(hd_call *c, hd_tensor *out, hd_handle *second, int secon
     return 2;
 }
 
-/* ---- attention --------------------------------------------------------------------------- */
+/* ---- attention --------------------------------------------------------------------------------------- */
 
 /* [L, D] and [B, L, D] as one head. */
 static hd_tensor *as_heads(hd_call *c, int index, const char *argument) {
@@ -102,7 +102,7 @@ static int attention(lua_State *L) {
     return hd_return_attention(&c, out, second, second_slot, weights);
 }
 
-/* ---- the others -------------------------------------------------------------------------- */
+/* ---- the others -------------------------------------------------------------------------------------- */
 
 /* linear(x, weight, bias, activation, dropout): dropout(act(x W^T + b)) */
 static int linear(lua_State *L) {

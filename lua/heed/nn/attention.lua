@@ -19,9 +19,10 @@ local KNOWN = check.set("dropout", "bias", "num_kv_heads", "head_dim", "rotary",
 ---MultiHead(Q, K, V) = Concat(head_1, ..., head_H) W^O, head_h = Attention(Q W_h^Q, K W_h^K, V W_h^V).
 ---
 ---Parameters are named as PyTorch's: the rows of W^Q, W^K and W^V in one in_proj_weight while query, key and value have one
----width, in q_proj_weight, k_proj_weight and v_proj_weight of their own when kdim or vdim is another than d_model; one
----in_proj_bias either way. It runs in C as a whole; when its output layer, a norm or its rotary was replaced by a module of one's
----own, and for the weights of some rows or heads alone, it is composed of its parts.
+---width, in q_proj_weight, k_proj_weight and v_proj_weight of their own when kdim or vdim is
+---another than d_model; one in_proj_bias either way. It runs in C as a whole. When its output layer,
+---a norm or its rotary was replaced by a module of one's own, and for the weights of some rows or
+---heads alone, it is composed of its parts.
 ---
 ---```lua
 ---local mha = nn.MultiHeadAttention(8, 2)
@@ -75,11 +76,13 @@ end
 ---@param d_model integer E
 ---@param num_heads integer H
 ---@param options? { dropout?: number, bias?: boolean, num_kv_heads?: integer, head_dim?: integer, rotary?: boolean|table|heed.nn.Rotary, qk_norm?: boolean|"rms"|"layer", softcap?: number, scale?: number, kdim?: integer, vdim?: integer }
----dropout: of the weights, in training; bias: of all projections, default true; num_kv_heads: heads of keys and values, a divisor
----of num_heads, each used by a group (Ainslie et al. 2023, "GQA"); head_dim: D, default E / H; rotary: turns queries and keys, true or the
----options of nn.Rotary or one that layers share, queries standing at the last of the keys' positions; qk_norm: norms queries and
----keys over each head's features before that, true is "rms" (Henry et al. 2020); softcap: c, a scaled score s becomes c·tanh(s/c); scale: of the
----scores, default 1/sqrt(D); kdim: features of key, default E; vdim: features of value, default E.
+---dropout: of the weights, in training; bias: of all projections, default true; num_kv_heads: heads
+---of keys and values, a divisor of num_heads, each used by a group (Ainslie et al. 2023, "GQA");
+---head_dim: D, default E / H; rotary: rotates queries and keys, true or the options of nn.Rotary or
+---one that layers share, queries standing at the last of the keys' positions; qk_norm: norms queries
+---and keys over each head's features before that, true is "rms" (Henry et al. 2020); softcap: c, a
+---scaled score s becomes c·tanh(s/c); scale: of the scores, default 1/sqrt(D); kdim: features of
+---key, default E; vdim: features of value, default E.
 function MultiHeadAttention:init(d_model, num_heads, options)
     check.integer(WHERE, "d_model", d_model)
     check.integer(WHERE, "num_heads", num_heads)

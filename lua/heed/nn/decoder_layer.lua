@@ -46,8 +46,12 @@ end
 -- attention weights.
 local function composed(self, x, memory, own, across)
     x = sublayers.step(self, x, self.norm1, function(y) return (self.self_attn(y, y, y, own)) end)
-    x = sublayers.step(self, x, self.norm2, function(y) return (self.multihead_attn(y, memory, memory, across)) end)
-    return sublayers.step(self, x, self.norm3, function(y) return FeedForward.compose(self, y, self.dropout) end)
+    x = sublayers.step(self, x, self.norm2, function(y)
+        return (self.multihead_attn(y, memory, memory, across))
+    end)
+    return sublayers.step(self, x, self.norm3, function(y)
+        return FeedForward.compose(self, y, self.dropout)
+    end)
 end
 
 -- Are all parts the stock ones, so that C can run the whole?
@@ -80,8 +84,10 @@ function DecoderLayer:forward(x, memory, options)
     if options then check.options(WHERE, options, CALL) end
     local mask, memory_mask = options and options.mask, options and options.memory_mask
     local cache = options and options.cache
-    if capture.is_open() or not self:is_stock() or cache and not sublayers.are_sequences(self, x, memory) then
-        return composed(self, x, memory, { mask = mask, cache = cache }, { mask = memory_mask, cache = cache })
+    if capture.is_open() or not self:is_stock()
+        or cache and not sublayers.are_sequences(self, x, memory) then
+        return composed(self, x, memory, { mask = mask, cache = cache },
+            { mask = memory_mask, cache = cache })
     end
     local own = self.self_attn
     local step, over, seen, memory_seen, cos, sin

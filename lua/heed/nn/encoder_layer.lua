@@ -42,8 +42,12 @@ end
 -- The layer as the paper draws it: for parts of the user's own, and while somebody collects
 -- attention weights.
 local function composed(self, x, options)
-    x = sublayers.step(self, x, self.norm1, function(y) return (self.self_attn(y, y, y, options)) end)
-    return sublayers.step(self, x, self.norm2, function(y) return FeedForward.compose(self, y, self.dropout) end)
+    x = sublayers.step(self, x, self.norm1, function(y)
+        return (self.self_attn(y, y, y, options))
+    end)
+    return sublayers.step(self, x, self.norm2, function(y)
+        return FeedForward.compose(self, y, self.dropout)
+    end)
 end
 
 -- Are all parts the stock ones, so that C can run the whole?
@@ -58,7 +62,8 @@ end
 function EncoderLayer:forward(x, options)
     if options then check.options(WHERE, options, CALL) end
     local mask, cache = options and options.mask, options and options.cache
-    if capture.is_open() or not self:is_stock() or cache and not sublayers.are_sequences(self, x) then
+    if capture.is_open() or not self:is_stock()
+        or cache and not sublayers.are_sequences(self, x) then
         return composed(self, x, { mask = mask, cache = cache })
     end
     local attention = self.self_attn

@@ -220,7 +220,8 @@ function Rotary:rows_up_to(length, dtype)
     return cos, sin
 end
 
--- For layers that run in C: cosines and sines of L positions behind others, a number of them or one of each row [B].
+-- For layers that run in C: cosines and sines of L positions behind others, a number of them or one
+-- of each row [B].
 function Rotary:rows_behind(before, L, dtype)
     if type(before) == "number" then return rows_of(self, nil, before, L, dtype) end
     return rows_of(self, before:view(-1, 1) + core.range(1, L, { dtype = "i64" }):view(1, -1), 0, L, dtype)

@@ -115,16 +115,15 @@ end
 local function all_stock(stack, kind, layer_kind)
     if stack.forward ~= kind.forward then return false end
     for _, layer in ipairs(stack.layers) do
-        if layer.forward ~= layer_kind.forward or not layer:is_stock() or layer.self_attn.rotary then
-            return false
-        end
+        local stock = layer.forward == layer_kind.forward and layer:is_stock()
+        if not stock or layer.self_attn.rotary then return false end
     end
     return not stack.norm or norm.is_stock(stack.norm)
 end
 
--- Sequences of different lengths are computed one behind the other, without what pads them: stock layers are indifferent to it
--- but for rotary, which counts positions over all of them. A user's own may not be, and whoever collects weights wants them by
--- batch.
+-- Sequences of different lengths are computed one behind the other, without what pads them: stock
+-- layers are indifferent to it but for rotary, which counts positions over all of them. A user's own
+-- may not be, and whoever collects weights wants them by batch.
 local function may_pack(self)
     return not capture.is_open() and all_stock(self.encoder, Encoder, EncoderLayer)
         and all_stock(self.decoder, Decoder, DecoderLayer) and self.output.forward == Linear.forward

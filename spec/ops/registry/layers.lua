@@ -1,4 +1,5 @@
---- The stock layers, each one call: a module's fields and inputs in, one tensor out. Dropout is off; rows.lua has it.
+--- The stock layers, each one call: a module's fields and inputs in, one tensor out. Dropout is off;
+--- rows.lua has it.
 
 local core = require "heed.core"
 local layer = require "spec.support.naive_layers"
@@ -155,8 +156,8 @@ add {
     large = case_of(shapes({ { 20, 80, E } }, ATTENTION, FEED_FORWARD, NORM, NORM), { act = "gelu" }),
     call = function(case, x, ...)
         local take = taker { ... }
-        local module = add_feed_forward({ self_attn = attention_module(take), norm_first = case.norm_first },
-            take, case.act)
+        local module = { self_attn = attention_module(take), norm_first = case.norm_first }
+        add_feed_forward(module, take, case.act)
         module.norm1, module.norm2 = norm(take(2)), norm(take(2))
         return core.encoder_layer(module, x, causal(case))
     end,
