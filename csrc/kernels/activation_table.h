@@ -14,5 +14,7 @@ HD_ROW(HD_ACT_GELU,         gelu,         "gelu",         HD_GELU)
 HD_ROW(HD_ACT_GELU_TANH,    gelu_tanh,    "gelu_tanh",    HD_GELU_TANH)
 HD_ROW(HD_ACT_GELU_SIGMOID, gelu_sigmoid, "gelu_sigmoid", HD_GELU_SIGMOID)
 HD_ROW(HD_ACT_SILU,         silu,         "silu",         HD_SILU)
+HD_ROW(HD_ACT_TANH,         tanh,         "tanh",         HD_TANH)
+HD_ROW(HD_ACT_SIGMOID,      sigmoid,      "sigmoid",      HD_SIGMOID)
 /* clang-format on */
 #undef HD_ROW

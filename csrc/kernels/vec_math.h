@@ -303,6 +303,20 @@ HD_INLINE vd vd_relu_grad(vd g, vd x) {
     return vd_select(vd_le(x, vd_set(0)), vd_set(0), g);
 }
 
+/* Of x, not of tanh x as the unary operations have it: after a linear map x is what is there. */
+#define HD_GRAD_BY_OUTPUT(v)                                                                                 \
+    HD_INLINE v v##_tanh_grad(v g, v x) {                                                                    \
+        v y = v##_tanh(x);                                                                                   \
+        return g * (v##_set(1) - y * y);                                                                     \
+    }                                                                                                        \
+    HD_INLINE v v##_sigmoid_grad(v g, v x) {                                                                 \
+        v y = v##_sigmoid(x);                                                                                \
+        return g * y * (v##_set(1) - y);                                                                     \
+    }
+HD_GRAD_BY_OUTPUT(vf) /* vf_tanh_grad vf_sigmoid_grad */
+HD_GRAD_BY_OUTPUT(vd) /* vd_tanh_grad vd_sigmoid_grad */
+#undef HD_GRAD_BY_OUTPUT
+
 /* vf_gelu_grad vf_gelu_tanh_grad vf_gelu_sigmoid_grad vf_silu_grad, and vd_ alike */
 #define HD_GRAD_BY_SLOPE(v, name)                                                                            \
     HD_INLINE v v##_##name##_grad(v g, v x) {                                                                \

@@ -1,183 +1,200 @@
-/* multi_head_attention.c: concat(heads) W_o (Vaswani et al. 2017, section 3.2.2).
+/* multi_head_attention.c: concat(heads) W_o (Vaswani et al. 2017, section 3.2.2), whatever the heads are:
  *
- * in_proj_weight holds W_q, W_k, W_v below each other. Self-attention makes q, k, v in one product, attention
- * over another sequence k and v in one; attention reads them where they lie and writes [B, L, E]: nothing is
- * transposed.
+ *     q, k, v = projections of query, key, value                (projections.c)
+ *     q, k = rotate(norm(q)), rotate(norm(k))                   where there are norms, and positions
+ *     k, v = those of the tokens before, and these              with a kv_cache (kv_cache.c)
+ *     out = residual + dropout(attention(q, k, v) W_o^T + b)
+ *
+ * When nothing comes between projection and attention, the latter reads the product where it lies and writes
+ * [B, L, E]: forward and backward nothing is transposed.
  */
 #include "layers/sublayers.h"
 
-typedef struct mha_call {
-    const hd_mha_params *p;
-    hd_tensor *query, *key, *value; /* [B, L, E], [B, S, E] */
-    hd_attention_options options;
-} mha_call;
+typedef struct results {
+    hd_tensor *joined;  /* [B, L, H D] */
+    hd_tensor *weights; /* [B, H, L, S] or NULL */
+} results;
 
-/* ---- projections ----------------------------------------------------------------------------------- */
+/* ---- projections that attention reads fused ---------------------------------------------------------- */
 
-/* x times rows [first, first + count) · E of in_proj_weight. */
-static hd_tensor *project_part(hd_ctx *cx, const hd_mha_params *p, hd_tensor *x, int64_t first,
-                               int64_t count) {
-    int64_t E = p->in_proj_weight->shape[1];
-    hd_tensor *w = hd_narrow(cx, p->in_proj_weight, 0, first * E, count * E, 1), *b = NULL, *y = NULL;
-    if (w && p->in_proj_bias) b = hd_narrow(cx, p->in_proj_bias, 0, first * E, count * E, 1);
-    if (w && (b || !p->in_proj_bias)) y = hd_linear(cx, x, w, b, HD_ACT_NONE, 0);
-    hd_release(w);
-    hd_release(b);
+/* Nothing comes between, and all has been projected by in_proj_weight in one product or two. */
+static bool reads_fused(const hd_mha_call *c) {
+    const hd_mha_params *p = c->p;
+    return p->in_proj_weight && c->size.H == c->size.Hk && !c->o->kv_cache && !c->o->rotary.cos &&
+           p->q_norm.kind == HD_NORM_NONE && p->k_norm.kind == HD_NORM_NONE && c->key == c->value;
+}
+
+static hd_status attend_fused(hd_ctx *cx, const hd_mha_call *c, const hd_attention_options *o, results *r) {
+    const int64_t H = c->size.H;
+    const bool of_self = c->query == c->key;
+    hd_tensor *q = of_self ? NULL : hd_mha_project_part(cx, c, c->query, NULL, 0, H);
+    hd_tensor *rest = of_self ? hd_mha_project_part(cx, c, c->query, NULL, 0, 3 * H)
+                      : q     ? hd_mha_project_part(cx, c, c->key, NULL, H, 2 * H)
+                              : NULL;
+    hd_status status =
+        rest ? hd_attention_packed(cx, q, rest, (int)H, o, &r->joined, &r->weights) : cx->error.status;
+    hd_release(q);
+    hd_release(rest);
+    return status;
+}
+
+/* ---- heads of their own ------------------------------------------------------------------------------ */
+
+/* Rows [first, first + count) of a table of positions. */
+static hd_tensor *positions(hd_ctx *cx, hd_tensor *table, int64_t first, int64_t count) {
+    const int dim = table->ndim - 2;
+    return dim < 0 || table->shape[dim] == count ? hd_retain(table)
+                                                 : hd_narrow(cx, table, dim, first, count, 1);
+}
+
+/* x [B, heads, L, D], whose first row stands behind `before` others. Consumes x, which may be NULL. */
+static hd_tensor *rotated(hd_ctx *cx, const hd_mha_call *c, hd_tensor *x, int64_t before) {
+    const hd_rotary_tables *r = &c->o->rotary;
+    if (!x || !r->cos) return x;
+    hd_tensor *cos = positions(cx, r->cos, before, x->shape[2]);
+    hd_tensor *sin = cos ? positions(cx, r->sin, before, x->shape[2]) : NULL;
+    hd_tensor *y = sin ? hd_rotary(cx, x, cos, sin, r->interleaved) : NULL;
+    hd_release(cos);
+    hd_release(sin);
+    hd_release(x);
     return y;
 }
 
-static hd_status attend_self(hd_ctx *cx, const mha_call *c, hd_tensor **heads, hd_tensor **weights) {
-    hd_tensor *qkv = hd_linear(cx, c->query, c->p->in_proj_weight, c->p->in_proj_bias, HD_ACT_NONE, 0);
-    if (!qkv) return cx->error.status;
-    hd_status status = hd_attention_packed(cx, NULL, qkv, c->p->num_heads, &c->options, heads, weights);
-    hd_release(qkv);
-    return status;
+/* Consumes x, which may be NULL. */
+static hd_tensor *normed(hd_ctx *cx, const hd_norm_params *p, hd_tensor *x) {
+    hd_tensor *y = x ? hd_norm_layer(cx, p, x) : NULL;
+    hd_release(x);
+    return y;
 }
 
-static hd_status attend_other(hd_ctx *cx, const mha_call *c, hd_tensor **heads, hd_tensor **weights) {
-    hd_tensor *q = project_part(cx, c->p, c->query, 0, 1);
-    hd_tensor *kv = q ? project_part(cx, c->p, c->key, 1, 2) : NULL;
-    hd_status status =
-        kv ? hd_attention_packed(cx, q, kv, c->p->num_heads, &c->options, heads, weights) : cx->error.status;
-    hd_release(q);
-    hd_release(kv);
-    return status;
+/* Heads [B, L, heads, D] at their positions: [B, heads, L, D]. Consumes x. */
+static hd_tensor *placed(hd_ctx *cx, const hd_mha_call *c, const hd_norm_params *norm, hd_tensor *x,
+                         int64_t before) {
+    return rotated(cx, c, hd_transpose_heads(cx, normed(cx, norm, x)), before);
 }
 
-/* [B, L, E] to [B, H, L, D] (a view) of the projection of x. */
-static hd_tensor *project_heads(hd_ctx *cx, const hd_mha_params *p, hd_tensor *x, int64_t part) {
-    hd_tensor *y = project_part(cx, p, x, part, 1);
-    if (!y) return NULL;
-    int64_t shape[4] = {y->shape[0], y->shape[1], p->num_heads, y->shape[2] / p->num_heads};
-    const int order[4] = {0, 2, 1, 3};
-    hd_tensor *split = hd_view(cx, y, 4, shape), *heads = split ? hd_permute(cx, split, order) : NULL;
-    hd_release(y);
-    hd_release(split);
-    return heads;
-}
-
-hd_tensor *hd_join_heads(hd_ctx *cx, hd_tensor *heads) {
-    const int order[4] = {0, 2, 1, 3};
-    int64_t shape[3] = {heads->shape[0], heads->shape[2], heads->shape[1] * heads->shape[3]};
-    hd_tensor *rows = hd_permute(cx, heads, order), *joined = rows ? hd_reshape(cx, rows, 3, shape) : NULL;
-    hd_release(rows);
-    return joined;
-}
-
-/* Values of their own. */
-static hd_status attend_apart(hd_ctx *cx, const mha_call *c, hd_tensor **heads, hd_tensor **weights) {
-    hd_tensor *q = project_heads(cx, c->p, c->query, 0), *k = q ? project_heads(cx, c->p, c->key, 1) : NULL;
-    hd_tensor *v = k ? project_heads(cx, c->p, c->value, 2) : NULL, *out = NULL;
-    hd_status status = v ? hd_attention(cx, q, k, v, &c->options, &out, weights) : cx->error.status;
-    if (!status && !(*heads = hd_join_heads(cx, out))) {
-        status = cx->error.status;
-        if (c->options.want_weights) hd_release(*weights);
-    }
-    hd_release(q);
-    hd_release(k);
-    hd_release(v);
-    hd_release(out);
-    return status;
-}
-
-/* ---- the whole ------------------------------------------------------------------------------------- */
-
-static hd_status expect_features(hd_ctx *cx, const char *argument, const hd_tensor *t, int64_t E, int ndim) {
-    char text[HD_SHAPE_TEXT];
-    if (t->ndim != ndim)
-        return hd_fail(cx, HD_EARG, "%s: expected %d dimensions as the query has, got %s", argument, ndim,
-                       hd_tensor_shape_text(t, text));
-    if (t->shape[t->ndim - 1] != E)
-        return hd_fail(cx, HD_EARG, "%s: expected %lld features (d_model), got %s", argument, (long long)E,
-                       hd_tensor_shape_text(t, text));
-    return HD_OK;
-}
-
-static hd_status check(hd_ctx *cx, const mha_call *c) {
-    char text[HD_SHAPE_TEXT];
-    const hd_tensor *w = c->p->in_proj_weight;
-    int ndim = c->query->ndim;
-    if (w->ndim != 2 || w->shape[0] != 3 * w->shape[1])
-        return hd_fail(cx, HD_EARG, "in_proj_weight: expected [3E, E], got %s",
-                       hd_tensor_shape_text(w, text));
-    int64_t E = w->shape[1];
-    if (c->p->num_heads < 1 || E % c->p->num_heads != 0)
-        return hd_fail(cx, HD_EARG, "num_heads: expected a divisor of d_model %lld, got %d", (long long)E,
-                       c->p->num_heads);
-    if (ndim != 2 && ndim != 3)
-        return hd_fail(cx, HD_EARG, "query: expected [B, L, %lld] or [L, %lld], got %s", (long long)E,
-                       (long long)E, hd_tensor_shape_text(c->query, text));
-    if (expect_features(cx, "query", c->query, E, ndim) || expect_features(cx, "key", c->key, E, ndim) ||
-        expect_features(cx, "value", c->value, E, ndim))
-        return cx->error.status;
-    if (ndim == 3 && c->key->shape[0] != c->query->shape[0])
-        return hd_fail(cx, HD_EARG, "key: expected a batch of %lld as the query's, got %s",
-                       (long long)c->query->shape[0], hd_tensor_shape_text(c->key, text));
-    if (c->value->shape[ndim - 2] != c->key->shape[ndim - 2] || c->value->shape[0] != c->key->shape[0])
-        return hd_fail(cx, HD_EARG, "value: expected %lld positions as the key has, got %s",
-                       (long long)c->key->shape[ndim - 2], hd_tensor_shape_text(c->value, text));
-    return HD_OK;
-}
-
-static hd_status attend(hd_ctx *cx, const mha_call *c, hd_residual residual, hd_tensor **out,
-                        hd_tensor **weights) {
-    hd_tensor *heads = NULL, *made = NULL;
-    hd_status status = c->key == c->query && c->value == c->key ? attend_self(cx, c, &heads, &made)
-                       : c->value == c->key                     ? attend_other(cx, c, &heads, &made)
-                                                                : attend_apart(cx, c, &heads, &made);
+/* q, k and v [B, heads, L or S, D] as attention takes them. */
+static hd_status make_heads(hd_ctx *cx, const hd_mha_call *c, hd_tensor *t[3]) {
+    const hd_kv_cache *kv = c->o->kv_cache;
+    hd_status status = kv ? hd_kv_cache_check(cx, c) : HD_OK;
+    if (!status) status = hd_mha_project_heads(cx, c, t);
     if (status) return status;
-    *out = hd_project_onto(cx, heads, c->p->out_proj_weight, c->p->out_proj_bias, residual);
-    hd_release(heads);
-    if (!*out) {
-        hd_release(made);
+    const int64_t ahead = kv ? 0 : c->key->shape[1] - c->query->shape[1];
+    t[0] = placed(cx, c, &c->p->q_norm, t[0], ahead > 0 ? ahead : 0);
+    if (c->key) {
+        t[1] = placed(cx, c, &c->p->k_norm, t[1], ahead < 0 ? -ahead : 0);
+        t[2] = hd_transpose_heads(cx, t[2]);
+    }
+    status = t[0] && (!c->key || (t[1] && t[2])) ? HD_OK : cx->error.status;
+    if (status || !kv) return status;
+    if (!kv->of_memory && hd_kv_cache_append(cx, c, t[1], t[2])) return cx->error.status;
+    hd_release(t[1]);
+    hd_release(t[2]);
+    t[1] = hd_kv_cache_read(cx, c, kv->k);
+    t[2] = t[1] ? hd_kv_cache_read(cx, c, kv->v) : NULL;
+    return t[2] ? HD_OK : cx->error.status;
+}
+
+static hd_status attend_heads(hd_ctx *cx, const hd_mha_call *c, const hd_attention_options *o, results *r) {
+    hd_tensor *t[3] = {NULL, NULL, NULL}, *out = NULL;
+    hd_status status = make_heads(cx, c, t);
+    if (!status) status = hd_attention(cx, t[0], t[1], t[2], o, &out, &r->weights);
+    for (int i = 0; i < 3; i++) hd_release(t[i]);
+    hd_tensor *rows = status ? NULL : hd_transpose_heads(cx, out);
+    if (!rows) return cx->error.status;
+    const int64_t shape[3] = {rows->shape[0], rows->shape[1], rows->shape[2] * rows->shape[3]};
+    r->joined = hd_reshape(cx, rows, 3, shape);
+    hd_release(rows);
+    return r->joined ? HD_OK : cx->error.status;
+}
+
+/* ---- the whole --------------------------------------------------------------------------------------- */
+
+static hd_status attend(hd_ctx *cx, const hd_mha_call *c, hd_residual residual, hd_tensor **out,
+                        hd_tensor **weights) {
+    hd_attention_options o = c->o->attention;
+    results r = {NULL, NULL};
+    o.scale = c->p->scale, o.softcap = c->p->softcap, o.dropout = c->p->dropout;
+    hd_status status = reads_fused(c) ? attend_fused(cx, c, &o, &r) : attend_heads(cx, c, &o, &r);
+    hd_tensor *y = status ? NULL : hd_project_onto(cx, r.joined, &c->p->out_proj, residual);
+    hd_release(r.joined);
+    if (!y) {
+        hd_release(r.weights);
         return cx->error.status;
     }
-    if (c->options.want_weights) *weights = made;
+    *out = y;
+    if (o.want_weights) *weights = r.weights;
     return HD_OK;
 }
 
-/* One sequence without a batch, as a batch of one. The residual is of the query's shape: it goes along. */
-static hd_status attend_unbatched(hd_ctx *cx, const mha_call *c, hd_residual residual, hd_tensor **out,
+static hd_status check_rotary(hd_ctx *cx, const hd_mha_call *c) {
+    const hd_tensor *cos = c->o->rotary.cos;
+    if (!cos) return HD_OK;
+    const int dim = c->query->ndim - 2;
+    const int64_t L = c->query->shape[dim], S = c->key ? c->key->shape[dim] : 0, rows = S > L ? S : L;
+    if (c->key && cos->ndim >= 2 && cos->shape[cos->ndim - 2] >= rows) return HD_OK;
+    return hd_fail(cx, HD_EARG, "rotary: expected tables of %lld positions, and keys of the call's own",
+                   (long long)rows);
+}
+
+static hd_status check(hd_ctx *cx, hd_mha_call *c) {
+    const hd_tensor *w = c->p->out_proj.weight;
+    char got[HD_SHAPE_TEXT];
+    if (hd_mha_sizes_of(cx, c->p, &c->size)) return cx->error.status;
+    const int64_t features = c->size.H * c->size.D;
+    if (!w || w->ndim != 2 || w->shape[1] != features)
+        return hd_fail(cx, HD_EARG, "out_proj.weight: expected [E, %lld], got %s", (long long)features,
+                       w ? hd_tensor_shape_text(w, got) : "none");
+    return hd_mha_inputs_fit(cx, &c->size, c->query, c->key, c->value) ? cx->error.status
+                                                                       : check_rotary(cx, c);
+}
+
+/* The residual is of the query's shape: it goes along. */
+static hd_status attend_unbatched(hd_ctx *cx, const hd_mha_call *c, hd_residual residual, hd_tensor **out,
                                   hd_tensor **weights) {
-    mha_call one = *c;
-    hd_residual onto = residual;
+    hd_mha_call one;
+    if (hd_mha_begin_unbatched(cx, c, &one)) return cx->error.status;
+    hd_residual onto = {residual.x ? hd_unsqueeze(cx, residual.x, 0) : NULL, residual.dropout};
     hd_tensor *y = NULL;
-    one.query = hd_unsqueeze(cx, c->query, 0);
-    one.key = c->key == c->query ? one.query : hd_unsqueeze(cx, c->key, 0);
-    one.value = c->value == c->key ? one.key : hd_unsqueeze(cx, c->value, 0);
-    if (residual.onto) onto.onto = hd_unsqueeze(cx, residual.onto, 0);
-    hd_status status = one.query && one.key && one.value && (onto.onto || !residual.onto)
-                           ? attend(cx, &one, onto, &y, weights)
-                           : cx->error.status;
+    hd_status status = onto.x || !residual.x ? attend(cx, &one, onto, &y, weights) : cx->error.status;
     if (!status && !(*out = hd_squeeze_dims(cx, y, 1u << 0))) {
         status = cx->error.status;
-        if (c->options.want_weights) hd_release(*weights);
+        if (c->o->attention.want_weights) hd_release(*weights);
     }
-    if (one.value != one.key) hd_release(one.value);
-    if (one.key != one.query) hd_release(one.key);
-    hd_release(one.query);
-    if (residual.onto) hd_release(onto.onto);
+    hd_mha_end_unbatched(&one);
+    hd_release(onto.x);
     hd_release(y);
     return status;
 }
 
 hd_status hd_mha_sublayer(hd_ctx *cx, const hd_mha_params *p, hd_tensor *query, hd_tensor *key,
-                          hd_tensor *value, const hd_attention_options *options, bool training,
-                          hd_residual residual, hd_tensor **out, hd_tensor **weights) {
-    mha_call c = {.p = p, .query = query};
-    c.key = key ? key : query;
-    c.value = value ? value : c.key;
-    if (options) c.options = *options;
-    c.options.dropout = training ? p->dropout : 0;
-    if (p->kept) return hd_cached_sublayer(cx, p, query, &c.options, residual, out, weights);
-    hd_status status = check(cx, &c);
-    if (status) return status;
+                          hd_tensor *value, const hd_mha_options *o, hd_residual residual, hd_tensor **out,
+                          hd_tensor **weights) {
+    const hd_mha_options none = {0};
+    hd_mha_call c = {.p = p, .o = o ? o : &none, .query = query};
+    const hd_kv_cache *kv = c.o->kv_cache;
+    c.key = kv ? (kv->of_memory ? NULL : query) : key ? key : query;
+    c.value = kv || !value ? c.key : value;
+    if (check(cx, &c)) return cx->error.status;
     return query->ndim == 2 ? attend_unbatched(cx, &c, residual, out, weights)
                             : attend(cx, &c, residual, out, weights);
 }
 
 hd_status hd_multi_head_attention(hd_ctx *cx, const hd_mha_params *p, hd_tensor *query, hd_tensor *key,
-                                  hd_tensor *value, const hd_attention_options *options, bool training,
-                                  hd_tensor **out, hd_tensor **weights) {
-    return hd_mha_sublayer(cx, p, query, key, value, options, training, (hd_residual){0}, out, weights);
+                                  hd_tensor *value, const hd_mha_options *o, hd_tensor **out,
+                                  hd_tensor **weights) {
+    return hd_mha_sublayer(cx, p, query, key, value, o, (hd_residual){0}, out, weights);
+}
+
+hd_status hd_mha_project(hd_ctx *cx, const hd_mha_params *p, hd_tensor *query, hd_tensor *key,
+                         hd_tensor *value, hd_tensor *heads[3]) {
+    const hd_mha_options none = {0};
+    hd_mha_call c = {.p = p, .o = &none, .query = query, .key = key, .value = value}, one;
+    if (hd_mha_sizes_of(cx, p, &c.size) || hd_mha_inputs_fit(cx, &c.size, query, key, value))
+        return cx->error.status;
+    if ((query ? query : key)->ndim == 3) return hd_mha_project_heads(cx, &c, heads);
+    if (hd_mha_begin_unbatched(cx, &c, &one)) return cx->error.status;
+    hd_status status = hd_mha_project_heads(cx, &one, heads);
+    hd_mha_end_unbatched(&one);
+    return status;
 }

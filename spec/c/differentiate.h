@@ -88,7 +88,7 @@ __attribute__((unused)) static hd_tensor *integers(int ndim, const int64_t *shap
 }
 
 /* The same values in memory where dimension dims 0 and 1 lie the other way round. */
-static hd_tensor *laid_across(const hd_tensor *t) {
+__attribute__((unused)) static hd_tensor *laid_across(const hd_tensor *t) {
     int64_t shape[HD_MAX_DIMS], stride[HD_MAX_DIMS];
     memcpy(shape, t->shape, sizeof shape);
     shape[0] = t->shape[1];

@@ -266,23 +266,20 @@ enum { E = 8, F = 12, HEADS = 2 };
 static hd_mha_params mha_params(hd_dtype dtype, int64_t e) {
     return (hd_mha_params){.in_proj_weight = parameter(dtype, SHAPE(3 * e, e)),
                            .in_proj_bias = parameter(dtype, SHAPE(3 * e)),
-                           .out_proj_weight = parameter(dtype, SHAPE(e, e)),
-                           .out_proj_bias = parameter(dtype, SHAPE(e)),
+                           .out_proj = {parameter(dtype, SHAPE(e, e)), parameter(dtype, SHAPE(e))},
                            .num_heads = HEADS,
                            .dropout = 0.2};
 }
 
 static hd_ffn_params ffn_params(hd_dtype dtype, int64_t e, int64_t f) {
-    return (hd_ffn_params){parameter(dtype, SHAPE(f, e)),
-                           parameter(dtype, SHAPE(f)),
-                           parameter(dtype, SHAPE(e, f)),
-                           parameter(dtype, SHAPE(e)),
-                           HD_ACT_GELU,
-                           0.2};
+    return (hd_ffn_params){.linear1 = {parameter(dtype, SHAPE(f, e)), parameter(dtype, SHAPE(f))},
+                           .linear2 = {parameter(dtype, SHAPE(e, f)), parameter(dtype, SHAPE(e))},
+                           .activation = HD_ACT_GELU,
+                           .dropout = 0.2};
 }
 
 static hd_norm_params norm_params(hd_dtype dtype, int64_t e) {
-    return (hd_norm_params){parameter(dtype, SHAPE(e)), parameter(dtype, SHAPE(e)), 1e-5};
+    return (hd_norm_params){HD_NORM_LAYER, parameter(dtype, SHAPE(e)), parameter(dtype, SHAPE(e)), 1e-5};
 }
 
 /* x, memory, and everything that learns in a decoder layer (an encoder layer uses the first part). */
@@ -309,12 +306,12 @@ static void layer_inputs(hd_tensor **in, hd_dtype dtype, int64_t B, int64_t L, i
     hd_tensor *all[INPUTS] = {parameter(dtype, SHAPE(B, L, e)),
                               self.in_proj_weight,
                               self.in_proj_bias,
-                              self.out_proj_weight,
-                              self.out_proj_bias,
-                              ffn.weight1,
-                              ffn.bias1,
-                              ffn.weight2,
-                              ffn.bias2,
+                              self.out_proj.weight,
+                              self.out_proj.bias,
+                              ffn.linear1.weight,
+                              ffn.linear1.bias,
+                              ffn.linear2.weight,
+                              ffn.linear2.bias,
                               n1.weight,
                               n1.bias,
                               n2.weight,
@@ -322,8 +319,8 @@ static void layer_inputs(hd_tensor **in, hd_dtype dtype, int64_t B, int64_t L, i
                               parameter(dtype, SHAPE(B, S, e)),
                               cross.in_proj_weight,
                               cross.in_proj_bias,
-                              cross.out_proj_weight,
-                              cross.out_proj_bias,
+                              cross.out_proj.weight,
+                              cross.out_proj.bias,
                               n3.weight,
                               n3.bias};
     memcpy(in, all, sizeof all);
@@ -332,28 +329,31 @@ static void layer_inputs(hd_tensor **in, hd_dtype dtype, int64_t B, int64_t L, i
 static hd_mha_params mha_of(hd_tensor *const *in) {
     return (hd_mha_params){.in_proj_weight = in[0],
                            .in_proj_bias = in[1],
-                           .out_proj_weight = in[2],
-                           .out_proj_bias = in[3],
+                           .out_proj = {in[2], in[3]},
                            .num_heads = HEADS,
                            .dropout = 0.2};
 }
 
 static hd_norm_params norm_of(hd_tensor *const *in) {
-    return (hd_norm_params){in[0], in[1], 1e-5};
+    return (hd_norm_params){HD_NORM_LAYER, in[0], in[1], 1e-5};
 }
 
 static hd_tensor *layer(hd_tensor *const *in, const void *arg) {
     const layer_case *c = arg;
-    hd_ffn_params ffn = {in[IN_FFN], in[IN_FFN + 1], in[IN_FFN + 2], in[IN_FFN + 3], HD_ACT_GELU, 0.2};
-    hd_norm_params n1 = norm_of(in + IN_NORMS), n2 = norm_of(in + IN_NORMS + 2);
-    if (!c->is_decoder) {
-        hd_encoder_layer_params p = {mha_of(in + IN_SELF), ffn, n1, n2, c->norm_first, 0.1};
-        return hd_encoder_layer(cx, &p, in[IN_X], &c->mask, true);
-    }
-    hd_norm_params n3 = norm_of(in + IN_CROSS + 4);
-    hd_decoder_layer_params p = {
-        mha_of(in + IN_SELF), mha_of(in + IN_CROSS), ffn, n1, n2, n3, c->norm_first, 0.1};
-    return hd_decoder_layer(cx, &p, in[IN_X], in[IN_MEMORY], &c->mask, &c->memory_mask, true);
+    const hd_transformer_layer_params p = {.self_attn = mha_of(in + IN_SELF),
+                                           .multihead_attn = mha_of(in + IN_CROSS),
+                                           .ffn = {.linear1 = {in[IN_FFN], in[IN_FFN + 1]},
+                                                   .linear2 = {in[IN_FFN + 2], in[IN_FFN + 3]},
+                                                   .activation = HD_ACT_GELU,
+                                                   .dropout = 0.2},
+                                           .norm1 = norm_of(in + IN_NORMS),
+                                           .norm2 = norm_of(in + IN_NORMS + 2),
+                                           .norm3 = norm_of(in + IN_CROSS + 4),
+                                           .norm_first = c->norm_first,
+                                           .dropout = 0.1};
+    const hd_mha_options self = {.attention = c->mask}, across = {.attention = c->memory_mask};
+    return c->is_decoder ? hd_decoder_layer(cx, &p, in[IN_X], in[IN_MEMORY], &self, &across)
+                         : hd_encoder_layer(cx, &p, in[IN_X], &self);
 }
 
 static void test_layer_gradients(void) {
@@ -378,8 +378,8 @@ static void test_layer_gradients(void) {
 
 static hd_tensor *mha(const hd_mha_params *p, hd_tensor *q, hd_tensor *k, hd_tensor *v) {
     hd_tensor *out = NULL, *weights = NULL;
-    hd_attention_options o = {.want_weights = true};
-    hd_status status = hd_multi_head_attention(cx, p, q, k, v, &o, false, &out, &weights);
+    hd_mha_options o = {.attention.want_weights = true};
+    hd_status status = hd_multi_head_attention(cx, p, q, k, v, &o, &out, &weights);
     if (status) printf("%s\n", cx->error.message);
     CHECK(!status && weights->ndim == 4);
     hd_release(weights);
@@ -394,6 +394,7 @@ static void expect_same(hd_tensor *a, hd_tensor *b) {
 
 static void test_forms_of_multi_head_attention(void) {
     hd_mha_params p = mha_params(HD_F64, E);
+    p.dropout = 0;
     hd_tensor *x = random_tensor(HD_F64, SHAPE(1, 5, E)), *copy = hd_clone(cx, x), *other = hd_clone(cx, x);
     hd_tensor *self = mha(&p, x, NULL, NULL);
     expect_same(self, mha(&p, x, copy, NULL));
@@ -403,12 +404,12 @@ static void test_forms_of_multi_head_attention(void) {
     CHECK(y->ndim == 2 && y->shape[0] == 5);
     for (int64_t i = 0; i < hd_numel(y); i++) CHECK(is_near(get(y, i), get(self, i), 1e-12));
     hd_tensor *wide = random_tensor(HD_F64, SHAPE(1, 5, E + 1)), *out = NULL, *weights = NULL;
-    CHECK(hd_multi_head_attention(cx, &p, x, wide, NULL, NULL, false, &out, &weights) == HD_EARG);
+    CHECK(hd_multi_head_attention(cx, &p, x, wide, NULL, NULL, &out, &weights) == HD_EARG);
     CHECK(strstr(cx->error.message, "key: expected 8 features (d_model), got [1, 5, 9]") != NULL);
     hd_tensor *all[] = {p.in_proj_weight,
                         p.in_proj_bias,
-                        p.out_proj_weight,
-                        p.out_proj_bias,
+                        p.out_proj.weight,
+                        p.out_proj.bias,
                         x,
                         copy,
                         other,

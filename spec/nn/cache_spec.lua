@@ -2,6 +2,7 @@
 
 local heed = require "heed"
 local nn = heed.nn
+local in_parts = require "spec.support.in_parts"
 require "heed.luassert"
 
 local causal = heed.mask.causal()
@@ -146,14 +147,6 @@ end)
 
 -- The layers run whole in C; a part that is not ours makes them call their parts.
 describe("a cache in C and in Lua", function()
-    local function in_parts(model)
-        for _, module in model:named_modules() do
-            local linear = module.out_proj
-            if linear then linear.forward = function(self, x) return heed.linear(x, self.weight, self.bias) end end
-        end
-        return model
-    end
-
     -- What comes of reading `steps`, crops and orders among them, token by token or more at a time.
     local function read(model, x, memory)
         local out, cache = {}, model:new_cache { batch = 3, max_len = 40 }
@@ -178,6 +171,8 @@ describe("a cache in C and in Lua", function()
     local OPTIONS = {
         {}, { norm_first = true, activation = "gelu", bias = false }, { num_kv_heads = 2, scale = 0.3, softcap = 4 },
         { rotary = true, head_dim = 6 }, { rotary = { dim = 2, interleaved = true }, num_kv_heads = 1, norm = "rms" },
+        { rotary = true, num_kv_heads = 2, norm_first = true, norm = "rms", qk_norm = true, activation = "swiglu", bias = false },
+        { qk_norm = "layer", activation = "tanh" },
     }
 
     it("gives the same", function()

@@ -288,7 +288,7 @@ describe("a step that does not end well leaves nothing:", function()
             assert.is_close(model(at(x, held + 1), cache), at(whole, held + 1), 1e-5)
             cache:crop(1)
         until done
-        assert.is_true(k > 500)
+        assert.is_true(k > 300)
         reads_on(cache, 2)
     end)
 

@@ -174,7 +174,10 @@ describe("a second try after memory ran out", function()
             function() return heed.dropout(x, 0.5, { generator = heed.generator(4) }) end,
             function() return heed.linear(w, w, nil, "relu", 0.5) end,
             function() return (heed.attention(q, q, q, nil, nil, 0.5)) end,
-            function() return (heed.multi_head_attention(heed.ones(24, 8), nil, w, nil, 2, 0.5, true, q[1])) end,
+            function()
+                return (heed.multi_head_attention({ in_proj_weight = heed.ones(24, 8), out_proj = { weight = w },
+                    num_heads = 2, num_kv_heads = 2, dropout = 0.5, training = true }, q[1]))
+            end,
         } do
             local y, state = drawn(f, 0)
             for n = 1, 6 do

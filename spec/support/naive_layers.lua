@@ -136,6 +136,20 @@ local function columns(x, first, last)
     end)
 end
 
+---The columns of x W^T + b, x [B, L, E] or [L, E] (a batch of one), as heads [B, L, count, D] for each of the counts.
+function layer.project_heads(x, counts, w, b)
+    local all, before, total, heads = layer.linear(x, w, b), 0, 0, {}
+    local B = #x.shape == 3 and x.shape[1] or 1
+    for _, count in ipairs(counts) do total = total + count end
+    for i, count in ipairs(counts) do
+        local width = count * w.shape[1] // total
+        local one = columns(all, before + 1, before + width)
+        heads[i] = one:reshaped { B, x.shape[#x.shape - 1], count, width // count }
+        before = before + width
+    end
+    return table.unpack(heads)
+end
+
 ---p: in_w [3E,E], in_b, out_w, out_b, heads. x [B,L,E], memory [B,S,E] or nil (x).
 function layer.multi_head_attention(p, x, memory, o)
     local E, H = x.shape[3], p.heads
@@ -149,9 +163,14 @@ function layer.multi_head_attention(p, x, memory, o)
     return layer.linear(naive.permute(out, { 1, 3, 2, 4 }):reshaped(x.shape), p.out_w, p.out_b), weights
 end
 
----p: w1, b1, w2, b2, act.
+---p: w1, b1, w2, b2, act; gated with w3, b3.
 function layer.feed_forward(p, x)
-    return layer.linear(layer.activation(p.act, layer.linear(x, p.w1, p.b1)), p.w2, p.b2)
+    local hidden = layer.activation(p.act, layer.linear(x, p.w1, p.b1))
+    if p.w3 then
+        local function times(a, b) return a * b end
+        hidden = naive.zip(x.dtype, times, hidden, layer.linear(x, p.w3, p.b3))
+    end
+    return layer.linear(hidden, p.w2, p.b2)
 end
 
 -- x + f(norm(x)), or norm(x + f(x)).

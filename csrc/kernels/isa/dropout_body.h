@@ -81,7 +81,8 @@ static void NAME(dropout_add)(hd_draw draw, int64_t first, int64_t n, double p, 
 }
 
 /* bias_relu_f32 bias_relu_grad_f32 bias_gelu_f32 bias_gelu_grad_f32 bias_silu_f32 bias_silu_grad_f32 bias_gelu_tanh_f32
- * bias_gelu_tanh_grad_f32 bias_gelu_sigmoid_f32 bias_gelu_sigmoid_grad_f32, and the same in _f64 */
+ * bias_gelu_tanh_grad_f32 bias_gelu_sigmoid_f32 bias_gelu_sigmoid_grad_f32 bias_tanh_f32 bias_tanh_grad_f32
+ * bias_sigmoid_f32 bias_sigmoid_grad_f32, and the same in _f64 */
 #define HD_ROW(act, name, ...)                                                                               \
     HD_INLINE vr NAME(name##_of)(vr x, vr g) {                                                               \
         (void)g;                                                                                             \

@@ -59,7 +59,7 @@ static void join_argument(lua_State *L, const hd_lua *h, int index, int acc, boo
     }
 }
 
-/* Pushes the joined anchor of arguments 1..count; nil when there is none. */
+/* Pushes the joined anchor of the values at 1..count; nil when there is none. */
 static void push_anchor(lua_State *L, const hd_lua *h, int count) {
     bool joined = false;
     luaL_checkstack(L, 8, NULL);
@@ -71,7 +71,7 @@ static void push_anchor(lua_State *L, const hd_lua *h, int count) {
 void hd_anchor_result(hd_call *c, int index) {
     hd_handle *handle = lua_touserdata(c->L, index);
     if (!handle->t || !handle->t->node) return;
-    push_anchor(c->L, c->h, c->top);
+    push_anchor(c->L, c->h, c->reads_fields ? lua_gettop(c->L) : c->top);
     lua_setiuservalue(c->L, index, 1);
 }
 

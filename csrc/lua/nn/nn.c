@@ -6,7 +6,16 @@
 
 #include "layers/layers.h"
 
-/* ---- shared readers ---------------------------------------------------------------------- */
+/* ---- shared readers ---------------------------------------------------------------------------------- */
+
+bool hd_parse_activation(const char *name, hd_activation *activation) {
+    for (int act = 0; act < HD_ACT_COUNT; act++)
+        if (strcmp(name, hd_activation_rows[act].name) == 0) {
+            *activation = (hd_activation)act;
+            return true;
+        }
+    return false;
+}
 
 /* Pushes what may be said: "relu", "gelu" or "silu" */
 static const char *activation_names(lua_State *L) {
@@ -23,12 +32,11 @@ static const char *activation_names(lua_State *L) {
 }
 
 hd_activation hd_opt_activation(hd_call *c, int index, const char *argument) {
+    hd_activation activation = HD_ACT_NONE;
     if (!hd_given(c, index)) return HD_ACT_NONE;
-    const char *name = lua_type(c->L, index) == LUA_TSTRING ? lua_tostring(c->L, index) : "";
-    for (int act = 0; act < HD_ACT_COUNT; act++)
-        if (strcmp(name, hd_activation_rows[act].name) == 0) return (hd_activation)act;
-    hd_arg_expected(c, index, argument, activation_names(c->L));
-    return HD_ACT_NONE;
+    if (lua_type(c->L, index) != LUA_TSTRING || !hd_parse_activation(lua_tostring(c->L, index), &activation))
+        hd_arg_expected(c, index, argument, activation_names(c->L));
+    return activation;
 }
 
 double hd_opt_probability(hd_call *c, int index, const char *argument) {
@@ -50,7 +58,7 @@ int hd_return_attention(hd_call *c, hd_tensor *out, hd_handle *second, int secon
     return 2;
 }
 
-/* ---- attention --------------------------------------------------------------------------- */
+/* ---- attention --------------------------------------------------------------------------------------- */
 
 /* [L, D] and [B, L, D] as one head. */
 static hd_tensor *as_heads(hd_call *c, int index, const char *argument) {
@@ -96,7 +104,7 @@ static int attention(lua_State *L) {
     return hd_return_attention(&c, out, second, second_slot, weights);
 }
 
-/* ---- the others -------------------------------------------------------------------------- */
+/* ---- the others -------------------------------------------------------------------------------------- */
 
 /* linear(x, weight, bias, activation, dropout): dropout(act(x W^T + b)) */
 static int linear(lua_State *L) {

@@ -4,7 +4,9 @@
 
 #include "lua/runtime/check.h"
 
-/* A name of kernels/activation_table.h, or absent: none. */
+/* Is it a name of kernels/activation_table.h? */
+bool hd_parse_activation(const char *name, hd_activation *activation);
+/* One of them, or absent: none. */
 hd_activation hd_opt_activation(hd_call *c, int index, const char *argument);
 /* A probability 0..1; absent: 0. */
 double hd_opt_probability(hd_call *c, int index, const char *argument);

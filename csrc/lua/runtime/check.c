@@ -137,6 +137,12 @@ hd_tensor *hd_arg_tensor(hd_call *c, int index, const char *argument) {
     return hd_tensor_of(c, handle, argument);
 }
 
+hd_tensor *hd_tensor_at(hd_call *c, int index, const char *argument) {
+    hd_handle *handle = hd_to_handle(c->L, c->h, index);
+    if (!handle) hd_arg_expected(c, index, argument, "a tensor");
+    return hd_tensor_of(c, handle, argument);
+}
+
 hd_tensor *hd_opt_tensor(hd_call *c, int index, const char *argument) {
     return hd_given(c, index) ? hd_arg_tensor(c, index, argument) : NULL;
 }

@@ -37,6 +37,7 @@ hd_tensor *hd_tensor_of(hd_call *c, const hd_handle *handle, const char *argumen
 hd_tensor *hd_arg_tensor(hd_call *c, int index,
                          const char *argument); /* borrowed from the userdata on the stack */
 hd_tensor *hd_opt_tensor(hd_call *c, int index, const char *argument); /* NULL when absent */
+hd_tensor *hd_tensor_at(hd_call *c, int index, const char *argument);  /* wherever index points */
 int64_t hd_arg_integer(hd_call *c, int index, const char *argument);
 int64_t hd_integer_at(hd_call *c, int index, const char *argument); /* wherever index points */
 int64_t hd_opt_integer(hd_call *c, int index, const char *argument, int64_t otherwise);

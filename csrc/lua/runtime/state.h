@@ -79,7 +79,8 @@ enum {
     HD_UV_ERROR,    /* what a Lua function raised inside backward */
     HD_UV_LOCATE,   /* what the Lua side gave to core.locate_errors, or nil */
     HD_UV_SUGGEST,  /* the second of it */
-    HD_UV_COUNT = HD_UV_SUGGEST
+    HD_UV_FIELDS,   /* the names of modules' fields (nn/fields.c) */
+    HD_UV_COUNT = HD_UV_FIELDS
 };
 
 /* The record of this state: made by luaopen_heed_core. NULL when heed was not opened. */
@@ -102,6 +103,7 @@ typedef struct hd_call {
     int options; /* index of the options table, once hd_take_options found one; else 0 */
     const char *allowed; /* the options' names, once hd_take_options was told; else NULL */
     uint64_t pushed;     /* bit i: index i holds an option's value */
+    bool reads_fields;   /* of modules: what they hold stays on the stack, for hd_anchor_result */
     hd_rng rng;          /* the training stream as the call found it: a second try draws the same numbers */
     int slot;            /* index of the result's userdata, 0: none */
     hd_handle *out;

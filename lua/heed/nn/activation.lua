@@ -204,7 +204,7 @@ function activation.Identity:forward(...) return ... end -- luacheck: ignore sel
 
 local TANH, SIGMOID = { approximate = "tanh" }, { approximate = "sigmoid" }
 
----The function of each name.
+---The function of each name; C joins it to the linear map before it.
 ---@type table<string, fun(x: heed.Tensor): heed.Tensor>
 activation.by_name = {
     relu = core.relu, gelu = core.gelu, silu = core.silu, tanh = core.tanh, sigmoid = core.sigmoid,
@@ -212,14 +212,13 @@ activation.by_name = {
     gelu_sigmoid = function(x) return core.gelu(x, SIGMOID) end,
 }
 
----Those that C joins to the linear map before them.
-activation.fuses = check.set(table.unpack(core.activations))
-
 ---The activation inside each gated one.
 activation.gated = { swiglu = "silu", geglu = "gelu", geglu_tanh = "gelu_tanh" }
 
 ---All names, for messages.
-activation.names = table.move({ "tanh", "sigmoid", "swiglu", "geglu", "geglu_tanh" }, 1, 5, #core.activations + 1,
-    { table.unpack(core.activations) })
+activation.names = { table.unpack(core.activations) }
+for _, name in ipairs { "swiglu", "geglu", "geglu_tanh" } do
+    activation.names[#activation.names + 1] = name
+end
 
 return activation

@@ -3,8 +3,9 @@ local capture = require "heed.capture"
 local check = require "heed.check"
 local core = require "heed.core"
 local FeedForward = require "heed.nn.feed_forward"
-local program = require "heed.mask.program"
 local module = require "heed.nn.module"
+local norm = require "heed.nn.norm"
+local program = require "heed.mask.program"
 local sublayers = require "heed.nn.sublayers"
 
 local WHERE = "heed.nn.TransformerDecoderLayer"
@@ -41,44 +42,37 @@ function DecoderLayer:init(d_model, num_heads, d_ff, options)
     sublayers.add_parts(self, WHERE, true, d_model, num_heads, d_ff, options)
 end
 
--- The layer as the paper draws it: for parts that are not the paper's, and while somebody collects attention weights.
+-- The layer as the paper draws it: for parts of the user's own, and while somebody collects
+-- attention weights.
 local function composed(self, x, memory, own, across)
     x = sublayers.step(self, x, self.norm1, function(y) return (self.self_attn(y, y, y, own)) end)
-    x = sublayers.step(self, x, self.norm2, function(y) return (self.multihead_attn(y, memory, memory, across)) end)
-    return sublayers.step(self, x, self.norm3, function(y) return FeedForward.compose(self, y, self.dropout) end)
+    x = sublayers.step(self, x, self.norm2, function(y)
+        return (self.multihead_attn(y, memory, memory, across))
+    end)
+    return sublayers.step(self, x, self.norm3, function(y)
+        return FeedForward.compose(self, y, self.dropout)
+    end)
 end
 
 -- Are all parts the stock ones, so that C can run the whole?
 function DecoderLayer:is_stock()
-    local own, across = self.self_attn, self.multihead_attn
-    return FeedForward.is_plain(self) and sublayers.is_stock_attention(self, own)
-        and sublayers.is_stock_attention(self, across) and own.num_heads == across.num_heads and own.dropout == across.dropout
-        and sublayers.are_stock_norms(self.norm1, self.norm2, self.norm3)
+    return FeedForward.is_plain(self) and sublayers.is_stock_attention(self.self_attn)
+        and sublayers.is_stock_attention(self.multihead_attn) and not self.multihead_attn.rotary
+        and norm.is_stock(self.norm1) and norm.is_stock(self.norm2) and norm.is_stock(self.norm3)
 end
 
--- With a cache.
-local function cached(self, x, memory, mask, memory_mask, cache)
-    local own, across = self.self_attn, self.multihead_attn
+-- With a cache: the steps of both attentions.
+local function steps_of(self, x, memory, mask, memory_mask, cache)
+    local own, across, where = self.self_attn, self.multihead_attn, WHERE .. ": memory_mask"
     cache = caches.check(WHERE, cache)
-    local turn = caches.step(cache, own, x, caches.mask(WHERE .. ": mask", mask), "self_attn: ")
-    local over = across:memory_turn(cache, x, memory, memory)
-    local seen
+    local batch = sublayers.batched(x)
+    local step = caches.step(cache, own, batch, caches.mask(WHERE .. ": mask", mask), "self_attn: ")
+    local over = across:memory_step(cache, x, memory, memory)
     if memory_mask then
-        local given = caches.mask(WHERE .. ": memory_mask", memory_mask)
-        seen = program.for_sizes(WHERE .. ": memory_mask", given, x:size(1), across.num_heads,
-            x:size(2), over.length, x.dtype)
+        over.mask = program.for_sizes(where, caches.mask(where, memory_mask), batch:size(1),
+            across.num_heads, batch:size(2), over.length, x.dtype)
     end
-    local norm1, norm2, norm3 = self.norm1, self.norm2, self.norm3
-    local linear1, linear2 = self.linear1, self.linear2
-    local out = core.decoder_layer(x, memory, turn.mask, seen, self.training, self.dropout, own.dropout,
-        own.num_heads, self.activation, self.norm_first, norm1.eps,
-        own.in_proj_weight, own.in_proj_bias, own.out_proj.weight, own.out_proj.bias,
-        across.in_proj_weight, across.in_proj_bias, across.out_proj.weight, across.out_proj.bias,
-        linear1.weight, linear1.bias, linear2.weight, linear2.bias,
-        norm1.weight, norm1.bias, norm2.weight, norm2.bias, norm3.weight, norm3.bias,
-        turn.k, turn.v, turn.places, turn.before, turn.length, over.k, over.v)
-    caches.done(turn)
-    return out
+    return step, over
 end
 
 ---@param x heed.Tensor [B, L, E] or [L, E]
@@ -90,25 +84,25 @@ function DecoderLayer:forward(x, memory, options)
     if options then check.options(WHERE, options, CALL) end
     local mask, memory_mask = options and options.mask, options and options.memory_mask
     local cache = options and options.cache
-    local stock = not capture.is_open() and self:is_stock()
-    if cache and stock and sublayers.are_batches(self, x, memory) then
-        return cached(self, x, memory, mask, memory_mask, cache)
+    if capture.is_open() or not self:is_stock()
+        or cache and not sublayers.are_sequences(self, x, memory) then
+        return composed(self, x, memory, { mask = mask, cache = cache },
+            { mask = memory_mask, cache = cache })
     end
-    if cache or not stock then
-        return composed(self, x, memory, { mask = mask, cache = cache }, { mask = memory_mask, cache = cache })
+    local own = self.self_attn
+    local step, over, seen, memory_seen, cos, sin
+    if cache then
+        step, over = steps_of(self, x, memory, mask, memory_mask, cache)
+        seen, memory_seen = step.mask, over.mask
+    else
+        seen = program.argument(WHERE .. ": mask", mask, x, x, own.num_heads)
+        memory_seen = program.argument(WHERE .. ": memory_mask", memory_mask, x, memory,
+            self.multihead_attn.num_heads)
     end
-    local own, across = self.self_attn, self.multihead_attn
-    local seen = program.argument(WHERE .. ": mask", mask, x, x, own.num_heads)
-    local memory_seen = program.argument(WHERE .. ": memory_mask", memory_mask, x, memory,
-        own.num_heads)
-    local norm1, norm2, norm3 = self.norm1, self.norm2, self.norm3
-    local linear1, linear2 = self.linear1, self.linear2
-    return core.decoder_layer(x, memory, seen, memory_seen, self.training, self.dropout, own.dropout,
-        own.num_heads, self.activation, self.norm_first, norm1.eps,
-        own.in_proj_weight, own.in_proj_bias, own.out_proj.weight, own.out_proj.bias,
-        across.in_proj_weight, across.in_proj_bias, across.out_proj.weight, across.out_proj.bias,
-        linear1.weight, linear1.bias, linear2.weight, linear2.bias,
-        norm1.weight, norm1.bias, norm2.weight, norm2.bias, norm3.weight, norm3.bias)
+    if own.rotary then cos, sin = own:rotary_tables(x, x, step) end
+    local out = core.decoder_layer(self, x, memory, seen, memory_seen, cos, sin, step, over)
+    if step then caches.done(step) end
+    return out
 end
 
 function DecoderLayer:extra() return self.norm_first and "norm_first" or "" end

@@ -3,8 +3,9 @@ local capture = require "heed.capture"
 local check = require "heed.check"
 local core = require "heed.core"
 local FeedForward = require "heed.nn.feed_forward"
-local program = require "heed.mask.program"
 local module = require "heed.nn.module"
+local norm = require "heed.nn.norm"
+local program = require "heed.mask.program"
 local sublayers = require "heed.nn.sublayers"
 
 local WHERE = "heed.nn.TransformerEncoderLayer"
@@ -38,30 +39,21 @@ function EncoderLayer:init(d_model, num_heads, d_ff, options)
     sublayers.add_parts(self, WHERE, false, d_model, num_heads, d_ff, options)
 end
 
--- The layer as the paper draws it: for parts that are not the paper's, and while somebody collects attention weights.
+-- The layer as the paper draws it: for parts of the user's own, and while somebody collects
+-- attention weights.
 local function composed(self, x, options)
-    x = sublayers.step(self, x, self.norm1, function(y) return (self.self_attn(y, y, y, options)) end)
-    return sublayers.step(self, x, self.norm2, function(y) return FeedForward.compose(self, y, self.dropout) end)
+    x = sublayers.step(self, x, self.norm1, function(y)
+        return (self.self_attn(y, y, y, options))
+    end)
+    return sublayers.step(self, x, self.norm2, function(y)
+        return FeedForward.compose(self, y, self.dropout)
+    end)
 end
 
 -- Are all parts the stock ones, so that C can run the whole?
 function EncoderLayer:is_stock()
-    return FeedForward.is_plain(self) and sublayers.is_stock_attention(self, self.self_attn)
-        and sublayers.are_stock_norms(self.norm1, self.norm2)
-end
-
--- With a cache: turn is of its self_attn.
-local function cached(self, x, mask, cache)
-    local attention = self.self_attn
-    local turn = caches.step(caches.check(WHERE, cache), attention, x, caches.mask(WHERE .. ": mask", mask), "self_attn: ")
-    local out_proj, linear1, linear2, norm1, norm2 = attention.out_proj, self.linear1, self.linear2, self.norm1, self.norm2
-    local out = core.encoder_layer(x, turn.mask, self.training, self.dropout, attention.dropout,
-        attention.num_heads, self.activation, self.norm_first, norm1.eps,
-        attention.in_proj_weight, attention.in_proj_bias, out_proj.weight, out_proj.bias,
-        linear1.weight, linear1.bias, linear2.weight, linear2.bias, norm1.weight, norm1.bias, norm2.weight, norm2.bias,
-        turn.k, turn.v, turn.places, turn.before, turn.length)
-    caches.done(turn)
-    return out
+    return FeedForward.is_plain(self) and sublayers.is_stock_attention(self.self_attn)
+        and norm.is_stock(self.norm1) and norm.is_stock(self.norm2)
 end
 
 ---@param x heed.Tensor [B, L, E] or [L, E]
@@ -70,16 +62,23 @@ end
 function EncoderLayer:forward(x, options)
     if options then check.options(WHERE, options, CALL) end
     local mask, cache = options and options.mask, options and options.cache
-    local stock = not capture.is_open() and self:is_stock()
-    if cache and stock and sublayers.are_batches(self, x) then return cached(self, x, mask, cache) end
-    if cache or not stock then return composed(self, x, { mask = mask, cache = cache }) end
+    if capture.is_open() or not self:is_stock()
+        or cache and not sublayers.are_sequences(self, x) then
+        return composed(self, x, { mask = mask, cache = cache })
+    end
     local attention = self.self_attn
-    local seen = program.argument(WHERE .. ": mask", mask, x, x, attention.num_heads)
-    local out_proj, linear1, linear2, norm1, norm2 = attention.out_proj, self.linear1, self.linear2, self.norm1, self.norm2
-    return core.encoder_layer(x, seen, self.training, self.dropout, attention.dropout,
-        attention.num_heads, self.activation, self.norm_first, norm1.eps,
-        attention.in_proj_weight, attention.in_proj_bias, out_proj.weight, out_proj.bias,
-        linear1.weight, linear1.bias, linear2.weight, linear2.bias, norm1.weight, norm1.bias, norm2.weight, norm2.bias)
+    local step, seen, cos, sin
+    if cache then
+        step = caches.step(caches.check(WHERE, cache), attention, sublayers.batched(x),
+            caches.mask(WHERE .. ": mask", mask), "self_attn: ")
+        seen = step.mask
+    else
+        seen = program.argument(WHERE .. ": mask", mask, x, x, attention.num_heads)
+    end
+    if attention.rotary then cos, sin = attention:rotary_tables(x, x, step) end
+    local out = core.encoder_layer(self, x, seen, cos, sin, step)
+    if step then caches.done(step) end
+    return out
 end
 
 function EncoderLayer:extra() return self.norm_first and "norm_first" or "" end

@@ -40,8 +40,8 @@ end
 local function activated(self, x, name)
     local linear1, fused = self.linear1, BY_NAME[name]
     if not fused then return name(linear1(x)) end
-    if activation.fuses[name] and linear1.forward == Linear.forward then return core.linear(x, linear1.weight, linear1.bias, name) end
-    return fused(linear1(x))
+    if linear1.forward ~= Linear.forward then return fused(linear1(x)) end
+    return core.linear(x, linear1.weight, linear1.bias, name)
 end
 
 -- The formula in its parts.
@@ -55,8 +55,9 @@ end
 
 -- For layers whose feed-forward part is in fields of their own: can C run it whole?
 function FeedForward.is_plain(self)
-    return activation.fuses[self.activation] == true and self.linear1.forward == Linear.forward
-        and self.linear2.forward == Linear.forward
+    local name, linear3 = self.activation, self.linear3
+    return (BY_NAME[name] or GATED[name] and (not linear3 or linear3.forward == Linear.forward))
+        and self.linear1.forward == Linear.forward and self.linear2.forward == Linear.forward
 end
 
 ---@param d_model integer E
@@ -74,9 +75,7 @@ end
 ---@return heed.Tensor # [..., E]
 function FeedForward:forward(x)
     if not FeedForward.is_plain(self) then return FeedForward.compose(self, x, self.dropout) end
-    local linear1, linear2 = self.linear1, self.linear2
-    return core.feed_forward(linear1.weight, linear1.bias, linear2.weight, linear2.bias, self.activation, self.dropout,
-        self.training, x)
+    return core.feed_forward(self, x)
 end
 
 function FeedForward:extra()

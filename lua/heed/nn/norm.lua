@@ -31,6 +31,7 @@ end
 local LayerNorm = module.Module:extend "LayerNorm"
 
 LayerNorm.has_bias = true
+LayerNorm.norm_kind = "layer" -- for C
 
 ---@param dim integer
 ---@param options? { eps?: number, bias?: boolean, elementwise_affine?: boolean } eps: default 1e-5; bias = false: weight alone;
@@ -64,6 +65,8 @@ LayerNorm.extra = described
 ---@field eps number
 local RMSNorm = module.Module:extend "RMSNorm"
 
+RMSNorm.norm_kind = "rms"
+
 ---@param dim integer
 ---@param options? { eps?: number, elementwise_affine?: boolean } eps: default 1e-6; elementwise_affine = false: no weight
 function RMSNorm:init(dim, options)
@@ -83,4 +86,10 @@ end
 
 RMSNorm.extra = described
 
-return { LayerNorm = LayerNorm, RMSNorm = RMSNorm }
+-- Can C run it as a part of a layer?
+local function is_stock(norm)
+    local forward = norm.forward
+    return forward == LayerNorm.forward or forward == RMSNorm.forward
+end
+
+return { LayerNorm = LayerNorm, RMSNorm = RMSNorm, is_stock = is_stock }

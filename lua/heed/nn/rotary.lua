@@ -214,7 +214,14 @@ function Rotary:forward(x, options)
     return core.rotary(x, cos, sin, self.interleaved)
 end
 
--- For layers that turn in C: cosines and sines of L positions behind others, a number of them or one of each row [B].
+-- For layers that run in C: cosines and sines of positions 1..length, or more of them.
+function Rotary:rows_up_to(length, dtype)
+    local cos, sin = tables_of(self, length, dtype)
+    return cos, sin
+end
+
+-- For layers that run in C: cosines and sines of L positions behind others, a number of them or one
+-- of each row [B].
 function Rotary:rows_behind(before, L, dtype)
     if type(before) == "number" then return rows_of(self, nil, before, L, dtype) end
     return rows_of(self, before:view(-1, 1) + core.range(1, L, { dtype = "i64" }):view(1, -1), 0, L, dtype)

@@ -82,25 +82,26 @@ function sublayers.step(self, x, normalise, part)
     return normalise(core.dropout_add(x, part(x), dropout))
 end
 
----Can C run attention as a part of the layer?
+---Can C run attention as a part of a layer?
 ---@return boolean
-function sublayers.is_stock_attention(self, attention)
-    return attention.is_stock ~= nil and attention:is_stock() and attention.training == self.training
+function sublayers.is_stock_attention(attention)
+    return attention.is_stock ~= nil and attention:is_stock()
 end
 
----Are norms stock ones with the same eps? norm3 may be nil.
----@return boolean
-function sublayers.are_stock_norms(norm1, norm2, norm3)
-    norm3 = norm3 or norm2
-    return norm1.forward == LayerNorm.forward and norm2.forward == LayerNorm.forward and norm3.forward == LayerNorm.forward
-        and norm1.eps == norm2.eps and norm1.eps == norm3.eps
-end
+---x as a batch, for a cache.
+---@return heed.Tensor [B, L, E]
+function sublayers.batched(x) return x:dim() == 2 and x:unsqueeze(1) or x end
 
----Are they [B, L, E], as a layer's call in C takes them with a cache? memory may be nil.
+---Are they [B, L, E] or [L, E], for a cache? memory may be nil.
 ---@return boolean
-function sublayers.are_batches(self, x, memory)
-    local function is_batch(t) return check.is_live(t) and t:dim() == 3 and t:size(3) == self.self_attn.d_model end
-    return is_batch(x) and (memory == nil or is_batch(memory))
+function sublayers.are_sequences(self, x, memory)
+    local E = self.self_attn.d_model
+    local function is_sequence(t)
+        if not check.is_live(t) then return false end
+        local dims = t:dim()
+        return (dims == 3 or dims == 2) and t:size(-1) == E
+    end
+    return is_sequence(x) and (memory == nil or is_sequence(memory))
 end
 
 -- ---- stacks --------------------------------------------------------------------------------------------------------

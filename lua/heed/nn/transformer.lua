@@ -9,10 +9,10 @@ local Encoder = require "heed.nn.encoder"
 local EncoderLayer = require "heed.nn.encoder_layer"
 local errors = require "heed.errors"
 local initial = require "heed.nn.initial"
-local LayerNorm = require("heed.nn.norm").LayerNorm
 local Linear = require "heed.nn.linear"
 local masks = require "heed.mask"
 local module = require "heed.nn.module"
+local norm = require "heed.nn.norm"
 local SinusoidalPositions = require("heed.nn.positions").SinusoidalPositions
 local sublayers = require "heed.nn.sublayers"
 
@@ -115,13 +115,15 @@ end
 local function all_stock(stack, kind, layer_kind)
     if stack.forward ~= kind.forward then return false end
     for _, layer in ipairs(stack.layers) do
-        if layer.forward ~= layer_kind.forward or not layer:is_stock() then return false end
+        local stock = layer.forward == layer_kind.forward and layer:is_stock()
+        if not stock or layer.self_attn.rotary then return false end
     end
-    return not stack.norm or stack.norm.forward == LayerNorm.forward
+    return not stack.norm or norm.is_stock(stack.norm)
 end
 
--- Sequences of different lengths are computed one behind the other, without what pads them: all stock layers are indifferent
--- to it. A user's own may not be, and whoever collects weights wants them by batch.
+-- Sequences of different lengths are computed one behind the other, without what pads them: stock
+-- layers are indifferent to it but for rotary, which counts positions over all of them. A user's own
+-- may not be, and whoever collects weights wants them by batch.
 local function may_pack(self)
     return not capture.is_open() and all_stock(self.encoder, Encoder, EncoderLayer)
         and all_stock(self.decoder, Decoder, DecoderLayer) and self.output.forward == Linear.forward

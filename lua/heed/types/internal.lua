@@ -181,68 +181,63 @@ function inside.kl_div_log(input, target, reduction, weight, pos_weight, paramet
 ---@return heed.Tensor # [max_len, d_model]
 function inside.sinusoidal_positions(max_len, d_model, first_position, layout, rates) end
 
----@param in_w heed.Tensor [3E, E]
----@param in_b heed.Tensor|nil [3E]
----@param out_w heed.Tensor [E, E]
----@param out_b heed.Tensor|nil [E]
----@param num_heads integer
----@param dropout number
----@param training boolean
+---softmax(Q K^T) V of several heads, and W^O: parameters and options are the module's fields, by
+---their names (csrc/lua/nn/fields.h).
+---@param module table in_proj_weight or q_proj_weight, k_proj_weight and v_proj_weight; out_proj; num_heads, ...
 ---@param query heed.Tensor [B, L, E] or [L, E]
----@param key? heed.Tensor [B, S, E]
----@param value? heed.Tensor [B, S, E]
+---@param key? heed.Tensor [B, S, kdim]
+---@param value? heed.Tensor [B, S, vdim]
 ---@param mask? userdata
 ---@param want_weights? boolean
----@return heed.Tensor out
----@return heed.Tensor? weights
-function inside.multi_head_attention(in_w, in_b, out_w, out_b, num_heads, dropout, training, query, key, value, mask, want_weights) end
-
----Attention over keys and values that are kept; the call's own are made with its queries and written behind them. No gradients.
----@param in_w heed.Tensor [(H + 2 Hk) D, E]
----@param in_b heed.Tensor|nil
----@param out_w heed.Tensor [E, H D]
----@param out_b heed.Tensor|nil [E]
----@param num_heads integer
----@param num_kv_heads integer
----@param scale? number
----@param softcap? number
----@param query heed.Tensor [B, L, E]
----@param mask? userdata
----@param want_weights? boolean
----@param cos? heed.Tensor of rotary, for the call's positions
+---@param cos? heed.Tensor of rotary: of the step's tokens, or of positions from 1 on
 ---@param sin? heed.Tensor
----@param interleaved? boolean
----@param of_memory? boolean the kept are a memory's: nothing is written
----@param k heed.Tensor [B, room, Hk, D]
----@param v heed.Tensor [B, room, Hk, D]
----@param places? heed.Tensor i64 [B L], rows of [B room] that the call's own go to; left out, they go to `before` + 1 on
----@param before integer
----@param length integer how many are attended to
+---@param step? heed.CacheStep of a cache; no gradients then
 ---@return heed.Tensor out
 ---@return heed.Tensor? weights
-function inside.cached_attention(in_w, in_b, out_w, out_b, num_heads, num_kv_heads, scale, softcap, query, mask, want_weights, cos, sin, interleaved, of_memory, k, v, places, before, length) end
+function inside.multi_head_attention(module, query, key, value, mask, want_weights, cos, sin, step) end
 
----@param w1 heed.Tensor [F, E]
----@param b1 heed.Tensor|nil [F]
----@param w2 heed.Tensor [E, F]
----@param b2 heed.Tensor|nil [E]
----@param activation? "relu"|"gelu"|"silu"
----@param dropout number
----@param training boolean
+---Its projections alone. query nil, or key and value: those are not made.
+---@param module table
+---@param query heed.Tensor|nil [B, L, E] or [L, E], a batch of one
+---@param key? heed.Tensor
+---@param value? heed.Tensor
+---@return heed.Tensor|nil q [B, L, H, D]
+---@return heed.Tensor|nil k [B, S, Hk, D]
+---@return heed.Tensor|nil v [B, S, Hk, D]
+function inside.project_heads(module, query, key, value) end
+
+---Raises what multi_head_attention would say of these.
+---@param module table
+---@param query heed.Tensor
+---@param key? heed.Tensor default query
+---@param value? heed.Tensor default key
+function inside.check_heads(module, query, key, value) end
+
+---@param module table linear1, linear2, linear3 of a gated activation, activation, dropout, training
 ---@param x heed.Tensor [..., E]
 ---@return heed.Tensor
-function inside.feed_forward(w1, b1, w2, b2, activation, dropout, training, x) end
+function inside.feed_forward(module, x) end
 
----(x, mask, training, dropout, attention_dropout, num_heads, activation, norm_first, eps,
----in_w, in_b, out_w, out_b, w1, b1, w2, b2, n1w, n1b, n2w, n2b)
+---@param layer table self_attn, norm1, norm2, norm_first, and what feed_forward reads
+---@param x heed.Tensor [B, L, E] or [L, E]
+---@param mask? userdata
+---@param cos? heed.Tensor as multi_head_attention takes them
+---@param sin? heed.Tensor
+---@param step? heed.CacheStep
 ---@return heed.Tensor
-function inside.encoder_layer(...) end
+function inside.encoder_layer(layer, x, mask, cos, sin, step) end
 
----(x, memory, mask, memory_mask, training, dropout, attention_dropout, num_heads,
----activation, norm_first, eps, in_w, in_b, out_w, out_b of self-attention, the same of cross-attention, w1, b1, w2, b2,
----n1w, n1b, n2w, n2b, n3w, n3b)
+---@param layer table as encoder_layer reads it, and multihead_attn, norm3
+---@param x heed.Tensor [B, L, E] or [L, E]
+---@param memory heed.Tensor [B, S, kdim] or [S, kdim]
+---@param mask? userdata
+---@param memory_mask? userdata
+---@param cos? heed.Tensor
+---@param sin? heed.Tensor
+---@param step? heed.CacheStep of self_attn
+---@param memory_step? heed.CacheStep of multihead_attn
 ---@return heed.Tensor
-function inside.decoder_layer(...) end
+function inside.decoder_layer(layer, x, memory, mask, memory_mask, cos, sin, step, memory_step) end
 
 ---One step of all groups, { params, m, v, steps, lr, ... }; parameters without a gradient are passed over. Never left half done;
 ---steps, a list, counts up for those that moved.

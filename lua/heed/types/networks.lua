@@ -15,7 +15,7 @@ local core = {}
 ---@param x heed.Tensor [..., in] f32 or f64
 ---@param weight heed.Tensor [out, in]
 ---@param bias? heed.Tensor [out]
----@param activation? "relu"|"gelu"|"silu" none when left out
+---@param activation? "relu"|"gelu"|"gelu_tanh"|"gelu_sigmoid"|"silu"|"tanh"|"sigmoid" none when left out
 ---@param dropout? number default 0; drawn from the training stream
 ---@return heed.Tensor # [..., out]
 function core.linear(x, weight, bias, activation, dropout) end

@@ -27,8 +27,7 @@ typedef struct model {
     hd_tensor *parameters[MAX_PARAMETERS];
     int count;
     hd_tensor *embedding;
-    hd_encoder_layer_params encoder[6];
-    hd_decoder_layer_params decoder[6];
+    hd_transformer_layer_params encoder[6], decoder[6];
     hd_norm_params encoder_norm, decoder_norm;
     hd_adamw_slot slots[MAX_PARAMETERS];
 } model;
@@ -57,40 +56,46 @@ static hd_tensor *parameter(model *m, int64_t rows, int64_t columns, double scal
 }
 
 static hd_norm_params norm_of(model *m, int64_t E) {
-    hd_norm_params p = {parameter(m, E, 0, 0), parameter(m, E, 0, 0), 1e-5};
+    hd_norm_params p = {HD_NORM_LAYER, parameter(m, E, 0, 0), parameter(m, E, 0, 0), 1e-5};
     cx->grad_enabled = false;
     hd_fill_(cx, p.weight, hd_scalar_f(1));
     cx->grad_enabled = true;
     return p;
 }
 
-static hd_mha_params mha_of(model *m, const sizes *s) {
-    return (hd_mha_params){parameter(m, 3 * s->E, s->E, 0.06),
-                           parameter(m, 3 * s->E, 0, 0),
-                           parameter(m, s->E, s->E, 0.06),
-                           parameter(m, s->E, 0, 0),
-                           (int)s->H,
-                           s->dropout};
+static hd_linear_params linear_of(model *m, int64_t out, int64_t in) {
+    hd_tensor *weight = parameter(m, out, in, 0.06);
+    return (hd_linear_params){weight, parameter(m, out, 0, 0)};
 }
 
-static hd_ffn_params ffn_of(model *m, const sizes *s) {
-    return (hd_ffn_params){parameter(m, s->F, s->E, 0.06),
-                           parameter(m, s->F, 0, 0),
-                           parameter(m, s->E, s->F, 0.06),
-                           parameter(m, s->E, 0, 0),
-                           HD_ACT_RELU,
-                           s->dropout};
+static hd_mha_params mha_of(model *m, const sizes *s) {
+    return (hd_mha_params){.in_proj_weight = parameter(m, 3 * s->E, s->E, 0.06),
+                           .in_proj_bias = parameter(m, 3 * s->E, 0, 0),
+                           .out_proj = linear_of(m, s->E, s->E),
+                           .num_heads = (int)s->H,
+                           .dropout = s->dropout};
+}
+
+static hd_transformer_layer_params layer_of(model *m, const sizes *s, bool is_decoder) {
+    hd_transformer_layer_params p = {.norm_first = true, .dropout = s->dropout};
+    p.self_attn = mha_of(m, s);
+    if (is_decoder) p.multihead_attn = mha_of(m, s);
+    p.ffn = (hd_ffn_params){.linear1 = linear_of(m, s->F, s->E),
+                            .linear2 = linear_of(m, s->E, s->F),
+                            .activation = HD_ACT_RELU,
+                            .dropout = s->dropout};
+    p.norm1 = norm_of(m, s->E);
+    p.norm2 = norm_of(m, s->E);
+    if (is_decoder) p.norm3 = norm_of(m, s->E);
+    return p;
 }
 
 static void build(model *m, const sizes *s) {
     memset(m, 0, sizeof *m);
     m->embedding = parameter(m, s->V, s->E, 0.06);
     for (int i = 0; i < s->layers; i++) {
-        m->encoder[i] = (hd_encoder_layer_params){mha_of(m, s),     ffn_of(m, s), norm_of(m, s->E),
-                                                  norm_of(m, s->E), true,         s->dropout};
-        m->decoder[i] =
-            (hd_decoder_layer_params){mha_of(m, s),     mha_of(m, s),     ffn_of(m, s), norm_of(m, s->E),
-                                      norm_of(m, s->E), norm_of(m, s->E), true,         s->dropout};
+        m->encoder[i] = layer_of(m, s, false);
+        m->decoder[i] = layer_of(m, s, true);
     }
     m->encoder_norm = norm_of(m, s->E);
     m->decoder_norm = norm_of(m, s->E);
@@ -132,7 +137,7 @@ static void update(model *m, int64_t step) {
 
 typedef struct batch {
     hd_tensor *source, *target, *labels; /* [B, S], [B, L] twice; packed: [N], [M] twice */
-    hd_attention_options padded, causal, cross;
+    hd_mha_options padded, causal, cross;
 } batch;
 
 static hd_tensor *packed(hd_tensor *x, hd_tensor *lengths) {
@@ -144,17 +149,17 @@ static batch batch_of(const sizes *s, bool pack) {
     hd_tensor *target_lengths = integers(s->B, 0, s->L * 4 / 5, s->L);
     batch b = {.source = integers(s->B, s->S, 1, s->V), .target = integers(s->B, s->L, 1, s->V)};
     b.labels = integers(s->B, s->L, 1, s->V);
-    b.causal.mask = hd_mask_causal(cx);
+    b.causal.attention.mask = hd_mask_causal(cx);
     if (!pack) {
-        b.padded.mask = b.cross.mask = hd_mask_lengths(cx, source_lengths);
+        b.padded.attention.mask = b.cross.attention.mask = hd_mask_lengths(cx, source_lengths);
         return b;
     }
     b.source = packed(b.source, source_lengths);
     b.target = packed(b.target, target_lengths);
     b.labels = packed(b.labels, target_lengths);
-    b.padded.query_starts = b.padded.key_starts = b.cross.key_starts =
+    b.padded.attention.query_starts = b.padded.attention.key_starts = b.cross.attention.key_starts =
         need(hd_sequence_starts(cx, source_lengths));
-    b.causal.query_starts = b.causal.key_starts = b.cross.query_starts =
+    b.causal.attention.query_starts = b.causal.attention.key_starts = b.cross.attention.query_starts =
         need(hd_sequence_starts(cx, target_lengths));
     return b;
 }
@@ -163,12 +168,12 @@ static double train(model *m, const sizes *s, const batch *b, int64_t step, doub
     double t = now();
     hd_tensor *memory = embed(m, s, b->source);
     for (int i = 0; i < s->layers; i++)
-        memory = next(hd_encoder_layer(cx, &m->encoder[i], memory, &b->padded, true), memory);
+        memory = next(hd_encoder_layer(cx, &m->encoder[i], memory, &b->padded), memory);
     memory = norm(&m->encoder_norm, memory);
     times[0] = now() - t, t = now();
     hd_tensor *x = embed(m, s, b->target);
     for (int i = 0; i < s->layers; i++)
-        x = next(hd_decoder_layer(cx, &m->decoder[i], x, memory, &b->causal, &b->cross, true), x);
+        x = next(hd_decoder_layer(cx, &m->decoder[i], x, memory, &b->causal, &b->cross), x);
     x = norm(&m->decoder_norm, x);
     hd_release(memory);
     times[1] = now() - t, t = now();

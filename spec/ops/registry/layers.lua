@@ -1,4 +1,5 @@
---- The stock layers, each one call: parameters in, one tensor out. Dropout is off; rows.lua has it.
+--- The stock layers, each one call: a module's fields and inputs in, one tensor out. Dropout is off;
+--- rows.lua has it.
 
 local core = require "heed.core"
 local layer = require "spec.support.naive_layers"
@@ -54,9 +55,30 @@ local function attention_of(take)
     return { in_w = in_w, in_b = in_b, out_w = out_w, out_b = out_b, heads = H }
 end
 
-local function feed_forward_of(take, act)
+local function feed_forward_of(take, act, gated)
     local w1, b1, w2, b2 = take(4)
-    return { w1 = w1, b1 = b1, w2 = w2, b2 = b2, act = act }
+    local p = { w1 = w1, b1 = b1, w2 = w2, b2 = b2, act = act }
+    if gated then p.w3, p.b3 = take(2) end
+    return p
+end
+
+-- The same as C reads them: fields of modules.
+local function linear(weight, bias) return { weight = weight, bias = bias } end
+local function norm(weight, bias)
+    return { weight = weight, bias = bias, eps = 1e-5, norm_kind = "layer" }
+end
+
+local function attention_module(take)
+    local p = attention_of(take)
+    return { in_proj_weight = p.in_w, in_proj_bias = p.in_b, out_proj = linear(p.out_w, p.out_b),
+        num_heads = H, num_kv_heads = H }
+end
+
+local function add_feed_forward(module, take, name, gated)
+    local p = feed_forward_of(take, nil, gated)
+    module.linear1, module.linear2, module.activation = linear(p.w1, p.b1), linear(p.w2, p.b2), name
+    module.linear3 = gated and linear(p.w3, p.b3) or nil
+    return module
 end
 
 add {
@@ -68,7 +90,8 @@ add {
     inputs = generators(6),
     large = shapes({ { 40, 80, E } }, ATTENTION),
     call = function(case, x, in_w, in_b, out_w, out_b, memory)
-        return core.multi_head_attention(in_w, in_b, out_w, out_b, H, 0, false, x, memory, nil, causal(case), true)
+        local module = attention_module(taker { in_w, in_b, out_w, out_b })
+        return core.multi_head_attention(module, x, memory, nil, causal(case), true)
     end,
     naive = function(case, x, ...)
         local take = taker { ... }
@@ -84,8 +107,42 @@ add {
         case_of(shapes({ { 3, E } }, FEED_FORWARD), { act = "gelu" }) },
     inputs = generators(5),
     large = case_of(shapes({ { 40, 80, E } }, FEED_FORWARD), { act = "gelu" }),
-    call = function(case, x, w1, b1, w2, b2) return core.feed_forward(w1, b1, w2, b2, case.act, 0, false, x) end,
+    call = function(case, x, ...)
+        return core.feed_forward(add_feed_forward({}, taker { ... }, case.act), x)
+    end,
     naive = function(case, x, ...) return layer.feed_forward(feed_forward_of(taker { ... }, case.act), x) end,
+}
+
+local GATED = shapes(FEED_FORWARD, { { F, E }, { F } })
+add {
+    name = "feed_forward",
+    variant = "gated",
+    cases = { case_of(shapes({ { 2, 3, E } }, GATED), { name = "swiglu", act = "silu" }),
+        case_of(shapes({ { 3, E } }, GATED), { name = "geglu", act = "gelu" }) },
+    inputs = generators(7),
+    large = case_of(shapes({ { 40, 80, E } }, GATED), { name = "swiglu", act = "silu" }),
+    call = function(case, x, ...)
+        return core.feed_forward(add_feed_forward({}, taker { ... }, case.name, true), x)
+    end,
+    naive = function(case, x, ...)
+        return layer.feed_forward(feed_forward_of(taker { ... }, case.act, true), x)
+    end,
+}
+
+-- H heads of queries, one of keys.
+add {
+    name = "project_heads",
+    cases = { { { 2, 3, E }, { 2 * E, E }, { 2 * E }, key_heads = 1 },
+        { { 3, E }, { 3 * E, E }, { 3 * E }, key_heads = H } },
+    inputs = generators(3),
+    large = { { 40, 80, E }, { 3 * E, E }, { 3 * E }, key_heads = H },
+    call = function(case, x, weight, bias)
+        return core.project_heads({ in_proj_weight = weight, in_proj_bias = bias, num_heads = H,
+            num_kv_heads = case.key_heads }, x, x, x)
+    end,
+    naive = function(case, x, ...)
+        return layer.project_heads(x, { H, case.key_heads, case.key_heads }, ...)
+    end,
 }
 
 local ENCODER = shapes({ { 2, 3, E } }, ATTENTION, FEED_FORWARD, NORM, NORM)
@@ -98,7 +155,11 @@ add {
     inputs = generators(#ENCODER),
     large = case_of(shapes({ { 20, 80, E } }, ATTENTION, FEED_FORWARD, NORM, NORM), { act = "gelu" }),
     call = function(case, x, ...)
-        return core.encoder_layer(x, causal(case), false, 0, 0, H, case.act, case.norm_first, nil, ...)
+        local take = taker { ... }
+        local module = { self_attn = attention_module(take), norm_first = case.norm_first }
+        add_feed_forward(module, take, case.act)
+        module.norm1, module.norm2 = norm(take(2)), norm(take(2))
+        return core.encoder_layer(module, x, causal(case))
     end,
     naive = function(case, x, ...)
         local take = taker { ... }
@@ -119,8 +180,12 @@ add {
     inputs = generators(#DECODER),
     large = case_of(shapes({ { 20, 50, E }, { 20, 40, E } }, DECODER_PARAMS), { act = "relu" }),
     call = function(case, x, memory, ...)
-        return core.decoder_layer(x, memory, causal(case), nil, false, 0, 0, H, case.act,
-            case.norm_first, nil, ...)
+        local take = taker { ... }
+        local module = { self_attn = attention_module(take), multihead_attn = attention_module(take),
+            norm_first = case.norm_first }
+        add_feed_forward(module, take, case.act)
+        module.norm1, module.norm2, module.norm3 = norm(take(2)), norm(take(2)), norm(take(2))
+        return core.decoder_layer(module, x, memory, causal(case))
     end,
     naive = function(case, x, memory, ...)
         local take = taker { ... }

@@ -1,0 +1,115 @@
+#include "lua/nn/fields.h"
+
+#define NAME_OF(name) #name,
+static const char *const names[HD_FIELD_COUNT] = {"", HD_EACH_FIELD(NAME_OF)};
+#undef NAME_OF
+
+void hd_register_fields(hd_registrar *r) {
+    lua_State *L = r->L;
+    lua_createtable(L, HD_FIELD_COUNT, 0);
+    for (int i = 1; i < HD_FIELD_COUNT; i++) {
+        lua_pushstring(L, names[i]);
+        lua_rawseti(L, -2, i);
+    }
+    lua_setiuservalue(L, r->record, HD_UV_FIELDS);
+}
+
+/* "self_attn.out_proj.weight". The argument's own name is left out: the message's path says which module it
+ * is. Pushed. */
+static const char *path_of(const hd_fields *f, hd_field field) {
+    return f->outer ? lua_pushfstring(f->c->L, "%s.%s", path_of(f->outer, f->field), names[field])
+                    : names[field];
+}
+
+int hd_field_expected(const hd_fields *f, hd_field field, const char *expected) {
+    const int index = lua_gettop(f->c->L);
+    return hd_arg_expected(f->c, index, path_of(f, field), expected);
+}
+
+/* Pushes the field, of which raw assignment, classes and whatever else __index reads are seen. Its type. */
+static int push(const hd_fields *f, hd_field field) {
+    lua_rawgeti(f->c->L, f->names, field);
+    return lua_gettable(f->c->L, f->table);
+}
+
+hd_fields hd_fields_of(hd_call *c, int index, const char *argument) {
+    if (!hd_given(c, index) || lua_type(c->L, index) != LUA_TTABLE)
+        hd_arg_expected(c, index, argument, "a module");
+    luaL_checkstack(c->L, 120, NULL);
+    c->reads_fields = true;
+    hd_push_uv(c->L, HD_UV_FIELDS);
+    return (hd_fields){c, lua_gettop(c->L), index, NULL, HD_FIELD_NONE};
+}
+
+hd_fields hd_fields_opt(const hd_fields *outer, hd_field field) {
+    int type = push(outer, field);
+    if (type != LUA_TTABLE && lua_toboolean(outer->c->L, -1)) hd_field_expected(outer, field, "a module");
+    return (hd_fields){outer->c, outer->names, type == LUA_TTABLE ? lua_gettop(outer->c->L) : 0, outer,
+                       field};
+}
+
+hd_fields hd_fields_in(const hd_fields *outer, hd_field field) {
+    hd_fields f = hd_fields_opt(outer, field);
+    if (!f.table) hd_field_expected(outer, field, "a module");
+    return f;
+}
+
+hd_tensor *hd_field_opt_tensor(const hd_fields *f, hd_field field) {
+    lua_State *L = f->c->L;
+    const int type = push(f, field);
+    if (type == LUA_TNIL) return NULL;
+    hd_handle *handle = type == LUA_TUSERDATA ? hd_to_handle(L, f->c->h, -1) : NULL;
+    if (handle && handle->t && !handle->t->storage->hollow) return handle->t;
+    if (!lua_toboolean(L, -1)) return NULL;
+    const int index = lua_gettop(L);
+    return hd_tensor_at(f->c, index, path_of(f, field));
+}
+
+hd_tensor *hd_field_tensor(const hd_fields *f, hd_field field) {
+    hd_tensor *t = hd_field_opt_tensor(f, field);
+    if (!t) hd_field_expected(f, field, "a tensor");
+    return t;
+}
+
+double hd_field_number(const hd_fields *f, hd_field field, double otherwise) {
+    lua_State *L = f->c->L;
+    if (push(f, field) == LUA_TNUMBER)
+        otherwise = lua_tonumber(L, -1);
+    else if (lua_toboolean(L, -1))
+        hd_field_expected(f, field, "a number");
+    lua_pop(L, 1);
+    return otherwise;
+}
+
+double hd_field_probability(const hd_fields *f, hd_field field) {
+    double p = hd_field_number(f, field, 0);
+    if (!(p >= 0 && p <= 1)) hd_arg_error(f->c, path_of(f, field), "expected a probability 0..1, got %g", p);
+    return p;
+}
+
+int64_t hd_field_integer(const hd_fields *f, hd_field field, int64_t otherwise) {
+    int is_integer = 1;
+    if (push(f, field) != LUA_TNIL) otherwise = lua_tointegerx(f->c->L, -1, &is_integer);
+    if (!is_integer || lua_type(f->c->L, -1) == LUA_TSTRING) hd_field_expected(f, field, "an integer");
+    lua_pop(f->c->L, 1);
+    return otherwise;
+}
+
+int hd_field_count(const hd_fields *f, hd_field field) {
+    int64_t n = hd_field_integer(f, field, 0);
+    if (n < 1 || n > 1 << 20)
+        hd_arg_error(f->c, path_of(f, field), "expected 1 or more, got %lld", (long long)n);
+    return (int)n;
+}
+
+bool hd_field_boolean(const hd_fields *f, hd_field field) {
+    push(f, field);
+    bool value = lua_toboolean(f->c->L, -1);
+    lua_pop(f->c->L, 1);
+    return value;
+}
+
+const char *hd_field_string(const hd_fields *f, hd_field field) {
+    if (push(f, field) != LUA_TSTRING) hd_field_expected(f, field, "a string");
+    return lua_tostring(f->c->L, -1);
+}
