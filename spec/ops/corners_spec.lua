@@ -236,7 +236,7 @@ describe("numbers beyond what there can be", function()
     it("are refused as what a cache holds", function()
         local cached_attention = require("heed.core").cached_attention
         local function attend(before, length)
-            return cached_attention(heed.ones(12, 4), nil, heed.ones(4, 4), nil, 2, 2, nil, nil, heed.ones(1, 1, 4), nil, nil, false,
+            return cached_attention(heed.ones(12, 4), nil, heed.ones(4, 4), nil, 2, 2, nil, nil, heed.ones(1, 1, 4), nil, false,
                 nil, nil, false, false, heed.zeros(1, 3, 2, 2), heed.zeros(1, 3, 2, 2), nil, before, length)
         end
         assert.are.same({ 1, 1, 4 }, { table.unpack(attend(2, 3).shape) })
