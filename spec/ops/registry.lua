@@ -53,6 +53,7 @@ registry.not_operations = {
     mask_bias = "the bias of a mask; spec/attention/attention_spec.lua",
     mask_dense = "masks as tensors; spec/attention/mask_spec.lua",
     shapes_only = "the mode of nn.Module:check; spec/nn/check_spec.lua",
+    differentiating = "the mode of heed.grad; spec/runtime/modes_spec.lua",
     no_grad = "the mode of recording",
     enable_grad = "the mode of recording",
     is_grad_enabled = "the mode of recording",
