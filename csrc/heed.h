@@ -62,7 +62,7 @@ HEED_API void heed_wrote(lua_State *L, int index);
 HEED_API void heed_interrupt(lua_State *L);
 /* The flag behind it. Fetch it once; setting it to 1 is allowed in a signal handler and on any thread. */
 HEED_API volatile sig_atomic_t *heed_cancel_flag(lua_State *L);
-/* False inside what must not be left half done (an optimiser's step): a hook should wait. */
+/* False while what must not be left half done runs (an optimiser's step, heed.uninterrupted): a hook should wait. */
 HEED_API bool heed_interruptible(lua_State *L);
 
 #ifdef __cplusplus

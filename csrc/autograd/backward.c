@@ -234,7 +234,7 @@ hd_status hd_backward_step(hd_ctx *cx, hd_backward *run, int64_t max_nodes, bool
     bool before = cx->grad_enabled;
     cx->grad_enabled = false;
     for (int64_t visited = 0; run->count && !status && (max_nodes <= 0 || visited < max_nodes); visited++) {
-        if (cx->cancel && !cx->uninterruptible) {
+        if (hd_must_stop(cx)) {
             status = hd_fail(cx, HD_ECANCEL, "interrupted");
             break;
         }

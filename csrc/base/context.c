@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -20,6 +21,12 @@ static int default_threads(void) {
     return hd_cpu_cores();
 }
 
+static atomic_int contexts_made;
+
+bool hd_ctx_is_alone(void) {
+    return atomic_load_explicit(&contexts_made, memory_order_relaxed) <= 1;
+}
+
 hd_ctx *hd_ctx_new(int num_threads) {
     hd_ctx *cx = calloc(1, sizeof *cx);
     if (cx == NULL) return NULL;
@@ -28,6 +35,7 @@ hd_ctx *hd_ctx_new(int num_threads) {
         free(cx);
         return NULL;
     }
+    atomic_fetch_add_explicit(&contexts_made, 1, memory_order_relaxed);
     cx->grad_enabled = true;
     cx->next_sequence = 1;
     hd_set_num_threads(cx, num_threads > 0 ? num_threads : default_threads());

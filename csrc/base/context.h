@@ -38,8 +38,23 @@ typedef struct hd_ctx {
     void *host;                   /* csrc/lua's own record; rooms below never look inside */
 } hd_ctx;
 
+/* The flag `cancel`, which another thread may set at any time. */
+static inline bool hd_cancelled(const hd_ctx *cx) {
+    return __atomic_load_n(&cx->cancel, __ATOMIC_RELAXED) != 0;
+}
+static inline void hd_set_cancelled(hd_ctx *cx, bool cancelled) {
+    __atomic_store_n(&cx->cancel, cancelled, __ATOMIC_RELAXED);
+}
+/* Must the running operation stop? */
+static inline bool hd_must_stop(const hd_ctx *cx) {
+    return hd_cancelled(cx) && cx->uninterruptible == 0;
+}
+
 /* NULL if memory runs out. num_threads 0: OMP_NUM_THREADS, or else the number of cores. */
 hd_ctx *hd_ctx_new(int num_threads);
+/* Is this the only context that the process ever had? Otherwise the pool may hand out memory that still holds
+ * what another one computed. */
+bool hd_ctx_is_alone(void);
 void hd_ctx_free(hd_ctx *cx); /* joins the threads; tensors that are still held can be released later */
 
 /* Record an error and return its status: return hd_fail(cx, HD_EARG, "dim: expected ..., got %d", d); */

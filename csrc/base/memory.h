@@ -32,6 +32,8 @@ void hd_account_release(hd_account *account);
  * gives a valid block. */
 void *hd_alloc(struct hd_ctx *cx, size_t size);
 void *hd_alloc_zeroed(struct hd_ctx *cx, size_t size);
+/* For results of parallel loops that their caller reads: zeros if the loops may be skipped (cx->shapes_only). */
+void *hd_alloc_found(struct hd_ctx *cx, size_t size);
 /* Needs no context, because a storage may be freed after its context. NULL is fine. */
 void hd_free(hd_account *account, void *block);
 /* Bytes that hd_alloc(size) takes from the pool (the size class). */

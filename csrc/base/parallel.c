@@ -104,16 +104,12 @@ void hd_set_num_threads(hd_ctx *cx, int num_threads) {
 
 /* ---- loops ----------------------------------------------------------------------------------- */
 
-static inline bool cancel_wanted(const hd_ctx *cx) {
-    return __atomic_load_n(&cx->cancel, __ATOMIC_RELAXED) != 0 && cx->uninterruptible == 0;
-}
-
 /* Runs tasks of a share until none is left. False: the loop was cancelled. */
 static bool work_on(loop *l, share *tasks, int worker) {
     for (;;) {
         int64_t i = atomic_fetch_add_explicit(&tasks->next, 1, memory_order_relaxed);
         if (i >= tasks->end) return true;
-        if (cancel_wanted(l->cx)) {
+        if (hd_must_stop(l->cx)) {
             atomic_store_explicit(&l->cancelled, true, memory_order_relaxed);
             return false;
         }
@@ -136,7 +132,7 @@ static hd_status interrupted(hd_ctx *cx) {
 
 static hd_status run_serially(hd_ctx *cx, int64_t count, hd_task task, void *arg) {
     for (int64_t i = 0; i < count; i++) {
-        if (cancel_wanted(cx)) return interrupted(cx);
+        if (hd_must_stop(cx)) return interrupted(cx);
         task(arg, i, 0);
     }
     return HD_OK;

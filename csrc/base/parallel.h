@@ -26,6 +26,11 @@ hd_status hd_parallel(hd_ctx *cx, int64_t count, hd_task task, void *arg);
  * without last itself. */
 hd_status hd_parallel_ranges(hd_ctx *cx, int64_t count, int64_t grain, hd_range_task task, void *arg);
 
+/* For loops of one thread that may be long, at step i: HD_ECANCEL when the loop is to stop. It looks once in 65536 steps. */
+static inline hd_status hd_check_cancel(hd_ctx *cx, int64_t i) {
+    return (i & 0xFFFF) == 0 && hd_must_stop(cx) ? hd_fail(cx, HD_ECANCEL, "interrupted") : HD_OK;
+}
+
 #define HD_MAX_THREADS 256
 
 int hd_max_workers(const hd_ctx *cx);

@@ -66,7 +66,7 @@ hd_status hd_check_dim(hd_ctx *cx, const char *argument, int64_t dim, int ndim, 
         return HD_OK;
     }
     /* counted as in Lua: what the user typed */
-    long long typed = dim < 0 ? dim : dim + 1;
+    long long typed = dim < 0 || dim == INT64_MAX ? dim : dim + 1;
     if (ndim == 0)
         return hd_fail(cx, HD_EARG, "%s: expected a tensor with dimensions, got %lld of a scalar", argument,
                        typed);

@@ -28,6 +28,11 @@ static void remove_dim(layout *l, int dim) {
     }
 }
 
+/* A place as Lua counts it, for messages. */
+static long long counted(int64_t place) {
+    return place < 0 || place == INT64_MAX ? place : place + 1;
+}
+
 /* ---- order --------------------------------------------------------------------------------------------- */
 
 hd_tensor *hd_view_permute(hd_ctx *cx, const hd_tensor *t, int count, const int64_t *dims) {
@@ -71,7 +76,7 @@ hd_tensor *hd_view_narrow(hd_ctx *cx, const hd_tensor *t, int64_t dim, int64_t s
         return hd_fail_null(cx, HD_EARG, "length: expected 0 or more, got %lld", (long long)length);
     if (start < 0 || start > size)
         return hd_fail_null(cx, HD_EARG, "start: expected 1 to %lld in dimension %d, got %lld",
-                            (long long)(size > 0 ? size : 1), d + 1, (long long)start + 1);
+                            (long long)(size > 0 ? size : 1), d + 1, counted(start));
     /* elements from start on, in steps */
     int64_t available = start < size ? (size - start - 1) / step + 1 : 0;
     if (length > available)
@@ -90,7 +95,7 @@ hd_tensor *hd_view_select(hd_ctx *cx, const hd_tensor *t, int64_t dim, int64_t i
     if (hd_check_dim(cx, "dim", dim, t->ndim, &d)) return NULL;
     if (index < 0 || index >= t->shape[d])
         return hd_fail_null(cx, HD_EARG, "index: expected 1 to %lld in dimension %d, got %lld",
-                            (long long)t->shape[d], d + 1, (long long)index + (index >= 0));
+                            (long long)t->shape[d], d + 1, counted(index));
     layout l = layout_of(t);
     l.offset += index * t->stride[d];
     remove_dim(&l, d);

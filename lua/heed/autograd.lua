@@ -55,10 +55,6 @@ local function gradients(leaves, value)
     return found
 end
 
--- How many functions are run for their gradients now, one inside the other.
-local depth = 0
-local leave = setmetatable({}, { __close = function() depth = depth - 1 end })
-
 local once = core.func(function(_, result) return result end, function()
     errors.raise "heed.grad: gradients of gradients are not supported: this one was taken inside a function that is itself differentiated"
 end)
@@ -81,14 +77,9 @@ local function with_value(where, fn, options)
     return function(...)
         local args = table.pack(...)
         local leaves, given = with_leaves(where, options.wrt, args)
-        local value
-        do
-            depth = depth + 1
-            local _ <close> = leave
-            value = scalar(where, fn(table.unpack(given, 1, args.n)))
-        end
+        local value = scalar(where, (core.differentiating(fn, table.unpack(given, 1, args.n))))
         local results = { value:detach(), table.unpack(gradients(leaves, value)) }
-        if depth > 0 then guard(results, args, options.wrt) end
+        if core.differentiating() then guard(results, args, options.wrt) end
         return table.unpack(results)
     end
 end

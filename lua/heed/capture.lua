@@ -7,9 +7,10 @@ local module = require "heed.nn.module"
 
 local capture = {}
 
--- Who listens to which attention module. While anyone listens at all, the layers run in parts (see heed.nn.encoder_layer).
-local listeners = setmetatable({}, { __mode = "k" })
-local open = 0
+-- The open captures, with what each listens to: { paths = { [module] = path }, wish = { heads =, rows = } }. While there is any
+-- the layers run in parts (see heed.nn.encoder_layer). A capture that its user has lost is collected, which closes it, however
+-- long its model lives.
+local listening = setmetatable({}, { __mode = "k" })
 
 -- What each capture is of, for those who show it: kept apart, as a capture's own fields are its weights.
 local descriptions = setmetatable({}, { __mode = "k" })
@@ -17,10 +18,6 @@ local descriptions = setmetatable({}, { __mode = "k" })
 ---Attention weights by module path. `for path, weights in pairs(c)`; it prints the paths with their shapes.
 ---@class heed.Capture
 local Capture = {}
-
--- A capture that its user has lost is collected, which closes it, however long its model lives.
-local WEAK = { __mode = "v" }
-local function weakly(value) return setmetatable({ value }, WEAK) end
 
 local function positions_of(where, name, value)
     if value == nil then return nil end
@@ -44,22 +41,31 @@ end
 
 ---Is anybody collecting from this state's models?
 ---@return boolean
-function capture.is_open() return open > 0 end
+function capture.is_open() return next(listening) ~= nil end
+
+-- The capture that collects from a module, the module's path, and what is wanted of it; nil: none does.
+local function listener(attention)
+    for into, to in pairs(listening) do
+        if to.paths[attention] then return into, to.paths[attention], to.wish end
+    end
+end
 
 ---Which of this module's weights does somebody want? nil: none.
 ---@return { heads?: heed.Tensor, rows?: heed.Tensor }|nil
-function capture.wants(attention) return listeners[attention] and listeners[attention].options end
+function capture.wants(attention)
+    local _, _, wish = listener(attention)
+    return wish
+end
 
 ---Hands weights to whoever collects from this module.
 ---@param weights heed.Tensor [..., H, L, S]
 ---@param chosen boolean? they are those that are wanted, and not all
 function capture.give(attention, weights, chosen)
-    local listener = listeners[attention]
-    local into, options = listener.into[1], listener.options
+    local into, path, wish = listener(attention)
     if not into or core.shapes_only() then return end -- nobody will read it, or it has no numbers
-    if options.heads and not chosen then weights = weights:index_select(-3, options.heads) end
-    if options.rows and not chosen then weights = weights:index_select(-2, options.rows) end
-    into[listener.path] = core.keep(weights:detach())
+    if wish.heads and not chosen then weights = weights:index_select(-3, wish.heads) end
+    if wish.rows and not chosen then weights = weights:index_select(-2, wish.rows) end
+    into[path] = core.keep(weights:detach())
 end
 
 ---What a capture is of: module paths in the model's order, and the heads and rows that were chosen. nil: no capture.
@@ -90,37 +96,24 @@ local function new(model, options)
     if not module.is_module(model) then errors.raise("heed.capture: model: expected a module, got %s", check.describe(model)) end
     options = check.options("heed.capture", options, check.set("layers", "heads", "rows"))
     if options.layers ~= nil then check.type("heed.capture", "layers", options.layers, "table") end
-    local picked = {
+    local wish = {
         heads = positions_of("heed.capture", "heads", options.heads),
         rows = positions_of("heed.capture", "rows", options.rows),
     }
-    local self, own, paths = setmetatable({}, Capture), {}, {}
+    local self, of, paths = setmetatable({}, Capture), {}, {}
     for path, part in model:named_modules() do
         if part.gives_attention and wanted(path, options.layers) then
-            if listeners[part] then errors.raise("heed.capture: model: somebody already collects from %s", path) end
-            own[#own + 1], paths[#paths + 1] = part, path
+            if listener(part) then errors.raise("heed.capture: model: somebody already collects from %s", path) end
+            of[part], paths[#paths + 1] = path, path
         end
     end
-    if #own == 0 then errors.raise "heed.capture: model: no attention module in it is meant" end
-    for i, part in ipairs(own) do listeners[part] = { into = weakly(self), path = paths[i], options = picked } end
-    open = open + 1
+    if #paths == 0 then errors.raise "heed.capture: model: no attention module in it is meant" end
     descriptions[self] = { paths = paths, heads = options.heads, rows = options.rows }
-    Capture.closers[self] = function()
-        for _, part in ipairs(own) do listeners[part] = nil end
-        open = open - 1
-    end
+    listening[self] = { paths = of, wish = wish }
     return self
 end
 
-Capture.closers = setmetatable({}, { __mode = "k" })
-
-function Capture.__close(self)
-    local close = Capture.closers[self]
-    Capture.closers[self] = nil
-    if close then close() end
-end
-
-Capture.__gc = Capture.__close
+function Capture.__close(self) listening[self] = nil end
 
 Capture.__index = { close = Capture.__close }
 

@@ -86,11 +86,12 @@ end
 
 -- The JSON of a state; its tensors go to `tensors` (a list of { name, tensor }), each once.
 local function encode(name, state, tensors, names_by_tensor)
-    local paths = {}
+    local paths, visited = {}, {}
     local function name_tensors(value, path, depth)
         if check.is_tensor(value) then
             paths[value] = paths[value] or path
-        elseif type(value) == "table" and depth < 100 then
+        elseif type(value) == "table" and depth < 100 and not visited[value] then
+            visited[value] = true
             for _, key in ipairs(plain.sorted_keys(value)) do
                 name_tensors(value[key], path .. "." .. tostring(key), depth + 1)
             end

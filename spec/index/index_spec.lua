@@ -156,6 +156,19 @@ describe("indexing", function()
         assert.error_matches(function() t.name = 1 end, "t.name: expected grad or requires_grad")
     end)
 
+    it("goes into what is empty and expanded, recorded too", function()
+        local w = heed.zeros(2, 0, { requires_grad = true })
+        local y = heed.zeros(1, 0):expand(2, 0)
+        y[{}] = w
+        y:sum():backward()
+        assert.same({ 2, 0 }, { table.unpack(w.grad.shape) })
+        local z = heed.zeros(1, 0, 1):expand(2, 0, 3)
+        z[{ 2 }] = heed.zeros(0, 3, { requires_grad = true })
+        z[heed.ids { 1 }] = heed.zeros(0, 3, { requires_grad = true })
+        z[heed.zeros(2, { dtype = "bool" })] = heed.zeros(0, 0, 3, { requires_grad = true })
+        z:sum():backward()
+    end)
+
     it("is recorded", function()
         local x = heed.tensor({ { 1, 2 }, { 3, 4 } }, { requires_grad = true })
         local y = x * 1

@@ -73,6 +73,15 @@ describe("checkpoint", function()
     before_each(function() path = os.tmpname() end)
     after_each(function() os.remove(path) end)
 
+    it("refuses a table that leads back to itself, by however many ways", function()
+        local circle = { t = heed.ones(1) }
+        circle.first, circle.second, circle.third = circle, circle, { circle, circle }
+        local started = os.clock()
+        assert.error_matches(function() heed.checkpoint.save(path, { part = circle }) end,
+            "parts.part: tables are nested too deeply, or in a circle")
+        assert.is_true(os.clock() - started < 5)
+    end)
+
     it("10 steps are the same bits as 5, save, load and 5", function()
         local whole = training(3)
         steps(whole, 10)

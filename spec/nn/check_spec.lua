@@ -87,6 +87,56 @@ describe("nn.Module:check", function()
         assert.are.equal(0, model.count:item())
     end)
 
+    it("reads no counts that nobody has written", function()
+        local function leave_garbage()
+            for i = 1, 18 do
+                local held = {}
+                for k = 1, 8 do held[k] = heed.full({ 1 << i }, 1.7e38) end
+                for _, t in ipairs(held) do t:free() end
+            end
+        end
+        local weight = heed.rand(300, 500)
+        local Counts = nn.Module:extend "Counts"
+        function Counts:forward(x) -- luacheck: ignore self
+            leave_garbage()
+            local found = {}
+            for _, t in ipairs { x, x * 2, weight } do
+                local flat = t:contiguous():view(-1)
+                local sorted, places = flat:sort(1)
+                local values, inverse, counts = flat:unique()
+                local most, at = t:max(2)
+                local least, first = t:min(1)
+                for _, made in ipairs { sorted, places, values, inverse, most, at, least, first, t:argmax(1), t:sum(), t:sum { 1, 2 },
+                    t:norm() } do
+                    found[#found + 1] = made
+                end
+                assert.are.equal(t:numel(), counts[1])
+            end
+            assert.are.same({ 0, 2 }, { table.unpack(((x * 2):nonzero()).shape) })
+            found[#found + 1] = heed.loss.cross_entropy(x * 2, heed.ids { 1 }:expand(300))
+            found[#found + 1] = heed.loss.mse_loss(x * 2, x * 2)
+            for i, t in ipairs(found) do
+                local largest = t:to("f64"):abs():max():item()
+                assert.is_true(largest == 0 or t.dtype == "i64" and largest <= 150000, i)
+            end
+            return x
+        end
+        for _ = 1, 3 do assert.are.equal("[300, 500]", tostring((Counts():check(heed.zeros(300, 500))))) end
+    end)
+
+    it("gives shapes of tables that hold themselves", function()
+        local Circle = nn.Module:extend "Circle"
+        function Circle:forward(x) -- luacheck: ignore self
+            local t = { x }
+            t.self, t.again = t, { t, t }
+            return t
+        end
+        local t = Circle():check(heed.zeros(2))
+        assert.are.equal(t, t.self)
+        assert.are.equal(t, t.again[2])
+        assert.are.equal("[2]", tostring(t[1]))
+    end)
+
     it("takes neither numbers' memory nor their time", function()
         local before = heed.memory().live
         local attention = nn.MultiHeadAttention(8, 2)

@@ -225,4 +225,24 @@ describe("numbers beyond what there can be", function()
         assert.error_matches(function() heed.attention(x, x, x, { scale = 0 }) end,
             "scale: expected a number that is finite and not 0, got 0")
     end)
+
+    it("may be amounts to pad by, as long as what is left can be", function()
+        local x = heed.range(1, 5)
+        assert.are.same({ 7.0, 7.0, 7.0, 7.0 }, heed.pad(x, math.mininteger, math.maxinteger, { value = 7 }):totable())
+        assert.are.same({ 3.0, 4.0, 5.0, 0.0 }, heed.pad(x, -2, 1):totable())
+        assert.are.same({ 0.0, 0.0 }, heed.pad(x, -6, 3):totable())
+    end)
+
+    it("are refused as what a cache holds", function()
+        local cached_attention = require("heed.core").cached_attention
+        local function attend(before, length)
+            return cached_attention(heed.ones(12, 4), nil, heed.ones(4, 4), nil, 2, 2, nil, nil, heed.ones(1, 1, 4), nil, false,
+                nil, nil, false, false, heed.zeros(1, 3, 2, 2), heed.zeros(1, 3, 2, 2), nil, before, length)
+        end
+        assert.are.same({ 1, 1, 4 }, { table.unpack(attend(2, 3).shape) })
+        for _, wrong in ipairs { { math.maxinteger, 3 }, { math.mininteger, 3 }, { -1, 3 }, { 3, 3 }, { 2, -1 }, { 2, math.maxinteger },
+            { 2, math.mininteger } } do
+            assert.is_false(pcall(attend, wrong[1], wrong[2]))
+        end
+    end)
 end)

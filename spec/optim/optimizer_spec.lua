@@ -169,6 +169,42 @@ describe("every optimiser", function()
     end
 end)
 
+describe("what an optimiser remembers", function()
+    local function stepped()
+        local w = heed.ones(3, { requires_grad = true })
+        local opt = heed.optim.AdamW({ w }, { lr = 0.1 })
+        w:sum():backward()
+        opt:step()
+        return opt, opt.remembered[1], w
+    end
+
+    it("is looked at before it is believed", function()
+        for _, name in ipairs { "m", "v" } do
+            for _, wrong in ipairs { 5, "x", heed.ones(3), {}, { 5 }, { heed.ones(2) }, print } do
+                local opt, memory, w = stepped()
+                local before = w:detach():clone()
+                memory[name] = wrong
+                assert.is_false(pcall(opt.step, opt))
+                assert.is_true(heed.equal(before, w))
+            end
+        end
+        for _, wrong in ipairs { 5, { "x" }, { -1 }, { math.maxinteger }, { 0.5 } } do
+            local opt, memory = stepped()
+            memory.steps = wrong
+            assert.is_false(pcall(opt.step, opt))
+        end
+        local opt, memory = stepped()
+        memory.steps = { math.maxinteger }
+        assert.error_matches(function() opt:step() end, "steps: expected counts of 0 or more, got 9223372036854775807 at 1")
+        memory.steps = { 1 }
+        opt:step()
+        for _, wrong in ipairs { 5, "x", { 5 }, {} } do
+            opt.groups[1].params = wrong
+            pcall(opt.step, opt)
+        end
+    end)
+end)
+
 describe("optim.SGD", function()
     it("begins its buffer when momentum comes later", function()
         local a, b = parameter(0.0), parameter(0.0)

@@ -13,6 +13,8 @@
 
 #include <string.h>
 
+#include "lua/runtime/modes.h"
+
 typedef hd_function_context context;
 
 /* ---- anchors ----------------------------------------------------------------------------- */
@@ -48,9 +50,10 @@ static void join_argument(lua_State *L, const hd_lua *h, int index, int acc, boo
         }
         lua_pop(L, 1);
     } else if (lua_type(L, index) == LUA_TTABLE) {
-        lua_Integer count = (lua_Integer)lua_rawlen(L, index);
-        for (lua_Integer i = 1; i <= count; i++) {
-            if (lua_rawgeti(L, index, i) == LUA_TUSERDATA && hd_to_handle(L, h, -1)) {
+        lua_Unsigned count = lua_rawlen(L, index),
+                     looked_at = count < HD_MOST_LISTED ? count : HD_MOST_LISTED;
+        for (lua_Unsigned i = 1; i <= looked_at; i++) {
+            if (lua_rawgeti(L, index, (lua_Integer)i) == LUA_TUSERDATA && hd_to_handle(L, h, -1)) {
                 lua_getiuservalue(L, -1, 1);
                 join(L, acc, joined);
             }
@@ -142,19 +145,23 @@ static int saved(lua_State *L) {
     context *k = check_context(&c);
     if (k->released)
         hd_arg_error(&c, "ctx", "what was saved is released; the first backward needs {retain = true}");
-    luaL_checkstack(L, k->saved_count + 4, "too many saved tensors");
-    for (int i = 0; i < k->saved_count; i++) {
-        hd_saved *s = &k->saved[i];
-        if (!s->tensor) {
+    int count = k->saved_count, first = lua_gettop(L) + 1;
+    luaL_checkstack(L, count + 4, "too many saved tensors");
+    for (int i = 0; i < count; i++) hd_push_handle(&c);
+    if (k->saved_count != count) /* making them may run finalizers */
+        hd_arg_error(&c, "ctx", "something else was saved while this was asked for, by a finalizer");
+    for (int i = 0; i < count; i++) {
+        if (k->saved[i].tensor) {
+            hd_function_check_saved(&c, k, i, "saved tensor");
+            hd_handle *handle = lua_touserdata(L, first + i);
+            handle->t = hd_tensor_alias(c.cx, k->saved[i].tensor);
+            if (!handle->t) hd_raise(&c);
+        } else {
             lua_pushnil(L);
-            continue;
+            lua_replace(L, first + i);
         }
-        hd_function_check_saved(&c, k, i, "saved tensor");
-        hd_handle *handle = hd_push_handle(&c);
-        handle->t = hd_tensor_alias(c.cx, s->tensor);
-        if (!handle->t) hd_raise(&c);
     }
-    return k->saved_count;
+    return count;
 }
 
 /* ctx:needs(i): does argument i of forward want a gradient? Of use in backward. */
@@ -196,7 +203,6 @@ static int context_newindex(lua_State *L) {
 /* ---- backward: from the graph into Lua --------------------------------------------------- */
 
 typedef struct job {
-    context *k;
     hd_node *node;
     hd_tensor *const *grads;
     hd_tensor **grad_inputs;
@@ -230,16 +236,17 @@ static void take_gradients(hd_call *c, const job *j, int first, int count) {
     }
 }
 
-void hd_push_context_of(hd_call *c, const context *k) {
+void hd_push_context_of(hd_call *c, const hd_node *node) {
     hd_push_uv(c->L, HD_UV_CONTEXTS);
-    if (lua_rawgetp(c->L, -1, k) != LUA_TUSERDATA) hd_arg_error(c, "backward", "the function was collected");
+    if (!node->payload || lua_rawgetp(c->L, -1, node->payload) != LUA_TUSERDATA)
+        hd_arg_error(c, "backward", "the function was collected");
 }
 
 static int run_backward(lua_State *L) {
     hd_call c = hd_begin(L, "func");
     job *j = lua_touserdata(L, 1);
     luaL_checkstack(L, j->node->num_outputs + 8, NULL);
-    hd_push_context_of(&c, j->k);
+    hd_push_context_of(&c, j->node);
     lua_getiuservalue(L, -1, HD_FN_BACKWARD);
     lua_insert(L, -2);
     for (int i = 0; i < j->node->num_outputs; i++) push_gradient(&c, j, i);
@@ -295,14 +302,17 @@ hd_status hd_call_lua(hd_ctx *cx, lua_CFunction f, void *job, bool recording) {
     if (!lua_checkstack(L, 8)) return hd_fail(cx, HD_ENOMEM, "func: Lua's stack is full");
     hd_guard guard;
     int top = lua_gettop(L);
-    hd_guard_push(h, &guard, L, recording);
+    bool skipping = cx->skipping;
+    hd_guard_push(h, &guard, L, recording ? HD_MODE_RECORDING : HD_MODE_NO_RECORDING);
     lua_pushcfunction(L, add_traceback);
     lua_pushcfunction(L, enter_lua);
     lua_pushlightuserdata(L, job);
     lua_pushcfunction(L, f);
     int failed = lua_pcall(L, 2, 0, top + 1);
     hd_guard_remove(&guard);
+    hd_modes_into(h, L); /* as backward had them */
     cx->grad_enabled = false;
+    cx->skipping = skipping;
     hd_status status = failed ? keep_error(cx, L) : HD_OK;
     lua_settop(L, top);
     return status;
@@ -314,7 +324,7 @@ static hd_status function_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *
     context *k = node->payload;
     if (!k || !h->backward_state)
         return hd_fail(cx, HD_EARG, "func: its Lua function is gone: the state let go of all that led to it");
-    job j = {k, node, grads, grad_inputs};
+    job j = {node, grads, grad_inputs};
     bool retain = h->backward_retain;
     hd_status status = hd_call_lua(cx, run_backward, &j, false);
     if (status || retain || node->payload != k) return status;

@@ -40,8 +40,8 @@ void hd_function_release_saved(hd_function_context *k);
 void hd_function_check_saved(hd_call *c, const hd_function_context *k, int i, const char *what);
 /* The end of a call whose stack is: arguments 1..n, context, guard, results. A continuation for lua_callk. */
 int hd_function_finish(lua_State *L, int status, lua_KContext n_arguments);
-/* Pushes the context of k; raises when it was collected. */
-void hd_push_context_of(hd_call *c, const hd_function_context *k);
+/* Pushes the context of a node; raises when it was collected. */
+void hd_push_context_of(hd_call *c, const hd_node *node);
 
 /* Runs f(job as light userdata), a function of ours without upvalues, protected, in the coroutine that runs backward;
  * with recording on or off. What it raises is raised again when the graph has put itself in order. */

@@ -59,7 +59,6 @@ static int recompute(lua_State *L) {
 /* ---- backward ---------------------------------------------------------------------------- */
 
 typedef struct job {
-    hd_function_context *k;
     hd_node *node;
     hd_tensor **again;
 } job;
@@ -96,11 +95,12 @@ static void take_results(hd_call *c, const job *j, int context, int first, int c
 static int run_again(lua_State *L) {
     hd_call c = hd_begin(L, "recompute");
     job *j = lua_touserdata(L, 1);
-    hd_push_context_of(&c, j->k);
+    hd_push_context_of(&c, j->node);
     int context = lua_gettop(L);
-    if (j->k->released)
+    hd_function_context *k = lua_touserdata(L, context);
+    if (k->released)
         hd_arg_error(&c, "fn", "its arguments are released; the first backward needs {retain = true}");
-    for (int i = 0; i < j->k->saved_count; i++) hd_function_check_saved(&c, j->k, i, "argument");
+    for (int i = 0; i < k->saved_count; i++) hd_function_check_saved(&c, k, i, "argument");
     lua_getiuservalue(L, context, HD_FN_BACKWARD);
     lua_getiuservalue(L, context, HD_FN_FIELDS);
     int function = context + 1, list = context + 2;
@@ -113,8 +113,8 @@ static int run_again(lua_State *L) {
     lua_call(L, n, LUA_MULTRET);
     take_results(&c, j, context, first, lua_gettop(L) - first + 1);
     if (c.h->backward_retain) return 0;
-    hd_function_release_saved(j->k);
-    j->k->released = true;
+    hd_function_release_saved(k);
+    k->released = true;
     lua_pushnil(L);
     lua_setiuservalue(L, context, HD_FN_FIELDS);
     return 0;
@@ -126,7 +126,7 @@ hd_status hd_recompute_node(hd_ctx *cx, hd_node *node, hd_tensor **again) {
     if (!k || !h->backward_state)
         return hd_fail(cx, HD_EARG,
                        "recompute: its function is gone: the state let go of all that led to it");
-    job j = {k, node, again};
+    job j = {node, again};
     hd_rng training = cx->rng;
     bool retain = h->backward_retain;
     cx->rng = k->rng;

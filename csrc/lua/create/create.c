@@ -106,11 +106,17 @@ static int ones(lua_State *L) {
     return filled(L, "ones", 1);
 }
 
+/* Memory as it comes, but not with what another Lua state of the process has left in it. */
+static hd_tensor *uncleared(hd_call *c, hd_dtype dtype, int ndim, const int64_t *shape) {
+    return hd_ctx_is_alone() ? hd_tensor_new(c->cx, dtype, ndim, shape)
+                             : hd_tensor_zeros(c->cx, dtype, ndim, shape);
+}
+
 static int empty(lua_State *L) {
     hd_call c = hd_enter(L, "empty");
     hd_take_options(&c, MAKE_OPTIONS);
     hd_shape shape = hd_arg_shape(&c, 1, false);
-    return finish(&c, hd_tensor_new(c.cx, hd_option_dtype(&c, HD_F32), shape.ndim, shape.size));
+    return finish(&c, uncleared(&c, hd_option_dtype(&c, HD_F32), shape.ndim, shape.size));
 }
 
 static hd_dtype dtype_of_value(hd_call *c, int index) {
@@ -220,7 +226,7 @@ static int empty_like(lua_State *L) {
     hd_call c = hd_enter(L, "empty_like");
     hd_dtype dtype;
     hd_tensor *t = like(&c, MAKE_OPTIONS, 1, &dtype);
-    return finish(&c, hd_tensor_new(c.cx, dtype, t->ndim, t->shape));
+    return finish(&c, uncleared(&c, dtype, t->ndim, t->shape));
 }
 
 static int full_like(lua_State *L) {

@@ -110,6 +110,6 @@ hd_handle *hd_push_nested(hd_call *c, int index, const char *argument, bool has_
     lua_pushvalue(L, index);
     store(&n, 0);
     lua_pop(L, 1);
-    hd_set_grad_mode(c);
+    hd_set_modes(c);
     return made;
 }

@@ -1,6 +1,7 @@
 /* Comparisons whose answer is a Lua boolean, and < and <=, which Lua would turn into one. */
 #include <math.h>
 
+#include "base/parallel.h"
 #include "lua/runtime/check.h"
 
 /* Lua turns a > b into b < a. */
@@ -50,6 +51,8 @@ static int equal(lua_State *L) {
 typedef struct tolerance {
     double relative, absolute;
     bool equal_nan;
+    hd_ctx *cx;
+    hd_status status; /* not HD_OK: it was cancelled */
 } tolerance;
 
 static bool is_close(double a, double b, const tolerance *t) {
@@ -58,11 +61,13 @@ static bool is_close(double a, double b, const tolerance *t) {
 }
 
 static bool all_close(const hd_tensor *a, const int64_t *sa, int64_t pa, const hd_tensor *b,
-                      const int64_t *sb, int64_t pb, int ndim, const int64_t *shape, const tolerance *t) {
+                      const int64_t *sb, int64_t pb, int ndim, const int64_t *shape, tolerance *t) {
     if (ndim == 0) return is_close(hd_element(a, pa), hd_element(b, pb), t);
-    for (int64_t i = 0; i < shape[0]; i++)
+    for (int64_t i = 0; i < shape[0]; i++) {
+        if ((t->status = hd_check_cancel(t->cx, i))) return false;
         if (!all_close(a, sa + 1, pa + i * sa[0], b, sb + 1, pb + i * sb[0], ndim - 1, shape + 1, t))
             return false;
+    }
     return true;
 }
 
@@ -82,13 +87,15 @@ static int allclose(lua_State *L) {
                          hd_dtype_name(dtype));
     }
     tolerance t = {hd_option_number(&c, "rtol", 1e-5), hd_option_number(&c, "atol", 1e-8),
-                   hd_option_boolean(&c, "equal_nan", false)};
+                   hd_option_boolean(&c, "equal_nan", false), c.cx, HD_OK};
     int ndim;
     int64_t shape[HD_MAX_DIMS], sa[HD_MAX_DIMS], sb[HD_MAX_DIMS];
     hd_try(&c, hd_broadcast_shape(c.cx, a, b, &ndim, shape));
     hd_broadcast_strides(a, ndim, shape, sa);
     hd_broadcast_strides(b, ndim, shape, sb);
-    lua_pushboolean(L, all_close(a, sa, a->offset, b, sb, b->offset, ndim, shape, &t));
+    bool close = all_close(a, sa, a->offset, b, sb, b->offset, ndim, shape, &t);
+    hd_try(&c, t.status);
+    lua_pushboolean(L, close);
     return 1;
 }
 

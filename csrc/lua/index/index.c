@@ -319,7 +319,7 @@ static hd_tensor *value_tensor(hd_call *c) {
         hd_store_element(c, 3, "value", dtype, made->t->storage->data, 0);
     }
     lua_replace(L, 3);
-    hd_set_grad_mode(c);
+    hd_set_modes(c);
     return hd_arg_tensor(c, 3, "value");
 }
 

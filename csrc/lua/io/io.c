@@ -87,7 +87,7 @@ static hd_named_tensor *named_tensors(hd_call *c, int64_t *count) {
     char text[HD_VALUE_TEXT];
     if (!hd_given(c, 2) || lua_type(L, 2) != LUA_TTABLE)
         hd_arg_expected(c, 2, "tensors", "a list of pairs {name, tensor}");
-    *count = (int64_t)lua_rawlen(L, 2);
+    *count = hd_count(c, 2, "tensors");
     hd_named_tensor *named = lua_newuserdatauv(L, sizeof *named * (size_t)(*count + 1), 0);
     lua_createtable(L, (int)*count, 0); /* keeps names and copies */
     int kept = lua_gettop(L);
@@ -116,18 +116,36 @@ static int by_key(const void *a, const void *b) {
     return strcmp(((const hd_metadata *)a)->key, ((const hd_metadata *)b)->key);
 }
 
+/* Pushes a list of the keys and values of the table at index 3, one behind the other: what is made later may run
+ * finalizers, which may change that table. */
+static int64_t list_metadata(hd_call *c) {
+    lua_State *L = c->L;
+    int64_t listed = 0;
+    lua_newtable(L);
+    int list = lua_gettop(L);
+    for (lua_pushnil(L); lua_next(L, 3);) {
+        if (lua_type(L, -2) != LUA_TSTRING || lua_type(L, -1) != LUA_TSTRING)
+            hd_arg_error(c, "metadata", "expected strings as keys and values");
+        lua_pushvalue(L, -2);
+        lua_rawseti(L, list, ++listed);
+        lua_rawseti(L, list, ++listed);
+    }
+    return listed / 2;
+}
+
 static hd_metadata *metadata_pairs(hd_call *c, int64_t *count) {
     lua_State *L = c->L;
     *count = 0;
     if (!hd_given(c, 3)) return NULL;
     if (lua_type(L, 3) != LUA_TTABLE) hd_arg_expected(c, 3, "metadata", "a table of strings");
-    for (lua_pushnil(L); lua_next(L, 3); lua_pop(L, 1)) (*count)++;
+    *count = list_metadata(c);
+    int list = lua_gettop(L);
     hd_metadata *pairs = lua_newuserdatauv(L, sizeof *pairs * (size_t)(*count + 1), 0);
-    int64_t i = 0;
-    for (lua_pushnil(L); lua_next(L, 3); lua_pop(L, 1)) {
-        if (lua_type(L, -2) != LUA_TSTRING || lua_type(L, -1) != LUA_TSTRING)
-            hd_arg_error(c, "metadata", "expected strings as keys and values");
-        pairs[i++] = (hd_metadata){text_at(c, -2, "metadata"), text_at(c, -1, "metadata")};
+    for (int64_t i = 0; i < *count; i++) {
+        lua_rawgeti(L, list, 2 * i + 1);
+        lua_rawgeti(L, list, 2 * i + 2);
+        pairs[i] = (hd_metadata){text_at(c, -2, "metadata"), text_at(c, -1, "metadata")};
+        lua_pop(L, 2);
     }
     qsort(pairs, (size_t)*count, sizeof *pairs,
           by_key); /* the order of a table differs from process to process */

@@ -20,7 +20,7 @@ static void read_excluded(hd_call *c, int index, hd_cross_entropy_options *o) {
     lua_State *L = c->L;
     if (!hd_given(c, index)) return;
     if (lua_type(L, index) != LUA_TTABLE) hd_arg_expected(c, index, "smoothing_exclude", "a list of classes");
-    int count = (int)lua_rawlen(L, index);
+    int count = hd_count(c, index, "smoothing_exclude");
     int64_t *classes = lua_newuserdatauv(L, sizeof *classes * (size_t)(count + 1), 0);
     for (int i = 0; i < count; i++) {
         lua_rawgeti(L, index, i + 1);
@@ -39,7 +39,7 @@ static hd_cross_entropy_options class_options(hd_call *c, int index) {
                                   .label_smoothing = hd_opt_probability(c, index + 1, "label_smoothing"),
                                   .reduction = reduction_at(c, index + 3)};
     read_excluded(c, index + 4, &o);
-    hd_set_grad_mode(c);
+    hd_set_modes(c);
     return o;
 }
 

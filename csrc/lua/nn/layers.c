@@ -101,7 +101,7 @@ static hd_transformer_layer_params layer_of(hd_call *c, bool is_decoder) {
     p.norm1 = norm_at(&f, HD_FIELD_norm1);
     p.norm2 = norm_at(&f, HD_FIELD_norm2);
     if (is_decoder) p.norm3 = norm_at(&f, HD_FIELD_norm3);
-    hd_set_grad_mode(c);
+    hd_set_modes(c);
     return p;
 }
 
@@ -153,7 +153,7 @@ static int multi_head_attention(lua_State *L) {
     const hd_mha_params p = attention_of(&f);
     o.rotary = rotary_at(&c, &f, 7);
     o.kv_cache = kv_cache_at(&c, 9, &kv);
-    hd_set_grad_mode(&c);
+    hd_set_modes(&c);
     hd_tensor *query = hd_arg_tensor(&c, 2, "query"), *out = NULL, *weights = NULL;
     hd_tensor *key = hd_opt_tensor(&c, 3, "key"), *value = hd_opt_tensor(&c, 4, "value");
     if (hd_multi_head_attention(c.cx, &p, query, key, value, &o, &out, &weights)) return hd_return(&c, NULL);
@@ -171,7 +171,7 @@ static int project_heads(lua_State *L) {
     for (int i = 0; i < 3; i++) made[i] = hd_push_handle(&c);
     const hd_fields f = hd_fields_of(&c, 1, "module");
     const hd_mha_params p = projections_of(&f);
-    hd_set_grad_mode(&c);
+    hd_set_modes(&c);
     hd_tensor *query = hd_opt_tensor(&c, 2, "query");
     hd_tensor *key = query ? hd_opt_tensor(&c, 3, "key") : hd_arg_tensor(&c, 3, "key");
     hd_tensor *value = key ? hd_arg_tensor(&c, 4, "value") : NULL;
@@ -206,7 +206,7 @@ static int feed_forward(lua_State *L) {
     hd_call c = hd_enter(L, "feed_forward");
     const hd_fields f = hd_fields_of(&c, 1, "module");
     const hd_ffn_params p = feed_forward_of(&f, dropout_of(&f));
-    hd_set_grad_mode(&c);
+    hd_set_modes(&c);
     return hd_return(&c, hd_feed_forward(c.cx, &p, hd_arg_tensor(&c, 2, "x")));
 }
 

@@ -63,12 +63,16 @@ static group read_group(hd_call *c, hd_optimizer kind) {
     lua_pop(c->L, 1);
     g.count = hd_arg_list(c, g.params, "params");
     if (lua_type(c->L, g.steps) != LUA_TTABLE) hd_arg_expected(c, g.steps, "steps", "a list of counts");
+    if (!lua_isnil(c->L, g.m)) hd_arg_list(c, g.m, "m");
+    if (!lua_isnil(c->L, g.v)) hd_arg_list(c, g.v, "v");
     return g;
 }
 
 static int64_t steps_of(hd_call *c, const group *g, int i) {
     lua_rawgeti(c->L, g->steps, i);
     int64_t steps = hd_integer_at(c, -1, "steps");
+    if (steps < 0 || steps == INT64_MAX)
+        hd_arg_error(c, "steps", "expected counts of 0 or more, got %lld at %d", (long long)steps, i);
     lua_pop(c->L, 1);
     return steps;
 }
@@ -102,7 +106,8 @@ static int optim_step(lua_State *L) {
     hd_call c = hd_begin(L, "heed.optim.Optimizer:step");
     hd_optimizer kind = optimizer_at(&c, 1);
     if (c.top < 2 || lua_type(L, 2) != LUA_TTABLE) hd_arg_expected(&c, 2, "groups", "a list of groups");
-    int group_count = (int)lua_rawlen(L, 2), params = 0;
+    int group_count = hd_count(&c, 2, "groups");
+    int64_t params = 0; /* a list of many may be in many groups */
     group *groups = lua_newuserdatauv(L, sizeof *groups * (size_t)(group_count + 1), 0);
     for (int i = 0; i < group_count; i++) {
         lua_rawgeti(L, 2, i + 1);
@@ -165,25 +170,41 @@ static int zero_grads(lua_State *L) {
 
 /* ---- averages ---------------------------------------------------------------------------- */
 
+/* Two lists of as many tensors. Read when memory for both is there: what makes it may run finalizers. */
+typedef struct lists {
+    hd_tensor **first, **second;
+    int count;
+} lists;
+
+static lists read_lists(hd_call *c, const char *first, const char *second) {
+    lists l = {.count = hd_arg_list(c, 1, first)};
+    int others = hd_arg_list(c, 2, second);
+    if (l.count != others)
+        hd_arg_error(c, second, "expected %d tensors, as many as %s, got %d", l.count, first, others);
+    l.first = lua_newuserdatauv(c->L, sizeof *l.first * 2 * (size_t)(l.count + 1), 0);
+    l.second = l.first + l.count;
+    for (int i = 0; i < l.count; i++) {
+        l.first[i] = hd_list_tensor(c, 1, first, i + 1);
+        l.second[i] = hd_list_tensor(c, 2, second, i + 1);
+    }
+    hd_set_modes(c);
+    return l;
+}
+
 /* average_all(averages, tensors, decay): averages = decay averages + (1 - decay) tensors */
 static int average_all(lua_State *L) {
     hd_call c = hd_begin(L, "optim.EMA");
     double decay = hd_arg_number(&c, 3, "decay");
-    int count, others;
-    hd_tensor **averages = hd_arg_tensors(&c, 1, "averages", &count),
-              **tensors = hd_arg_tensors(&c, 2, "tensors", &others);
-    if (count != others) hd_arg_error(&c, "tensors", "expected %d, one an average, got %d", count, others);
-    hd_try(&c, hd_average_all(c.cx, count, averages, tensors, decay));
+    lists l = read_lists(&c, "averages", "tensors");
+    hd_try(&c, hd_average_all(c.cx, l.count, l.first, l.second, decay));
     return 0;
 }
 
 /* swap_all(a, b): the contents of two lists of tensors change places */
 static int swap_all(lua_State *L) {
     hd_call c = hd_begin(L, "optim.EMA");
-    int count, others;
-    hd_tensor **a = hd_arg_tensors(&c, 1, "a", &count), **b = hd_arg_tensors(&c, 2, "b", &others);
-    if (count != others) hd_arg_error(&c, "b", "expected %d tensors, as many as in a, got %d", count, others);
-    hd_try(&c, hd_swap_all(c.cx, count, a, b));
+    lists l = read_lists(&c, "a", "b");
+    hd_try(&c, hd_swap_all(c.cx, l.count, l.first, l.second));
     return 0;
 }
 

@@ -11,7 +11,7 @@ static int sort(lua_State *L) {
     hd_tensor *t = hd_arg_tensor(&c, 1, "t"), *values = NULL, *indices = NULL;
     int dim = hd_opt_dim(&c, hd_or_option(&c, 2, "dim"), "dim", t->ndim, -1);
     bool descending = hd_option_boolean(&c, "descending", false);
-    hd_set_grad_mode(&c);
+    hd_set_modes(&c);
     hd_status status = hd_sort(c.cx, t, dim, descending, &values, &indices);
     return hd_return_pair(&c, second, second_slot, status, values, indices);
 }
@@ -28,7 +28,7 @@ static int topk(lua_State *L) {
     int dim = hd_opt_dim(&c, hd_or_option(&c, 3, "dim"), "dim", t->ndim, -1);
     bool largest = hd_option_boolean(&c, "largest", true);
     hd_option_boolean(&c, "sorted", true);
-    hd_set_grad_mode(&c);
+    hd_set_modes(&c);
     hd_status status = hd_topk(c.cx, t, k, dim, largest, &values, &indices);
     return hd_return_pair(&c, second, second_slot, status, values, indices);
 }

@@ -24,7 +24,7 @@ static int einsum(lua_State *L) {
         operands = hd_arg_tensors(&c, 2, "operands", &count);
     } else {
         operands = lua_newuserdatauv(L, sizeof *operands * (size_t)(count > 0 ? count : 1), 0);
-        hd_set_grad_mode(&c);
+        hd_set_modes(&c);
         for (int i = 0; i < count; i++) operands[i] = hd_arg_tensor(&c, i + 2, "operands");
     }
     return hd_return(&c, hd_einsum(c.cx, equation, count, operands));

@@ -133,7 +133,7 @@ static int extreme(lua_State *L, const char *name, bool smallest) {
     hd_tensor *t = hd_arg_tensor(&c, 1, "t"), *values = NULL, *indices = NULL;
     int dim = hd_arg_dim(&c, at, "dim", t->ndim);
     bool keepdim = keepdim_of(&c, 3);
-    hd_set_grad_mode(&c);
+    hd_set_modes(&c);
     hd_status status = hd_max_dim(c.cx, t, dim, keepdim, smallest, &values, &indices);
     return hd_return_pair(&c, second, second_slot, status, values, indices);
 }

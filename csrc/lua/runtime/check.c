@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lua/runtime/modes.h"
+
 /* ---- what came --------------------------------------------------------------------------- */
 
 static const char *string_text(lua_State *L, int index, char buffer[HD_VALUE_TEXT]) {
@@ -100,10 +102,10 @@ void hd_no_more(hd_call *c, int last) {
 /* A tensor without numbers takes the call along, and has no business outside. */
 static hd_tensor *met(hd_call *c, hd_tensor *t, const char *argument) {
     if (!t->storage->hollow) return t;
-    if (!c->cx->shapes_only)
+    if (!hd_mode_is_on(c->h, HD_MODE_SHAPES))
         hd_arg_error(c, argument,
                      "this tensor has a shape and no numbers: it was made while model:check ran");
-    c->cx->skipping = true;
+    c->skipping = c->cx->skipping = true;
     return t;
 }
 
@@ -331,7 +333,7 @@ hd_tensor *hd_arg_ids(hd_call *c, int index, const char *argument) {
     if (hd_given(c, index) && lua_type(L, index) == LUA_TTABLE) {
         hd_push_nested(c, index, argument, true, HD_I64);
         lua_replace(L, index);
-        hd_set_grad_mode(c);
+        hd_set_modes(c);
     }
     hd_tensor *t = hd_arg_tensor(c, index, argument);
     hd_check_index_dtype(c, index, argument, t);
@@ -343,6 +345,14 @@ hd_tensor *hd_arg_ids(hd_call *c, int index, const char *argument) {
     return cast->t;
 }
 
+int hd_count(hd_call *c, int index, const char *argument) {
+    lua_Unsigned count = lua_rawlen(c->L, index);
+    if (count > HD_MOST_LISTED)
+        hd_arg_error(c, argument, "expected at most %d in a list, got %lld", HD_MOST_LISTED,
+                     (long long)count);
+    return (int)count;
+}
+
 int hd_arg_list(hd_call *c, int index, const char *argument) {
     if (!hd_given(c, index) || lua_type(c->L, index) != LUA_TTABLE) {
         char text[HD_VALUE_TEXT];
@@ -351,10 +361,7 @@ int hd_arg_list(hd_call *c, int index, const char *argument) {
                      hd_given(c, index) && hd_to_handle(c->L, c->h, index) ? "; put them in braces: {a, b}"
                                                                            : "");
     }
-    lua_Integer count = (lua_Integer)lua_rawlen(c->L, index);
-    if (count > 1000000)
-        hd_arg_error(c, argument, "expected at most 1000000 tensors, got %lld", (long long)count);
-    return (int)count;
+    return hd_count(c, index, argument);
 }
 
 hd_tensor *hd_list_tensor(hd_call *c, int index, const char *argument, int i) {
@@ -372,7 +379,7 @@ hd_tensor **hd_arg_tensors(hd_call *c, int index, const char *argument, int *cou
     *count = hd_arg_list(c, index, argument);
     hd_tensor **tensors = lua_newuserdatauv(c->L, sizeof *tensors * (size_t)(*count + 1), 0);
     for (int i = 0; i < *count; i++) tensors[i] = hd_list_tensor(c, index, argument, i + 1);
-    hd_set_grad_mode(c);
+    hd_set_modes(c);
     return tensors;
 }
 

@@ -64,6 +64,9 @@ hd_shape hd_arg_shape(hd_call *c, int first, bool inferred);
 void hd_check_index_dtype(hd_call *c, int index, const char *argument, const hd_tensor *t);
 /* Indices, tokens, classes, lengths: a tensor of i64 or i32, as i64; a Lua table of integers becomes one (the stack slot is replaced). */
 hd_tensor *hd_arg_ids(hd_call *c, int index, const char *argument);
+/* How long the list at index is: at most HD_MOST_LISTED, for a table with holes may call itself as long as 2^63. */
+#define HD_MOST_LISTED 1000000
+int hd_count(hd_call *c, int index, const char *argument);
 /* A list of tensors: its length and the i-th (from 1), borrowed from the table on the stack. */
 int hd_arg_list(hd_call *c, int index, const char *argument);
 hd_tensor *hd_list_tensor(hd_call *c, int index, const char *argument, int i);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lua/runtime/check.h"
+#include "lua/runtime/modes.h"
 
 _Static_assert(HEED_MAX_DIMS == HD_MAX_DIMS, "heed.h and tensor.h agree");
 
@@ -68,7 +69,7 @@ void heed_wrote(lua_State *L, int index) {
 }
 
 void heed_interrupt(lua_State *L) {
-    opened(L)->cx->cancel = 1;
+    hd_set_cancelled(opened(L)->cx, true);
 }
 
 volatile sig_atomic_t *heed_cancel_flag(lua_State *L) {
@@ -76,5 +77,5 @@ volatile sig_atomic_t *heed_cancel_flag(lua_State *L) {
 }
 
 bool heed_interruptible(lua_State *L) {
-    return opened(L)->cx->uninterruptible == 0;
+    return !hd_mode_is_on(opened(L), HD_MODE_UNINTERRUPTED);
 }

@@ -38,7 +38,10 @@ static void push_grad(hd_call *c, hd_handle *handle) {
     if (known && known->t == handle->t->grad) return;
     lua_pop(L, 1);
     hd_handle *made = hd_push_handle(c);
-    if (!handle->t || !handle->t->grad) return;
+    if (!handle->t->grad) { /* a finalizer has taken it away */
+        lua_pushnil(L);
+        return;
+    }
     made->t = hd_retain(handle->t->grad);
     lua_pushvalue(L, -1);
     lua_rawsetp(L, -3, made->t);

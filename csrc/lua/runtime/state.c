@@ -7,6 +7,7 @@
 #include "heed.h"
 #include "kernels/gemm.h"
 #include "lua/runtime/check.h"
+#include "lua/runtime/modes.h"
 
 static const char record_key = 0;
 
@@ -29,48 +30,20 @@ void hd_push_uv(lua_State *L, int n) {
 
 /* ---- a call ------------------------------------------------------------------------------ */
 
-bool hd_grad_enabled(const hd_lua *h, const lua_State *L) {
-    for (const hd_guard *g = h->guards; g; g = g->next)
-        if (g->L == L && !g->traces) return g->enabled;
-    return true;
-}
-
-static bool detects_anomaly(const hd_lua *h, const lua_State *L) {
-    for (const hd_guard *g = h->guards; g; g = g->next)
-        if (g->L == L && g->traces) return true;
-    return false;
-}
-
 bool hd_is_own_source(const char *source) {
     return strncmp(source, "@heed/", 6) == 0 || strncmp(source, "@lua/heed/", 10) == 0 ||
            strstr(source, "/lua/heed/") || strstr(source, "/lua/5.4/heed/");
 }
 
-/* The line of the innermost Lua function that is not heed's own. Neither allocates nor raises. */
-static void user_line(hd_ctx *cx, char *buffer, size_t size) {
-    lua_State *L = ((hd_lua *)cx->host)->trace_state;
-    lua_Debug ar;
-    for (int level = 0; lua_getstack(L, level, &ar); level++) {
-        lua_getinfo(L, "Sl", &ar);
-        if (ar.currentline <= 0 || hd_is_own_source(ar.source)) continue;
-        snprintf(buffer, size, "%s:%d", ar.short_src, ar.currentline);
-        return;
-    }
-}
-
-void hd_set_grad_mode(hd_call *c) {
-    c->cx->grad_enabled = true;
-    c->cx->where = NULL;
-    if (!c->h->guards) return;
-    c->cx->grad_enabled = hd_grad_enabled(c->h, c->L);
-    c->cx->where = detects_anomaly(c->h, c->L) ? user_line : NULL;
-    c->h->trace_state = c->L;
+void hd_set_modes(hd_call *c) {
+    hd_modes_into(c->h, c->L);
+    c->cx->skipping = c->skipping;
 }
 
 static void begin_slowly(hd_call *c) {
     if (!c->cx) luaL_error(c->L, "heed.%s: this Lua state is closing", c->name);
     bool in_finalizer = lua_gc(c->L, LUA_GCISRUNNING) == -1; /* its errors are lost */
-    if (c->cx->cancel && !c->cx->uninterruptible && !in_finalizer) {
+    if (hd_cancelled(c->cx) && !hd_mode_is_on(c->h, HD_MODE_UNINTERRUPTED) && !in_finalizer) {
         hd_fail(c->cx, HD_ECANCEL, "interrupted");
         hd_raise(c);
     }
@@ -81,11 +54,9 @@ static void begin_slowly(hd_call *c) {
 hd_call hd_begin(lua_State *L, const char *name) {
     hd_lua *h = lua_touserdata(L, lua_upvalueindex(1));
     hd_call c = {.L = L, .h = h, .cx = h->cx, .name = name, .top = lua_gettop(L)};
-    if (!c.cx || (c.cx->cancel && !c.cx->uninterruptible) || c.cx->account->allocated >= h->clock.due)
-        begin_slowly(&c);
+    if (!c.cx || hd_cancelled(c.cx) || c.cx->account->allocated >= h->clock.due) begin_slowly(&c);
     c.rng = c.cx->rng;
-    c.cx->skipping = false;
-    hd_set_grad_mode(&c);
+    hd_set_modes(&c);
     return c;
 }
 
@@ -103,7 +74,7 @@ hd_handle *hd_push_handle(hd_call *c) {
     lua_pushvalue(L, lua_upvalueindex(2));
     lua_setmetatable(L, -2);
     if (c->h->scopes) hd_scope_adopt(c->h, L, handle);
-    hd_set_grad_mode(c);
+    hd_set_modes(c);
     return handle;
 }
 
@@ -210,7 +181,7 @@ int hd_raise(hd_call *c) {
     hd_error error = c->cx->error; /* a copy: what follows may run finalizers, whose errors overwrite it */
     luaL_checkstack(L, 8, NULL);
     if (error.status == HD_ECANCEL) {
-        c->cx->cancel = 0;
+        hd_set_cancelled(c->cx, false);
         lua_pushliteral(L, "interrupted");
         return lua_error(L);
     }
@@ -410,7 +381,7 @@ static void register_rooms(hd_registrar *r) {
     hd_register_mask(r);
     hd_register_loss(r);
     hd_register_layers(r);
-    hd_register_shapes(r);
+    hd_register_modes(r);
     hd_register_autograd(r);
     hd_register_function(r);
     hd_register_recompute(r);

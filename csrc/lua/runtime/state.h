@@ -33,15 +33,7 @@ typedef struct hd_handle {
 
 typedef struct hd_lua hd_lua;
 
-/* no_grad, enable_grad or uninterrupted at work in one coroutine; in a userdata, or on the C stack around a
- * protected call. */
-typedef struct hd_guard {
-    lua_State *L;
-    bool enabled;
-    bool traces;                   /* detect_anomaly; says nothing of recording */
-    hd_lua *holds;                 /* not NULL: interrupts wait while it is active */
-    struct hd_guard *next, **link; /* link NULL: not active */
-} hd_guard;
+typedef struct hd_guard hd_guard; /* modes.h */
 
 struct hd_lua {
     hd_ctx *cx; /* NULL while the state closes */
@@ -104,20 +96,20 @@ typedef struct hd_call {
     const char *allowed; /* the options' names, once hd_take_options was told; else NULL */
     uint64_t pushed;     /* bit i: index i holds an option's value */
     bool reads_fields;   /* of modules: what they hold stays on the stack, for hd_anchor_result */
+    bool skipping;       /* an argument has no numbers: neither has the result (hd_ctx.skipping) */
     hd_rng rng;          /* the training stream as the call found it: a second try draws the same numbers */
     int slot;            /* index of the result's userdata, 0: none */
     hd_handle *out;
 } hd_call;
 
-/* Collects when due, raises when interrupted, sets the grad mode of this coroutine. Without a result. */
+/* Collects when due, raises when interrupted, sets the modes of this coroutine. Without a result. */
 hd_call hd_begin(lua_State *L, const char *name);
 /* The same, and pushes the empty userdata of one result. */
 hd_call hd_enter(lua_State *L, const char *name);
 /* Pushes one more empty userdata. */
 hd_handle *hd_push_handle(hd_call *c);
-/* The grad mode again, after anything that may have run Lua code. */
-void hd_set_grad_mode(hd_call *c);
-bool hd_grad_enabled(const hd_lua *h, const lua_State *L);
+/* The modes again, after anything that may have run Lua code. */
+void hd_set_modes(hd_call *c);
 
 /* The result: owned by the userdata from here on. NULL raises the context's error under the call's name; when
  * memory ran out, the whole call is first tried once more after a full collection. */
@@ -209,7 +201,7 @@ void hd_register_nn(hd_registrar *r);
 void hd_register_mask(hd_registrar *r);
 void hd_register_loss(hd_registrar *r);
 void hd_register_layers(hd_registrar *r);
-void hd_register_shapes(hd_registrar *r);
+void hd_register_modes(hd_registrar *r);
 void hd_register_autograd(hd_registrar *r);
 void hd_register_function(hd_registrar *r);
 void hd_register_recompute(hd_registrar *r);
@@ -230,9 +222,6 @@ void hd_scope_adopt(hd_lua *h, lua_State *L,
 void hd_drop(lua_State *L, hd_lua *h, hd_handle *handle); /* now, or soon when a finalizer asks */
 void hd_drop_doomed(hd_lua *h);
 
-/* autograd.c */
-void hd_guard_push(hd_lua *h, hd_guard *g, lua_State *L, bool enabled);
-void hd_guard_remove(hd_guard *g);
 /* function.c: a recorded result keeps what its arguments' graphs need of Lua. */
 void hd_anchor_result(hd_call *c, int index);
 

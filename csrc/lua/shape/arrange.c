@@ -47,7 +47,7 @@ static int dim_list(hd_call *c, int first, int ndim, int order[HD_MAX_DIMS]) {
     lua_State *L = c->L;
     bool listed = hd_given(c, first) && lua_type(L, first) == LUA_TTABLE;
     if (listed) hd_no_more(c, first);
-    int count = listed ? (int)lua_rawlen(L, first) : c->top - first + 1;
+    int count = listed ? hd_count(c, first, "dims") : c->top - first + 1;
     uint32_t seen = 0;
     if (count > (ndim ? ndim : 1))
         hd_arg_error(c, "dims", "expected at most %d dimensions, got %d", ndim, count);

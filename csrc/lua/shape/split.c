@@ -54,7 +54,7 @@ static list new_list(hd_call *c, int64_t count) {
         hd_push_handle(c);
         lua_rawseti(L, l.table, i);
     }
-    hd_set_grad_mode(c);
+    hd_set_modes(c);
     return l;
 }
 

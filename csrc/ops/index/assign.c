@@ -81,7 +81,8 @@ static const hd_node_class assign_class = {"index assignment", assign_backward, 
 static int digit_for(const hd_tensor *x, int64_t stride) {
     int best = -1;
     for (int d = 0; d < x->ndim; d++)
-        if (x->shape[d] > 1 && x->stride[d] <= stride && (best < 0 || x->stride[d] > x->stride[best]))
+        if (x->shape[d] > 1 && x->stride[d] > 0 && x->stride[d] <= stride &&
+            (best < 0 || x->stride[d] > x->stride[best]))
             best = d;
     return best;
 }

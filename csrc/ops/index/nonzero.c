@@ -49,7 +49,7 @@ static void write_block(void *arg, int64_t block, int worker) {
 
 static hd_tensor *find(hd_ctx *cx, nonzero_loop *l) {
     int64_t blocks = (l->size + BLOCK - 1) / BLOCK, total = 0;
-    l->before = hd_alloc(cx, (size_t)(blocks + 1) * sizeof *l->before);
+    l->before = hd_alloc_found(cx, (size_t)(blocks + 1) * sizeof *l->before);
     if (!l->before) return NULL;
     hd_status status = hd_parallel(cx, blocks, count_block, l);
     for (int64_t b = 0; b < blocks && !status; b++) {

@@ -125,7 +125,7 @@ hd_status hd_loss_begin(hd_ctx *cx, hd_loss_pass *p) {
     p->kernels = cx->kernels;
     p->allowed = p->classes;
     for (int64_t c = 0; p->excluded && c < p->classes; c++) p->allowed -= p->excluded[c];
-    p->losses = hd_alloc(cx, (size_t)p->count * sizeof *p->losses);
+    p->losses = hd_alloc_found(cx, (size_t)p->count * sizeof *p->losses);
     if (!p->losses) return cx->error.status;
     if (!p->weight || p->rule.smoothing == 0) return HD_OK;
     p->scratch = hd_alloc(cx, (size_t)(hd_max_workers(cx) * p->classes) * hd_dtype_size(p->dtype));

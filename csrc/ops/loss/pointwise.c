@@ -170,7 +170,7 @@ static double divisor(const hd_tensor *x, hd_loss_reduction reduction) {
 static hd_tensor *total(hd_ctx *cx, pointwise_pass *p, int64_t n, double by) {
     int64_t ranges = (n + RANGE - 1) / RANGE;
     hd_tensor *loss = hd_tensor_new(cx, p->dtype, 0, NULL);
-    p->sums = hd_alloc(cx, (size_t)ranges * sizeof *p->sums);
+    p->sums = hd_alloc_found(cx, (size_t)ranges * sizeof *p->sums);
     hd_status status = loss && p->sums ? hd_parallel_ranges(cx, n, RANGE, sum_range, p) : cx->error.status;
     double sum = 0;
     for (int64_t i = 0; i < ranges && !status; i++) sum += p->sums[i];

@@ -2,6 +2,8 @@
 
 #include <stdio.h>
 
+#include "base/parallel.h"
+
 /* The leading dimensions as one, when each lies in memory as a whole number of the next. */
 static bool fold(const hd_tensor *x, hd_rows *rows) {
     int last = x->ndim - 1;
@@ -131,6 +133,7 @@ hd_status hd_require_classes(hd_ctx *cx, const char *argument, const hd_tensor *
     int64_t index[HD_MAX_DIMS] = {0};
     for (int64_t left = hd_numel(t); left > 0; left--) {
         int64_t at = 0;
+        if (hd_check_cancel(cx, left)) return cx->error.status;
         for (int d = 0; d < t->ndim; d++) at += index[d] * t->stride[d];
         int64_t value = base[at];
         if ((value < 1 || value > n) && !(ignored && value == *ignored))

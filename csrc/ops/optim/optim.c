@@ -98,7 +98,7 @@ static hd_status sum_of_squares(hd_ctx *cx, int64_t count, hd_tensor *const *ten
     int64_t *first = NULL;
     hd_tensor **dense = dense_all(cx, count, tensors);
     if (dense) first = count_chunks(cx, count, dense, sizeof *dense);
-    if (first) sums = hd_alloc(cx, (size_t)first[count] * sizeof *sums);
+    if (first) sums = hd_alloc_found(cx, (size_t)first[count] * sizeof *sums);
     if (sums) {
         norm_loop l = {cx->kernels, count, first, dense, sums};
         status = hd_parallel(cx, first[count], sum_chunk, &l);

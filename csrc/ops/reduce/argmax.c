@@ -159,9 +159,10 @@ static hd_tensor *argmax_along(hd_ctx *cx, hd_tensor *x, int dim, bool smallest,
     if (hd_check_computes(cx, x) || check_size(cx, smallest, x, dim)) return NULL;
     argmax_loop l = {.kernels = cx->kernels, .smallest = smallest};
     if (hd_fold_begin(cx, x, x->ndim ? 1u << dim : 0, &l.fold)) return NULL;
-    hd_tensor *y = hd_fold_result(cx, &l.fold, HD_I64);
-    hd_tensor *best = y && values ? hd_fold_result(cx, &l.fold, l.fold.dtype) : NULL;
-    hd_status status = !y || (values && !best) ? cx->error.status : HD_OK;
+    /* The values first: where only shapes are asked for, indices beside values without numbers have none either. */
+    hd_tensor *best = values ? hd_fold_result(cx, &l.fold, l.fold.dtype) : NULL;
+    hd_tensor *y = values && !best ? NULL : hd_fold_result(cx, &l.fold, HD_I64);
+    hd_status status = y ? HD_OK : cx->error.status;
     if (!status && hd_numel(y) > 0) status = argmax_folded(cx, &l, hd_data(y), best ? hd_data(best) : NULL);
     if (!status) {
         y = hd_fold_back(cx, &l.fold, y);

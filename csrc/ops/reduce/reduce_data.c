@@ -267,6 +267,7 @@ static hd_status reduce_dense(hd_ctx *cx, hd_reduction op, hd_tensor *x, uint32_
         neutral(op, out, hd_numel(y), hd_data(y));
         return HD_OK;
     }
+    if (cx->skipping) return HD_OK;
     if (innermost_reduced(&g) < 0) {
         if (out == t && op != HD_ANY && op != HD_ALL) return hd_apply_copy(cx, y, x);
         g.reduced[g.count] = true; /* nothing is added, but the dtype changes: rows of one element */

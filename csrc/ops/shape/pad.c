@@ -25,10 +25,10 @@ typedef struct overlap {
 } overlap;
 
 static overlap overlap_of(int64_t before, int64_t x_size, int64_t y_size) {
+    if (before <= -x_size || before >= y_size) return (overlap){0, 0, 0};
     overlap o = {before < 0 ? -before : 0, before > 0 ? before : 0, 0};
     int64_t from_x = x_size - o.in_x, from_y = y_size - o.in_y;
     o.length = from_x < from_y ? from_x : from_y;
-    if (o.length < 0) o = (overlap){0, 0, 0};
     return o;
 }
 

@@ -17,6 +17,7 @@ static hd_status check_lengths(hd_ctx *cx, const hd_tensor *lengths, int64_t B, 
         return cx->error.status;
     for (int64_t b = 0; b < B; b++) {
         int64_t n = ((const int64_t *)hd_data(lengths))[b * lengths->stride[0]];
+        if (hd_check_cancel(cx, b)) return cx->error.status;
         if (n < 0 || n > L)
             return hd_fail(cx, HD_EARG, "lengths: expected 0..%lld, got %lld at [%lld]", (long long)L,
                            (long long)n, (long long)b + 1);

@@ -4,10 +4,12 @@
 local core = require "heed.core"
 local walk = require "heed.nn.walk"
 
+-- The modules that were in training. A model that yields and is never resumed gives its list to the collector.
 local Held = {}
 
-function Held:__close()
-    for _, module in ipairs(self.training) do module.training = true end
+function Held:__gc()
+    for _, module in ipairs(self) do module.training = true end
+    self[1] = nil
 end
 
 ---The modules whose modes count: of a model, of anything else none.
@@ -18,6 +20,12 @@ local function modules_of(model)
     return list
 end
 
+local function leave(held, ok, ...)
+    Held.__gc(held)
+    if not ok then error((...), 0) end
+    return ...
+end
+
 local modes = {}
 
 ---A function that calls f(...) in these modes.
@@ -26,15 +34,12 @@ local modes = {}
 function modes.of(model)
     local modules = modules_of(model)
     return function(f, ...)
-        local held <close> = setmetatable({ training = {} }, Held)
+        local held = setmetatable({}, Held)
         for _, module in ipairs(modules) do
-            if module.training then
-                held.training[#held.training + 1] = module
-                module.training = false
-            end
+            if module.training then held[#held + 1] = module end
         end
-        local _ <close> = core.no_grad()
-        return f(...)
+        for _, module in ipairs(held) do module.training = false end
+        return leave(held, pcall(core.no_grad, f, ...)) -- an error in a coroutine closes nothing
     end
 end
 

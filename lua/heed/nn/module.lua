@@ -542,25 +542,37 @@ end
 
 -- ---- shapes alone --------------------------------------------------------------------------------------------------
 
--- The shapes of tensors, also of those in plain tables; anything else as it is.
-local function shapes_of(value)
+-- The shapes of tensors, also of those in plain tables; anything else as it is. made: what has become of tables that were met.
+local function shapes_of(value, made)
     if check.is_tensor(value) then return value.shape end
     if type(value) ~= "table" or getmetatable(value) ~= nil then return value end
+    if made[value] then return made[value] end
     local shapes = {}
-    for key, item in pairs(value) do shapes[key] = shapes_of(item) end
+    made[value] = shapes
+    for key, item in pairs(value) do shapes[key] = shapes_of(item, made) end
     return shapes
 end
 
--- Closed, it brings back what a run changes: the mode, the stream of random numbers, buffers.
-local function shapes_mode(self)
+-- A function that brings back what a run changes: the stream of random numbers, buffers.
+local function snapshot(self)
     local stream, buffers = core.rng_state(), {}
     for i, t in ipairs(self:buffers()) do buffers[i] = { t, t:clone() } end
-    local before = core.shapes_only(true)
-    return setmetatable({}, { __close = function()
-        core.shapes_only(before)
+    return function()
         core.rng_state(stream)
         for _, buffer in ipairs(buffers) do buffer[1]:copy_(buffer[2]) end
-    end })
+    end
+end
+
+local function finish(restore, ok, ...)
+    core.uninterrupted(core.no_grad, restore)
+    if not ok then error((...), 0) end
+    return ...
+end
+
+local function run_on_shapes(self, ...)
+    local results, made = table.pack(core.no_grad(self, ...)), {}
+    for i = 1, results.n do results[i] = shapes_of(results[i], made) end
+    return table.unpack(results, 1, results.n)
 end
 
 ---Runs the model on shapes alone: tensors of floats have no numbers, nothing is computed from them and they take no memory. What is
@@ -576,11 +588,8 @@ end
 ---@return any ... what it gives, with shapes in place of tensors
 function Module:check(...)
     method(self, "check")
-    local _ <close> = core.no_grad()
-    local mode <close> = shapes_mode(self) -- luacheck: ignore 211
-    local results = table.pack(self(...))
-    for i = 1, results.n do results[i] = shapes_of(results[i]) end
-    return table.unpack(results, 1, results.n)
+    local restore = core.no_grad(snapshot, self)
+    return finish(restore, pcall(core.shapes_only, run_on_shapes, self, ...)) -- an error in a coroutine closes nothing
 end
 
 -- ---- printing ------------------------------------------------------------------------------------------------------

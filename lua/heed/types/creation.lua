@@ -63,7 +63,8 @@ function core.zeros(...) end
 ---@return heed.Tensor
 function core.ones(...) end
 
----Memory as it comes: any numbers, NaN too, until something is written.
+---Memory as it comes: any numbers, NaN too, until something is written. In a process of several Lua states zeros: what one has
+---computed no other sees.
 ---
 ---```lua
 ---local t = heed.empty(2, 2)

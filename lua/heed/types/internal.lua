@@ -268,10 +268,18 @@ function inside.scale_grads(params, factor) end
 ---@param params heed.Tensor[]
 function inside.zero_grads(params) end
 
----From now on tensors of floats have shapes and no numbers, and nothing is computed from them: heed.nn.Module:check.
----@param on? boolean only asks when left out
----@return boolean before
-function inside.shapes_only(on) end
+---Calls fn: tensors of floats have shapes and no numbers meanwhile, and nothing is computed from them. heed.nn.Module:check. Without fn:
+---is it so now?
+---@param fn? fun(...: any): ...
+---@param ... any arguments of fn
+---@return any ... what fn returns, or a boolean
+function inside.shapes_only(fn, ...) end
+
+---Calls fn, whose gradients are wanted: heed.grad. Without fn: does such a function run now?
+---@param fn? fun(...: any): ...
+---@param ... any arguments of fn
+---@return any ... what fn returns, or a boolean
+function inside.differentiating(fn, ...) end
 
 ---For specs: the n-th allocation from now fails.
 ---@param n integer 0: none does

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <lauxlib.h>
 #include <lualib.h>
@@ -90,6 +91,11 @@ static int cancel(lua_State *L) {
     return 1;
 }
 
+static int interruptible(lua_State *L) {
+    lua_pushboolean(L, heed_interruptible(L));
+    return 1;
+}
+
 static void is_interrupted(void) {
     lua_State *L = bare_state();
     CHECK(heed_interruptible(L));
@@ -106,6 +112,99 @@ static void is_interrupted(void) {
            "assert(not ok and message == 'interrupted')\n"
            "assert(cancel() and not pcall(heed.ones, 2))");
     lua_close(L);
+}
+
+/* An interrupt is held off by the coroutine that runs uninterrupted, and not by one that died or rests in it. */
+static void is_held_off_for_as_long_as_it_runs(void) {
+    lua_State *L = bare_state();
+    lua_register(L, "interruptible", interruptible);
+    run(L, "local function ended() error 'on purpose' end\n"
+           "for _, leave in ipairs { ended, coroutine.yield } do\n"
+           "  kept = coroutine.create(function() heed.uninterrupted(function()\n"
+           "    assert(not interruptible())\n"
+           "    coroutine.wrap(function() assert(not interruptible()) end)()\n"
+           "    leave()\n"
+           "    assert(not interruptible())\n"
+           "  end) end)\n"
+           "  coroutine.resume(kept)\n"
+           "  assert(interruptible())\n"
+           "  heed.ones(1)\n"
+           "end\n"
+           "assert(coroutine.resume(kept))\n"
+           "assert(interruptible())\n"
+           "local opt = heed.optim.SGD({ heed.ones(1, { requires_grad = true }) })\n"
+           "opt.remembered = 5\n"
+           "kept = coroutine.create(function() opt:step() end)\n"
+           "assert(not coroutine.resume(kept) and interruptible())");
+    heed_interrupt(L);
+    run(L, "local ok, message = pcall(heed.ones, 2)\n"
+           "assert(not ok and message == 'interrupted')");
+    lua_close(L);
+}
+
+static void *interrupt_soon(void *flag) {
+    const struct timespec soon = {.tv_nsec = 200 * 1000 * 1000};
+    nanosleep(&soon, NULL);
+    __atomic_store_n((volatile sig_atomic_t *)flag, 1, __ATOMIC_SEQ_CST);
+    return NULL;
+}
+
+/* Expanded tensors are long without taking memory. */
+static void is_interrupted_in_long_loops(void) {
+    const char *const loops[] = {
+        "local t = heed.zeros(1):expand(1 << 40) t:allclose(t)",
+        "heed.nn.Embedding(3, 2)(heed.ids { 1 }:expand(1 << 40))",
+        "heed.loss.cross_entropy(heed.zeros(1, 3):expand(1 << 40, 3), heed.ids { 1 }:expand(1 << 40))",
+        "heed.pack_sequences(heed.zeros(1, 3):expand(1 << 40, 3), heed.ids { 0 }:expand(1 << 40))",
+        "heed.sequence_starts(heed.ids { 1 }:expand(1 << 40))",
+        "heed.unpack_sequences(heed.zeros(0, 3), heed.ids { 0 }:expand(1 << 40), 1)",
+    };
+    lua_State *L = bare_state();
+    run(L, "function stopped(f)\n"
+           "  local ok, message = pcall(f)\n"
+           "  assert(not ok and message == 'interrupted', message)\n"
+           "end");
+    for (size_t i = 0; i < sizeof loops / sizeof *loops; i++) {
+        char code[256];
+        pthread_t other;
+        snprintf(code, sizeof code, "stopped(function() %s end)", loops[i]);
+        CHECK(pthread_create(&other, NULL, interrupt_soon, (void *)heed_cancel_flag(L)) == 0);
+        run(L, code);
+        pthread_join(other, NULL);
+    }
+    lua_close(L);
+}
+
+/* An interrupt that comes when a check is nearly over leaves nothing of it behind. */
+static void leaves_no_mode_behind(void) {
+    lua_State *L = bare_state();
+    lua_register(L, "cancel", cancel);
+    run(L, "local Late = heed.nn.Module:extend 'Late'\n"
+           "function Late:forward(x) local y = x * 2 cancel() return y end\n"
+           "local late, stream = Late(), heed.rng_state()\n"
+           "heed.manual_seed(1)\n"
+           "local before = heed.rng_state()\n"
+           "pcall(late.check, late, heed.ones(3))\n"
+           "pcall(heed.ones, 1)\n"
+           "assert(heed.ones(100000):sum():item() == 100000)\n"
+           "assert(heed.equal(before, heed.rng_state()))");
+    lua_close(L);
+}
+
+/* What one state has computed no other reads. */
+static void keeps_memory_apart(void) {
+    lua_State *first = bare_state(), *second = bare_state();
+    run(first, "for _, n in ipairs { 3, 100, 1000, 100000 } do\n"
+               "  for i = 1, 20 do heed.full({ n }, 0x5EC):free() end\n"
+               "end");
+    lua_close(first);
+    run(second, "for _, n in ipairs { 3, 100, 1000, 100000 } do\n"
+                "  for i = 1, 20 do\n"
+                "    local t = heed.empty(n)\n"
+                "    assert(t:eq(0):all() and heed.empty_like(t):eq(0):all())\n"
+                "  end\n"
+                "end");
+    lua_close(second);
 }
 
 static void *train(void *seed) {
@@ -142,6 +241,10 @@ int main(void) {
     gives_modules_to_require();
     passes_tensors();
     is_interrupted();
+    is_interrupted_in_long_loops();
+    is_held_off_for_as_long_as_it_runs();
+    leaves_no_mode_behind();
+    keeps_memory_apart();
     works_in_several_threads();
     return 0;
 }
