@@ -113,7 +113,7 @@ function naive.convert(value, dtype)
     end
     if type(value) == "boolean" then value = value and 1 or 0 end
     if naive.is_integer(dtype) then return wrapped(whole_of(value, dtype), dtype) end
-    return value + 0.0
+    return value * 1.0 -- + 0.0 would lose the sign of -0
 end
 
 function Array:to(dtype)
@@ -212,7 +212,8 @@ end
 
 -- ---- comparing ---------------------------------------------------------------------------------------------------
 
-local function rounded(value, dtype)
+---A value as comparing takes it: an integer wrapped, a float of f32 rounded.
+function naive.rounded(value, dtype)
     if naive.is_integer(dtype) then return wrapped(value, dtype) end
     if dtype ~= "f32" then return value end
     if value ~= value or math.abs(value) == math.huge then return value end
@@ -236,7 +237,7 @@ function naive.mismatch(tensor, want, tolerance)
         return ("the shape is %s, not %s"):format(text_of(got.shape), text_of(want.shape))
     end
     for i = 1, want:numel() do
-        local a, b = got.data[i], rounded(want.data[i], want.dtype)
+        local a, b = got.data[i], naive.rounded(want.data[i], want.dtype)
         if misses(a, b, tolerance) then
             return ("element %d of %s is %s, not %s"):format(i, text_of(want.shape), a, b)
         end

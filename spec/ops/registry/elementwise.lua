@@ -17,13 +17,14 @@ local function add(entry) entries[#entries + 1] = entry end
 
 local function float_of(value)
     if type(value) == "boolean" then return value and 1.0 or 0.0 end
-    return value + 0.0
+    return value * 1.0
 end
 
--- Integers give f32.
+-- Integers give f32: they become it before.
 local function to_float(f)
     return function(_, x)
-        return x:map(function(v) return f(float_of(v)) end, naive.is_float(x.dtype) and x.dtype or "f32")
+        if naive.is_float(x.dtype) then return x:map(f) end
+        return x:map(function(v) return f(naive.rounded(float_of(v), "f32")) end, "f32")
     end
 end
 
@@ -242,8 +243,11 @@ binary("mul", function(a, b) return number(a) * number(b) end)
 binary("div", function(a, b) return a / b end, { result = quotient_dtype, inputs = { values.any, values.away } })
 binary("pow", function(a, b)
     if math.type(number(a)) ~= "integer" then return a ^ b end
-    local product = 1
-    for _ = 1, number(b) do product = product * number(a) end
+    local product, base, exponent = 1, number(a), number(b)
+    while exponent > 0 do
+        if exponent % 2 == 1 then product = product * base end
+        base, exponent = base * base, exponent // 2
+    end
     return product
 end, { result = naive.whole, inputs = { values.positive, values.away } })
 
