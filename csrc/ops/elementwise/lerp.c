@@ -3,8 +3,10 @@
  *     y = a + w (b - a), where |w| >= 1/2 counted from the other end: b - (1 - w) (b - a)
  *     ->  da = (1 - w) g, db = w g, dw = (b - a) g
  *
- * So w = 0 gives the bits of a, and w = 1 those of b. The weight is a number or a tensor; all broadcast.
+ * So w = 0 gives the bits of a, and w = 1 those of b. Where b - a is beyond the range, y is (1 - w) a + w b, and a or b itself
+ * at the ends. NaN in a or b stays. The weight is a number or a tensor; all broadcast.
  */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -15,10 +17,12 @@
 #include "ops/gradient.h"
 
 /* Operands y, a, b, w. */
-#define LERP(type, size_of)                                                                                  \
+#define LERP(type, size_of, most)                                                                            \
     static inline type between_##type(type a, type b, type w) {                                              \
         type d = b - a, near = a + w * d, far = b - d * (1 - w);                                             \
-        return size_of(w) < (type)0.5 ? near : far;                                                          \
+        type mixed = w == 0 ? a : w == 1 ? b : (1 - w) * a + w * b;                                          \
+        type wide = a != a ? a : b != b ? b : mixed;                                                         \
+        return !(size_of(d) <= most) ? wide : size_of(w) < (type)0.5 ? near : far;                           \
     }                                                                                                        \
     static void lerp_##type(const void *arg, int64_t n, char *const *p, const int64_t *s) {                  \
         (void)arg;                                                                                           \
@@ -35,8 +39,8 @@
                 y[i * s[0]] = between_##type(a[i * s[1]], b[i * s[2]], w[i * s[3]]);                         \
         }                                                                                                    \
     }
-LERP(float, fabsf)
-LERP(double, fabs)
+LERP(float, fabsf, FLT_MAX)
+LERP(double, fabs, DBL_MAX)
 
 /* (1 - w) g, w g or (b - a) g, summed to what input i was. */
 static hd_status lerp_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grads, hd_tensor **grad_inputs) {

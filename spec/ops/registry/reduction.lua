@@ -54,7 +54,8 @@ local function mean(list)
     for _, v in ipairs(list) do
         v = number(v)
         if math.type(v) == "integer" then
-            whole, rest = whole + v // n, rest + v % n / n
+            local remainder = math.fmod(v, n)
+            whole, rest = whole + (v - remainder) // n, rest + remainder / n
         else
             rest = rest + v / n
         end
