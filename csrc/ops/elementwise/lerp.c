@@ -51,17 +51,17 @@ static hd_status lerp_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grad
     hd_status status = HD_OK;
     if (hd_node_needs(node, 0)) {
         hd_tensor *rest = hd_binary_scalar(cx, HD_SUB, w, hd_scalar_i(1), true);
-        grad_inputs[0] = hd_grad_to_input(cx, node, 0, hd_chain_binary(cx, HD_MUL, rest, g));
+        grad_inputs[0] = hd_grad_to_input(cx, node, 0, hd_chain_gradient(cx, rest, g));
         status = hd_made(cx, grad_inputs[0]);
     }
     if (!status && hd_node_needs(node, 1)) {
-        grad_inputs[1] = hd_grad_to_input(cx, node, 1, hd_binary_op(cx, HD_MUL, w, g));
+        grad_inputs[1] = hd_grad_to_input(cx, node, 1, hd_gradient_mul(cx, g, w));
         status = hd_made(cx, grad_inputs[1]);
     }
     if (!status && hd_node_needs(node, 2)) {
         hd_tensor *a = hd_node_saved(cx, node, 1), *b = a ? hd_node_saved(cx, node, 2) : NULL;
         hd_tensor *d = b ? hd_binary_op(cx, HD_SUB, b, a) : NULL;
-        grad_inputs[2] = hd_grad_to_input(cx, node, 2, hd_chain_binary(cx, HD_MUL, d, g));
+        grad_inputs[2] = hd_grad_to_input(cx, node, 2, hd_chain_gradient(cx, d, g));
         status = hd_made(cx, grad_inputs[2]);
     }
     return status;

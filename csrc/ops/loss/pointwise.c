@@ -86,7 +86,7 @@ static void slope_range(void *arg, int64_t first, int64_t last, int worker) {
     weigh(p, first, n, out);
     double scale = p->o.factor;
     if (p->o.each)
-        p->kernels->binary[HD_MUL][p->dtype](n, out, 1, at(p, p->g, first), 1, out, 1);
+        p->kernels->gradient_mul[p->dtype](n, at(p, p->g, first), 1, out, 1, out, 1);
     else
         scale *= hd_load(p->g, p->dtype, 0);
     if (scale != 1) p->kernels->affine[p->dtype](n, scale, 0, out, 1, out, 1);

@@ -224,7 +224,7 @@ static hd_status var_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grads
     if (!mean) return cx->error.status;
     hd_tensor *share = hd_binary_scalar(cx, HD_MUL, grads[0], hd_scalar_f(2 / s->divisor), false);
     hd_tensor *wide = share ? hd_expand_reduced(cx, share, &s->reduce, x->ndim, x->shape) : NULL;
-    if (wide) grad_inputs[0] = hd_chain_binary(cx, HD_MUL, hd_binary_op(cx, HD_SUB, x, mean), wide);
+    if (wide) grad_inputs[0] = hd_chain_gradient(cx, hd_binary_op(cx, HD_SUB, x, mean), wide);
     hd_release(share);
     hd_release(wide);
     return hd_made(cx, grad_inputs[0]);

@@ -28,7 +28,7 @@ typedef struct norm_params {
 /* dx = sign(x) g */
 static hd_tensor *d_norm_1(hd_ctx *cx, const norm_params *params, hd_tensor *x, hd_tensor *g) {
     hd_tensor *wide = hd_expand_reduced(cx, g, &params->reduce, x->ndim, x->shape);
-    hd_tensor *dx = wide ? hd_chain_binary(cx, HD_MUL, hd_unary_op(cx, HD_SIGN, x), wide) : NULL;
+    hd_tensor *dx = wide ? hd_chain_gradient(cx, hd_unary_op(cx, HD_SIGN, x), wide) : NULL;
     hd_release(wide);
     return dx;
 }
@@ -44,7 +44,7 @@ static hd_tensor *d_norm_extreme(hd_ctx *cx, const norm_params *params, hd_tenso
     hd_tensor *count = loses ? hd_reduce(cx, HD_SUM, wins, r->dims, r->keepdim) : NULL;
     hd_tensor *share = count ? hd_binary_op(cx, HD_DIV, g, count) : NULL;
     hd_tensor *wide = share ? hd_expand_reduced(cx, share, r, x->ndim, x->shape) : NULL;
-    hd_tensor *signs = wide ? hd_chain_binary(cx, HD_MUL, hd_unary_op(cx, HD_SIGN, x), wide) : NULL;
+    hd_tensor *signs = wide ? hd_chain_gradient(cx, hd_unary_op(cx, HD_SIGN, x), wide) : NULL;
     hd_tensor *dx = signs ? hd_masked_fill(cx, signs, loses, hd_scalar_i(0)) : NULL;
     hd_release(size);
     hd_release(wide_y);
@@ -67,7 +67,7 @@ static hd_tensor *d_norm_any(hd_ctx *cx, const norm_params *params, hd_tensor *x
     hd_tensor *share = wide_g ? hd_chain_binary(cx, HD_DIV, hd_unary_op(cx, HD_ABS, x), wide_y) : NULL;
     hd_tensor *dx = hd_chain_scalar(cx, HD_POW, share, params->p - 1);
     hd_tensor *sign = dx ? hd_unary_op(cx, HD_SIGN, x) : NULL;
-    dx = hd_chain_binary(cx, HD_MUL, hd_chain_binary(cx, HD_MUL, dx, sign), wide_g);
+    dx = hd_chain_gradient(cx, hd_chain_binary(cx, HD_MUL, dx, sign), wide_g);
     if (dx) dx = hd_chain_masked_fill(cx, dx, hd_binary_scalar(cx, HD_EQ, x, hd_scalar_f(0), false), 0);
     hd_release(gone);
     hd_release(factor);

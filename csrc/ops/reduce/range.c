@@ -56,7 +56,7 @@ static hd_tensor *quotient_times(hd_ctx *cx, const hd_reduce_params *r, hd_tenso
     hd_tensor *wide_y = factor ? hd_expand_reduced(cx, divisor, r, x->ndim, x->shape) : NULL;
     hd_tensor *wide_g = wide_y ? hd_expand_reduced(cx, factor, r, x->ndim, x->shape) : NULL;
     hd_tensor *unit = wide_g ? hd_binary_op(cx, HD_DIV, x, wide_y) : NULL;
-    hd_tensor *result = hd_chain_binary(cx, HD_MUL, unit, wide_g);
+    hd_tensor *result = hd_chain_gradient(cx, unit, wide_g);
     hd_release(divisor);
     hd_release(factor);
     hd_release(wide_y);
@@ -70,7 +70,7 @@ hd_tensor *hd_times_quotient(hd_ctx *cx, const hd_reduce_params *r, hd_tensor *x
     hd_tensor *size = factor ? hd_unary_op(cx, HD_ABS, factor) : NULL;
     bool fits = size && hd_all_within(size, 1 / bound, bound);
     hd_tensor *wide = fits ? hd_expand_reduced(cx, factor, r, x->ndim, x->shape) : NULL;
-    hd_tensor *result = wide ? hd_binary_op(cx, HD_MUL, x, wide)
+    hd_tensor *result = wide ? hd_gradient_mul(cx, wide, x)
                         : !fits && size ? quotient_times(cx, r, x, g, y)
                                         : NULL;
     hd_release(factor);

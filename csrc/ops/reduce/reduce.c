@@ -29,10 +29,9 @@ static hd_status sum_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grads
 /* dx[i] = g times the product of the others: prefixes times suffixes, so that zeros need no special case. */
 #define OTHERS_OF(type)                                                                                      \
     static void others_##type(int64_t n, const type *x, type g, type *dx) {                                  \
-        type before = g;                                                                                     \
-        for (int64_t i = 0; i < n; i++) dx[i] = before, before *= x[i];                                      \
-        type after = 1;                                                                                      \
-        for (int64_t i = n - 1; i >= 0; i--) dx[i] *= after, after *= x[i];                                  \
+        type before = g, after = 1;                                                                          \
+        for (int64_t i = 0; i < n; i++) dx[i] = before, before *= g == 0 ? 0 : x[i];                         \
+        for (int64_t i = n - 1; i >= 0; i--) dx[i] *= after, after *= g == 0 ? 0 : x[i];                               \
     }
 OTHERS_OF(float)
 OTHERS_OF(double)
@@ -138,7 +137,7 @@ static hd_status logsumexp_backward(hd_ctx *cx, hd_node *node, hd_tensor *const 
     hd_tensor *wide_y = hd_expand_reduced(cx, y, p, x->ndim, x->shape);
     hd_tensor *wide_g = wide_y ? hd_expand_reduced(cx, grads[0], p, x->ndim, x->shape) : NULL;
     hd_tensor *weight = wide_g ? hd_chain_unary(cx, HD_EXP, hd_binary_op(cx, HD_SUB, x, wide_y)) : NULL;
-    hd_tensor *dx = hd_chain_binary(cx, HD_MUL, weight, wide_g);
+    hd_tensor *dx = hd_chain_gradient(cx, weight, wide_g);
     if (dx)
         grad_inputs[0] =
             hd_chain_masked_fill(cx, dx, hd_binary_scalar(cx, HD_EQ, x, hd_scalar_f(-INFINITY), false), 0);
