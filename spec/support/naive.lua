@@ -89,6 +89,10 @@ function naive.promote(a, b) return RANK[a] >= RANK[b] and a or b end
 local LEAST = { u8 = 0, i32 = -2 ^ 31, i64 = -2 ^ 63 }
 local MOST = { u8 = 255, i32 = 2 ^ 31 - 1, i64 = 2 ^ 63 }
 
+---The least and the greatest integer of a dtype.
+naive.limits = { u8 = { 0, 255 }, i32 = { -0x80000000, 0x7fffffff }, i64 = { math.mininteger, math.maxinteger } }
+naive.limits.bool = naive.limits.i64
+
 -- Towards 0, and what is beyond the dtype's range its end.
 local function whole_of(value, dtype)
     if math.type(value) == "integer" then return value end

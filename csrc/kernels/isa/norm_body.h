@@ -44,7 +44,7 @@ HD_INLINE bool NAME(squares_left_range)(double squares) {
 }
 
 /* 1 / sqrt(variance + eps) and the mean of a row whose squares left the range: of x by a power of two that rounds nothing.
- * centred: about the mean, else about 0. */
+ * centred: about the mean, else about 0. scaled_rstd_f32 scaled_rstd_f64 */
 static double NAME(scaled_rstd)(int64_t n, const real *x, double eps, bool centred, double *mean) {
     double most = 0, sum = 0, squares = 0;
     for (int64_t i = 0; i < n; i++) most = fabs((double)x[i]) > most ? fabs((double)x[i]) : most;

@@ -78,6 +78,18 @@ local function variance(list)
     return #list < 2 and 0 / 0 or total / (#list - 1)
 end
 
+-- Of floats scaled by a power of two, because squares leave the range of f64 before their root does.
+local function deviation(list)
+    local most = 0
+    for _, v in ipairs(list) do
+        if math.type(v) == "float" and math.abs(v) < math.huge then most = math.max(most, math.abs(v)) end
+    end
+    if most == 0 then return math.sqrt(variance(list)) end
+    local scale, scaled = 2.0 ^ math.max(-1000, math.min(1000, -math.floor(math.log(most, 2)))), {}
+    for i, v in ipairs(list) do scaled[i] = v * scale end
+    return math.sqrt(variance(scaled)) / scale
+end
+
 local function largest(list)
     local best = list[1]
     for _, v in ipairs(list) do
@@ -120,8 +132,10 @@ reduction("mean", float_dtype, mean)
 -- Of a single value the variance is NaN, and so no gradient can be compared.
 local SPREAD = { { { 3, 37 } }, { { 3, 37 }, dim = 1 }, { { 3, 37 }, dim = 2, keepdim = true },
     { { 2, 3, 4 }, dim = { 1, 3 } } }
-reduction("var", float_dtype, variance, { cases = SPREAD })
-reduction("std", float_dtype, function(list) return math.sqrt(variance(list)) end, { cases = SPREAD, varied = true })
+reduction("var", float_dtype, function(list)
+    return math.type(list[1]) == "float" and deviation(list) ^ 2 or variance(list)
+end, { cases = SPREAD })
+reduction("std", float_dtype, deviation, { cases = SPREAD, varied = true })
 reduction("logsumexp", float_dtype, logsumexp)
 
 local function norm(p)
