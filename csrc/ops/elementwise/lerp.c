@@ -3,8 +3,8 @@
  *     y = a + w (b - a), where |w| >= 1/2 counted from the other end: b - (1 - w) (b - a)
  *     ->  da = (1 - w) g, db = w g, dw = (b - a) g
  *
- * So w = 0 gives the bits of a, and w = 1 those of b. Where b - a is beyond the range, y is (1 - w) a + w b, and a or b itself
- * at the ends. NaN in a or b stays. The weight is a number or a tensor; all broadcast.
+ * w = 0 gives the bits of a, and w = 1 those of b; where b - a is beyond the range, y is (1 - w) a + w b. NaN in a or b stays.
+ * The weight is a number or a tensor; all broadcast.
  */
 #include <float.h>
 #include <math.h>
@@ -19,10 +19,10 @@
 /* Operands y, a, b, w. */
 #define LERP(type, size_of, most)                                                                            \
     static inline type between_##type(type a, type b, type w) {                                              \
-        type d = b - a, near = a + w * d, far = b - d * (1 - w);                                             \
-        type mixed = w == 0 ? a : w == 1 ? b : (1 - w) * a + w * b;                                          \
-        type wide = a != a ? a : b != b ? b : mixed;                                                         \
-        return !(size_of(d) <= most) ? wide : size_of(w) < (type)0.5 ? near : far;                           \
+        type d = b - a, near = a + w * d, far = b - d * (1 - w), mixed = (1 - w) * a + w * b;                \
+        type inner = !(size_of(d) <= most) ? mixed : size_of(w) < (type)0.5 ? near : far;                    \
+        type y = w == 0 ? a : w == 1 ? b : inner;                                                            \
+        return a != a ? a : b != b ? b : y;                                                                  \
     }                                                                                                        \
     static void lerp_##type(const void *arg, int64_t n, char *const *p, const int64_t *s) {                  \
         (void)arg;                                                                                           \
