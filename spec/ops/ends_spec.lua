@@ -1,5 +1,6 @@
--- Every operation of the registry at the ends of what dtypes hold (spec/support/ends.lua): a result that the dtype holds is not
--- lost on the way to it, NaN arrives and comes from nowhere, and gradients in f32 are those of f64.
+-- Every operation of the registry at the ends of what dtypes hold (spec/support/ends.lua): a result
+-- that the dtype holds is not lost on the way to it, NaN arrives and comes from nowhere, and
+-- gradients in f32 are those of f64.
 
 local core = require "heed.core"
 local ends = require "spec.support.ends"
@@ -10,17 +11,19 @@ local values = require "spec.support.values"
 
 local MOST_ELEMENTS, MOST_CASES = 250, 6
 
--- Errors are measured by what was added up: the reference of the sizes of the inputs. Where that is beyond the dtype, the order of
--- the sum decides, and nothing is compared.
+-- Errors are measured by what was added up: the reference of the sizes of the inputs. Where that is
+-- beyond the dtype, the order of the sum decides, and nothing is compared.
 local ADDS_UP = {}
-for name in ([[ add sub sum mean cumsum var std matmul outer einsum linear attention lerp layer_norm rotary embedding
-    index_add index_add_ scatter_add scatter_add_ scatter_reduce mse_loss l1_loss huber_loss gelu silu softplus sigmoid ]])
+for name in ([[ add sub sum mean cumsum var std matmul outer einsum linear attention lerp layer_norm
+    rotary embedding index_add index_add_ scatter_add scatter_add_ scatter_reduce mse_loss l1_loss
+    huber_loss gelu silu softplus sigmoid ]])
     :gmatch "%S+" do ADDS_UP[name] = true end
 
 -- Inputs that keep their own contents; what is left out, and why.
 local OWN = {
     rotary = { [2] = true, [3] = true }, -- cosines and sines
-    nll_loss = { [3] = true }, cross_entropy = { [3] = true }, linear_cross_entropy = { [4] = true, [5] = true }, -- weights
+    nll_loss = { [3] = true }, cross_entropy = { [3] = true }, -- weights
+    linear_cross_entropy = { [4] = true, [5] = true },
     mse_loss = { [3] = true }, l1_loss = { [3] = true }, huber_loss = { [3] = true },
     bce_with_logits = { [2] = true, [3] = true, [4] = true }, -- probabilities and weights
     kl_div = { [2] = true, [3] = true }, kl_div_log = { [2] = true, [3] = true },
@@ -30,7 +33,8 @@ local OWN = {
 -- Regimes, where others are beyond what the steps of the definition hold.
 local LOW = { "zeros", "subnormal", "tiny", "small" }
 local ONLY = {
-    attention = LOW, linear_cross_entropy = LOW, kl_div_log = LOW, kl_div = LOW, cross_entropy = LOW,
+    attention = LOW, linear_cross_entropy = LOW, cross_entropy = LOW,
+    kl_div_log = LOW, kl_div = LOW,
     linear = { "zeros", "subnormal", "tiny", "small", "nan" },
     log_softmax = { "zeros", "subnormal", "tiny", "small", "level" },
     multi_head_attention = { "zeros", "tiny" }, feed_forward = { "zeros", "tiny" },
@@ -46,21 +50,26 @@ local ONLY = {
     layer_norm = { "zeros", "subnormal", "tiny", "small", "squares", "large", "nan" },
     rms_norm = { "zeros", "subnormal", "tiny", "small", "squares", "large", "huge", "nan" },
 }
--- Their references leave the range of f64 themselves; what is right there says "scaled by powers of two" below.
+-- Their references leave the range of f64 themselves; what is right there says between_spec.lua.
 local NOT_F64 = { layer_norm = true, rms_norm = true }
--- In f32 the gradient follows from a result that was rounded to f32, or is a sum: of these regimes it can be told.
+-- In f32 the gradient follows from a result that was rounded to f32, or is a sum: of these regimes
+-- it can be told.
 local GRADIENT_ONLY = {
-    pow = { "zeros" }, mod = { "small", "tiny" }, var = { "zeros", "small", "large" }, std = { "zeros", "small", "large" },
-    logsumexp = { "zeros", "tiny", "small", "nan" }, norm = { "zeros", "tiny", "small", "large", "nan" },
-    layer_norm = { "small" }, rms_norm = { "small" }, encoder_layer = { "zeros" }, decoder_layer = { "zeros" },
+    pow = { "zeros" }, mod = { "small", "tiny" },
+    var = { "zeros", "small", "large" }, std = { "zeros", "small", "large" },
+    logsumexp = { "zeros", "tiny", "small", "nan" },
+    norm = { "zeros", "tiny", "small", "large", "nan" },
+    layer_norm = { "small" }, rms_norm = { "small" },
+    encoder_layer = { "zeros" }, decoder_layer = { "zeros" },
 }
 -- Slopes between 0 and 1 that are worked out of results near 1: to the steps of 1.
-local TO_ONE = { expm1 = true, tanh = true, sigmoid = true, softmax = true, log_softmax = true, silu = true }
+local TO_ONE = { expm1 = true, tanh = true, sigmoid = true, softmax = true, log_softmax = true,
+    silu = true }
 local SKIPPED = { allclose = "has specs of its own", equal = "NaN is not itself" }
 -- Zeros of either sign: the order of what is compared, added or chosen decides.
 local SIGNLESS = {}
-for name in ([[ sign amax amin max min maximum minimum cumsum sum mean relu add sub sort topk unique prod average_all matmul einsum
-    linear attention outer ]]):gmatch "%S+" do
+for name in ([[ sign amax amin max min maximum minimum cumsum sum mean relu add sub sort topk unique
+    prod average_all matmul einsum linear attention outer ]]):gmatch "%S+" do
     SIGNLESS[name] = true
 end
 local DIVISORS = { mod = true, floordiv = true }
@@ -131,12 +140,14 @@ local function check_values(entry, case, dtype, regime, arrays)
     local results = table.pack(call(entry, case, table.unpack(tensors_of(arrays), 1, #case)))
     local wanted, scales = table.pack(entry.naive(case, table.unpack(arrays, 1, #case))), {}
     if entry.name == "lerp" then
-        scales = { naive.zip("f64", function(a, b) return 4 * (math.abs(a) + math.abs(b)) end, arrays[1]:to "f64", arrays[2]:to "f64", wanted[1]) }
+        scales = { naive.zip("f64", function(a, b) return 4 * (math.abs(a) + math.abs(b)) end,
+            arrays[1]:to "f64", arrays[2]:to "f64", wanted[1]) }
     elseif ADDS_UP[entry.name] and naive.is_float(dtype) then
         scales = table.pack(entry.naive(case, table.unpack(sizes_of(arrays), 1, #case)))
     end
     for i = 1, wanted.n do
-        local message = ends.mismatch(results[i], wanted[i], scales[i], not SIGNLESS[entry.name] and regime ~= "zeros")
+        local message = ends.mismatch(results[i], wanted[i], scales[i],
+            not SIGNLESS[entry.name] and regime ~= "zeros")
         if message then error(message, 0) end
     end
 end
@@ -166,12 +177,14 @@ local function gradient_scales(entry, case, arrays)
         return ones
     end
     local scales = gradients(entry, case, sizes_of(arrays), "f64")
-    for i, g in ipairs(scales) do scales[i] = (entry.mixed or ADDS_UP[entry.name]) and g and naive.of(g) or nil end
+    for i, g in ipairs(scales) do scales[i] = (entry.mixed or ADDS_UP[entry.name]) and g
+        and naive.of(g) or nil end
     return scales
 end
 
 local function check_gradient(entry, case, arrays)
-    local single, double = gradients(entry, case, arrays, "f32"), gradients(entry, case, arrays, "f64")
+    local single, double = gradients(entry, case, arrays, "f32"), gradients(entry, case, arrays,
+        "f64")
     local scales = gradient_scales(entry, case, arrays)
     for i, g in ipairs(double) do
         assert((g == false) == (single[i] == false), "recorded in one of them alone")
@@ -193,10 +206,12 @@ local function each(entry, dtypes, own, f)
     local failures = {}
     for _, case in ipairs(cases_of(entry)) do
         for _, dtype in ipairs(dtypes) do
-            for _, regime in ipairs(case.signed and dtype == "u8" and {} or regimes_of(entry, dtype, own)) do
+            for _, regime in ipairs(case.signed and dtype == "u8" and {} or regimes_of(entry,
+                dtype, own)) do
                 local arrays = contents(entry, case, dtype, regime)
                 local ok, message = pcall(f, case, dtype, regime, arrays)
-                if arrays and not ok then failures[#failures + 1] = ("%s, %s: %s"):format(dtype, regime, message) end
+                if arrays and not ok then failures[#failures + 1] = ("%s, %s: %s"):format(dtype,
+                    regime, message) end
             end
         end
     end
@@ -214,7 +229,8 @@ for _, entry in ipairs(registry.operations) do
         end)
         if entry.gradient then
             it("has the gradient of f64 in f32", function()
-                each(entry, { "f32" }, GRADIENT_ONLY, function(case, _, _, arrays) check_gradient(entry, case, arrays) end)
+                each(entry, { "f32" }, GRADIENT_ONLY, function(case, _, _,
+                    arrays) check_gradient(entry, case, arrays) end)
             end)
         end
     end or function() end)

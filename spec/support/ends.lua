@@ -1,7 +1,8 @@
---- Contents at the ends of what dtypes hold, and a comparison that forgives rounding but no step that leaves the range.
+--- Contents at the ends of what dtypes hold, and a comparison that forgives rounding but no step
+--- that leaves the range.
 ---
---- A regime is a name and a list of values for a dtype: a whole input is drawn from one list, so that sums of huge numbers meet
---- no infinity that would hide what becomes of them.
+--- A regime is a name and a list of values for a dtype: a whole input is drawn from one list, so
+--- that sums of huge numbers meet no infinity that would hide what becomes of them.
 
 local naive = require "spec.support.naive"
 
@@ -22,8 +23,9 @@ local function joined(...)
     return all
 end
 
--- step: the distance of neighbours at 1; least: the smallest above 0; normal: the smallest normal; most: the largest; square: whose
--- square is just beyond most; powers: around those that other types end at.
+-- step: the distance of neighbours at 1; least: the smallest above 0; normal: the smallest normal;
+-- most: the largest; square: whose square is just beyond most; powers: around those that other
+-- types end at.
 local function floats(step, least, normal, most, square, powers)
     local some = { 0.5, 1.0, 1 + step, 1 - step / 2, 1.5, 2.0, 3.0, 7.25 }
     local regimes = {
@@ -37,12 +39,14 @@ local function floats(step, least, normal, most, square, powers)
         powers = signed(powers),
         level = { most / 2 ^ 27, most / 2 ^ 27 * (1 + 8 * step), most / 2 ^ 27 * (1 - 8 * step) },
     }
-    local finite = joined(some, signed { 20.0, 88.72283, 89.0, 103.0, 104.0, 709.78, 710.0, 745.0, 746.0 })
+    local finite = joined(some, signed { 20.0, 88.72283, 89.0, 103.0, 104.0, 709.78, 710.0, 745.0,
+        746.0 })
     for name, list in pairs(regimes) do
         if name ~= "level" then finite = joined(finite, list) end
     end
     regimes.finite, regimes.all = finite, joined(finite, { INF, -INF, NAN })
-    regimes.nan, regimes.infinite, regimes.negative = joined(some, { NAN }), joined(some, { INF }), joined(some, { -INF })
+    regimes.nan, regimes.infinite, regimes.negative = joined(some, { NAN }), joined(some,
+        { INF }), joined(some, { -INF })
     return regimes
 end
 
@@ -62,12 +66,14 @@ local function integers(low, high, powers)
 end
 
 local most32 = (2 - 2 ^ -23) * 2.0 ^ 127
-local POWERS = { 1 << 24, 1 << 31, 1 << 53, 1 << 62, -(1 << 24), -(1 << 31), -(1 << 53), -(1 << 62), 256, 65536 }
+local POWERS = { 1 << 24, 1 << 31, 1 << 53, 1 << 62, -(1 << 24), -(1 << 31), -(1 << 53),
+    -(1 << 62), 256, 65536 }
 ends.regimes = {
     f32 = floats(2 ^ -23, 2 ^ -149, 2 ^ -126, most32, 2.0 ^ 64,
         { 2.0 ^ 24 - 1, 2.0 ^ 24, 2.0 ^ 24 + 2, 2.0 ^ 31, 2.0 ^ 53, 65504.0, 65520.0, 8388607.5 }),
     f64 = floats(2 ^ -52, 2 ^ -1074, 2 ^ -1022, (2 - 2 ^ -52) * 2.0 ^ 1023, 2.0 ^ 512,
-        { 2.0 ^ 24 + 1, 2.0 ^ 53 - 1, 2.0 ^ 53, 2.0 ^ 53 + 2, 2.0 ^ 63, most32, 4503599627370495.5 }),
+        { 2.0 ^ 24 + 1, 2.0 ^ 53 - 1, 2.0 ^ 53, 2.0 ^ 53 + 2, 2.0 ^ 63, most32,
+            4503599627370495.5 }),
     i64 = integers(math.mininteger, math.maxinteger, POWERS),
     i32 = integers(-0x80000000, 0x7fffffff, POWERS),
     u8 = integers(0, 255, { 128 }),
@@ -82,7 +88,8 @@ function ends.names(dtype)
     return names
 end
 
----A generator as those of spec.support.values: the list in turn, each time through in another order.
+---A generator as those of spec.support.values: the list in turn, each time through in another
+---order.
 function ends.generator(regime)
     return function(random, shape, dtype)
         local list, order, left = ends.regimes[dtype][regime], {}, 0
@@ -96,7 +103,7 @@ function ends.generator(regime)
     end
 end
 
--- ---- comparing ---------------------------------------------------------------------------------------------------
+-- ---- comparing ------------------------------------------------------------------------------
 
 local LIMITS = { f32 = { most = most32, least = 2 ^ -149, tolerance = 1e-5 },
     f64 = { most = (2 - 2 ^ -52) * 2.0 ^ 1023, least = 2 ^ -1074, tolerance = 1e-9 } }
@@ -115,21 +122,26 @@ local function wrong_float(got, want, limits, scale, signs)
     if is_nan(want) or is_nan(got) then return is_nan(want) ~= is_nan(got) end
     if want == 0 and got == 0 then return signs and sign_of_zero(want) ~= sign_of_zero(got) end
     if math.abs(got) == INF or math.abs(want) > limits.most then
-        local near = math.abs(want) + bound >= limits.most and math.abs(got) >= limits.most * (1 - limits.tolerance)
+        local near = math.abs(want) + bound >= limits.most
+            and math.abs(got) >= limits.most * (1 - limits.tolerance)
         return not (near and got > 0 == (want > 0))
     end
-    return not (math.abs(got - want) <= bound + 2 * limits.least)
+    return math.abs(got - want) > bound + 2 * limits.least
 end
 
----nil when `got` holds what `want` does, else a sentence. Of floats: NaN where NaN is wanted and nowhere else, infinite where the
----value is beyond the range and nowhere else, to 1e-5 of the value in f32, of what is subnormal to its own steps.
+---nil when `got` holds what `want` does, else a sentence. Of floats: NaN where NaN is wanted and
+---nowhere else, infinite where the value is beyond the range and nowhere else, to 1e-5 of the value
+---in f32, of what is subnormal to its own steps.
 ---scale: an array of sizes that errors are measured by; signs: 0 and -0 are different.
 function ends.mismatch(got, want, scale, signs)
-    if got.dtype ~= want.dtype then return ("the dtype is %s, not %s"):format(got.dtype, want.dtype) end
+    if got.dtype ~= want.dtype then
+        return ("the dtype is %s, not %s"):format(got.dtype, want.dtype)
+    end
     local limits = LIMITS[want.dtype]
     if not limits then return naive.mismatch(got, want, 0) end
     local array = naive.of(got)
-    if #array.data ~= #want.data then return ("%d elements, not %d"):format(#array.data, #want.data) end
+    if #array.data ~= #want.data then return ("%d elements, not %d"):format(#array.data,
+        #want.data) end
     for i, v in ipairs(want.data) do
         local s = scale and math.abs(scale.data[i] or scale.data[1])
         if wrong_float(array.data[i], v, limits, s, signs) then

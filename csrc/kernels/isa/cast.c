@@ -20,13 +20,13 @@ static inline uint8_t to_u8(double x) {
 /* From type T: read gives the value as an integer or float, single makes of it an f32 that rounds to 16 bits as it would itself,
  * the others say how it becomes an integer. */
 /* f32_to_i64 and its like: every dtype to every dtype. */
-#define CASTS(from, T, read, single, int_u8, int_i32, int_i64)                                                   \
+#define CASTS(from, T, read, single, int_u8, int_i32, int_i64)                                               \
     SCALAR_MAP(from##_to_bool, T, uint8_t, read(x) != 0)                                                     \
     SCALAR_MAP(from##_to_u8, T, uint8_t, int_u8(read(x)))                                                    \
     SCALAR_MAP(from##_to_i32, T, int32_t, int_i32(read(x)))                                                  \
     SCALAR_MAP(from##_to_i64, T, int64_t, int_i64(read(x)))                                                  \
-    SCALAR_MAP(from##_to_f16, T, uint16_t, hd_to_f16(single(read(x))))                                        \
-    SCALAR_MAP(from##_to_bf16, T, uint16_t, hd_to_bf16(single(read(x))))                                      \
+    SCALAR_MAP(from##_to_f16, T, uint16_t, hd_to_f16(single(read(x))))                                       \
+    SCALAR_MAP(from##_to_bf16, T, uint16_t, hd_to_bf16(single(read(x))))                                     \
     SCALAR_MAP(from##_to_f32, T, float, (float)read(x))                                                      \
     SCALAR_MAP(from##_to_f64, T, double, (double)read(x))                                                    \
     static void fill_##from(hd_unary_fn *to) {                                                               \

@@ -62,7 +62,8 @@ static bool is_whole(const hd_tensor *t) {
 }
 
 static int64_t whole_element(const hd_tensor *t, int64_t position) {
-    return t->dtype == HD_I64 ? ((const int64_t *)t->storage->data)[position] : (int64_t)hd_element(t, position);
+    return t->dtype == HD_I64 ? ((const int64_t *)t->storage->data)[position]
+                              : (int64_t)hd_element(t, position);
 }
 
 /* Their distance is exact; f64 is only what it is measured by. */

@@ -81,8 +81,8 @@ static void check_fits_table(hd_call *c, const hd_tensor *t) {
     char text[HD_SHAPE_TEXT];
     size_t held = t->storage->bytes / hd_dtype_size((hd_dtype)t->dtype);
     if (hd_numel(t) > MOST_REPEATED && (size_t)hd_numel(t) > held)
-        hd_arg_error(c, "t", "expected at most %d elements of an expanded tensor, got shape %s", MOST_REPEATED,
-                     hd_tensor_shape_text(t, text));
+        hd_arg_error(c, "t", "expected at most %d elements of an expanded tensor, got shape %s",
+                     MOST_REPEATED, hd_tensor_shape_text(t, text));
 }
 
 static int totable(lua_State *L) {

@@ -53,7 +53,8 @@ static hd_status count_integers(hd_ctx *cx, int64_t first, int64_t last, int64_t
 /* 0 to 0.3 by 0.1 has four elements: the last one may be missed by rounding alone. */
 static hd_status count_floats(hd_ctx *cx, double first, double last, double step, int64_t *count) {
     if (!isfinite(first) || !isfinite(last) || !isfinite(step))
-        return hd_fail(cx, HD_EARG, "range: expected finite ends and a finite step, got %g, %g, %g", first, last, step);
+        return hd_fail(cx, HD_EARG, "range: expected finite ends and a finite step, got %g, %g, %g", first,
+                       last, step);
     double distance = last - first, steps = isfinite(distance) ? distance / step : last / step - first / step;
     steps = floor(steps + 1e-10 * (1 + fabs(steps)));
     if (steps >= 0x1p62) return hd_fail(cx, HD_EARG, "range: more elements than memory can hold");
@@ -160,7 +161,8 @@ static hd_status check_finite(hd_ctx *cx, const char *name, double value, const 
 static hd_status check_holds_some(hd_ctx *cx, double low, double high) {
     float next = (float)low < low ? nextafterf((float)low, INFINITY) : (float)low;
     if (next < high || low == high) return HD_OK;
-    return hd_fail(cx, HD_EARG, "low, high: expected a range that has a number of f32, got %.17g to %.17g", low, high);
+    return hd_fail(cx, HD_EARG, "low, high: expected a range that has a number of f32, got %.17g to %.17g",
+                   low, high);
 }
 
 hd_status hd_uniform_(hd_ctx *cx, hd_rng *rng, hd_tensor *t, double low, double high) {
@@ -171,7 +173,8 @@ hd_status hd_uniform_(hd_ctx *cx, hd_rng *rng, hd_tensor *t, double low, double 
 }
 
 hd_status hd_normal_(hd_ctx *cx, hd_rng *rng, hd_tensor *t, double mean, double std) {
-    if (check_float(cx, (hd_dtype)t->dtype) || check_finite(cx, "mean", mean, t) || check_finite(cx, "std", std, t))
+    if (check_float(cx, (hd_dtype)t->dtype) || check_finite(cx, "mean", mean, t) ||
+        check_finite(cx, "std", std, t))
         return cx->error.status;
     return draw_over(cx, rng, t, cx->kernels->normal[t->dtype], mean, std);
 }

@@ -143,8 +143,8 @@ static void run_round(const void *arg, int64_t n, char *const *p, const int64_t 
 static hd_tensor *round_floats(hd_ctx *cx, hd_tensor *x, int decimals) {
     const hd_kernels *k = cx->kernels;
     hd_binary up = decimals < 0 ? HD_DIV : HD_MUL, down = decimals < 0 ? HD_MUL : HD_DIV;
-    rounding r = {k->binary[up][x->dtype], k->binary[down][x->dtype], k->unary[HD_ROUND][x->dtype], (hd_dtype)x->dtype,
-                  0};
+    rounding r = {k->binary[up][x->dtype], k->binary[down][x->dtype], k->unary[HD_ROUND][x->dtype],
+                  (hd_dtype)x->dtype, 0};
     hd_scalar scale = hd_scalar_f(pow(10, decimals < 0 ? -decimals : decimals));
     hd_tensor *y = hd_tensor_like(cx, x);
     if (!y) return NULL;

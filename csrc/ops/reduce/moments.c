@@ -202,8 +202,8 @@ static hd_tensor *about_first(hd_ctx *cx, hd_tensor *x, uint32_t dims) {
 }
 
 static hd_tensor *spread_of_integers(hd_ctx *cx, const spread *s, hd_tensor *x) {
-    hd_tensor *wide = x->dtype == HD_I64 && hd_numel(x) > 0 ? about_first(cx, x, s->reduce.dims)
-                                                             : hd_cast(cx, x, HD_F64);
+    hd_tensor *wide =
+        x->dtype == HD_I64 && hd_numel(x) > 0 ? about_first(cx, x, s->reduce.dims) : hd_cast(cx, x, HD_F64);
     hd_tensor *y[2] = {NULL, NULL};
     if (wide) hd_reduce_partial(cx, HD_MOMENTS, wide, s->reduce.dims, finish, s, 1, y);
     hd_tensor *result = y[0] ? hd_cast(cx, y[0], HD_F32) : NULL;

@@ -64,13 +64,14 @@ static hd_tensor *quotient_times(hd_ctx *cx, const hd_reduce_params *r, hd_tenso
     return result;
 }
 
-hd_tensor *hd_times_quotient(hd_ctx *cx, const hd_reduce_params *r, hd_tensor *x, hd_tensor *g, hd_tensor *y) {
+hd_tensor *hd_times_quotient(hd_ctx *cx, const hd_reduce_params *r, hd_tensor *x, hd_tensor *g,
+                             hd_tensor *y) {
     double bound = x->dtype == HD_F32 ? 0x1p100 : 0x1p960;
     hd_tensor *factor = hd_binary_op(cx, HD_DIV, g, y);
     hd_tensor *size = factor ? hd_unary_op(cx, HD_ABS, factor) : NULL;
     bool fits = size && hd_all_within(size, 1 / bound, bound);
     hd_tensor *wide = fits ? hd_expand_reduced(cx, factor, r, x->ndim, x->shape) : NULL;
-    hd_tensor *result = wide ? hd_gradient_mul(cx, wide, x)
+    hd_tensor *result = wide            ? hd_gradient_mul(cx, wide, x)
                         : !fits && size ? quotient_times(cx, r, x, g, y)
                                         : NULL;
     hd_release(factor);

@@ -31,7 +31,7 @@ static hd_status sum_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grads
     static void others_##type(int64_t n, const type *x, type g, type *dx) {                                  \
         type before = g, after = 1;                                                                          \
         for (int64_t i = 0; i < n; i++) dx[i] = before, before *= g == 0 ? 0 : x[i];                         \
-        for (int64_t i = n - 1; i >= 0; i--) dx[i] *= after, after *= g == 0 ? 0 : x[i];                               \
+        for (int64_t i = n - 1; i >= 0; i--) dx[i] *= after, after *= g == 0 ? 0 : x[i];                     \
     }
 OTHERS_OF(float)
 OTHERS_OF(double)

@@ -128,7 +128,8 @@ function activation.Softplus:forward(x) return core.softplus(x) end -- luacheck:
 local MOST_DIMENSIONS = 8
 
 local function dimension(where, dim, name)
-    if math.type(dim) == "integer" and dim ~= 0 and math.abs(dim) <= MOST_DIMENSIONS and dim ~= math.mininteger then return dim end
+    local whole = math.type(dim) == "integer" and dim ~= 0
+    if whole and dim >= -MOST_DIMENSIONS and dim <= MOST_DIMENSIONS then return dim end
     return errors.raise("%s: %s: expected a dimension, 1, 2, ... or -1, -2, ..., got %s", where, name or "dim", check.describe(dim))
 end
 
