@@ -62,7 +62,7 @@ end
 local function times(v, share) return v == -INF and -0.0 or v * share end
 
 local function round(x)
-    if x ~= x or math.abs(x) == INF then return x end
+    if x ~= x or x == 0 or math.abs(x) == INF then return x end
     local low = math.floor(x)
     local apart = x - low
     local up = apart == 0.5 and low % 2 ~= 0 or apart > 0.5
@@ -195,7 +195,9 @@ add {
     naive = function(case, x)
         local scale, unit = 10.0 ^ math.abs(case.scalar or 0), math.tointeger(10 ^ math.abs(case.scalar or 0))
         local up = (case.scalar or 0) >= 0
-        local function rounded(v) return up and round(v * scale) / scale or round(v / scale) * scale end
+        local function decimals(v) return up and round(v * scale) / scale or round(v / scale) * scale end
+        -- What is beyond the range with its decimals has none.
+        local function rounded(v) return math.abs(decimals(v)) < INF and decimals(v) or v end
         if naive.is_float(x.dtype) then return x:map(rounded) end
         local whole = x:to(naive.whole(x.dtype))
         if up then return whole end
