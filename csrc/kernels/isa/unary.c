@@ -131,7 +131,7 @@ static const hd_unary_fn isfinite_i64 = always, isfinite_i32 = always, isfinite_
 
 /* In the expressions a is g, the gradient that arrives, and b what was saved. */
 #define GRADIENT(name, expression_f32, expression_f64)                                                       \
-    GRADIENT_MAP(name##_grad_f32, float, expression_f32)                                               \
+    GRADIENT_MAP(name##_grad_f32, float, expression_f32)                                                     \
     GRADIENT_MAP(name##_grad_f64, double, expression_f64)
 
 /* abs_grad_f32 abs_grad_f64 square_grad_f32 square_grad_f64 sqrt_grad_f32 sqrt_grad_f64 rsqrt_grad_f32 rsqrt_grad_f64
