@@ -57,8 +57,8 @@ static inline float hd_from_half(hd_dtype t, uint16_t h) {
     return t == HD_F16 ? hd_from_f16(h) : hd_from_bf16(h);
 }
 
-/* x as f32, but what does not fit leaves the last bit odd (Boldo & Melquiond 2008): rounding that once more is rounding x
- * once. */
+/* x as f32, but what does not fit leaves the last bit odd (Boldo & Melquiond 2008): rounding that once more
+ * is rounding x once. */
 static inline float hd_odd_from_f64(double x) {
     float f = (float)x;
     uint32_t u = hd_bits_of(f), inexact = (double)f != x && x == x;

@@ -17,8 +17,8 @@ static inline uint8_t to_u8(double x) {
 }
 #define SAME(x) (x)
 
-/* From type T: read gives the value as an integer or float, single makes of it an f32 that rounds to 16 bits as it would itself,
- * the others say how it becomes an integer. */
+/* From type T: read gives the value as an integer or float, single makes of it an f32 that rounds to 16 bits as
+ * it would itself, the others say how it becomes an integer. */
 /* f32_to_i64 and its like: every dtype to every dtype. */
 #define CASTS(from, T, read, single, int_u8, int_i32, int_i64)                                               \
     SCALAR_MAP(from##_to_bool, T, uint8_t, read(x) != 0)                                                     \

@@ -43,7 +43,8 @@ HD_INLINE bool NAME(squares_left_range)(double squares) {
     return !(squares >= SQUARES_LEAST && squares <= SQUARES_MOST);
 }
 
-/* 1 / sqrt(variance + eps) and the mean of a row whose squares left the range: of x by a power of two that rounds nothing.
+/* 1 / sqrt(variance + eps) and the mean of a row whose squares left the range: of x by a power of two that
+ * rounds nothing.
  * centred: about the mean, else about 0. scaled_rstd_f32 scaled_rstd_f64 */
 static double NAME(scaled_rstd)(int64_t n, const real *x, double eps, bool centred, double *mean) {
     double most = 0, sum = 0, squares = 0;

@@ -3,8 +3,8 @@
  *     y = a + w (b - a), where |w| >= 1/2 counted from the other end: b - (1 - w) (b - a)
  *     ->  da = (1 - w) g, db = w g, dw = (b - a) g
  *
- * w = 0 gives the bits of a, and w = 1 those of b; where b - a is beyond the range, y is (1 - w) a + w b. NaN in a or b stays.
- * The weight is a number or a tensor; all broadcast.
+ * w = 0 gives the bits of a, and w = 1 those of b; where b - a is beyond the range, y is (1 - w) a + w b.
+ * NaN in a or b stays. The weight is a number or a tensor; all broadcast.
  */
 #include <float.h>
 #include <math.h>

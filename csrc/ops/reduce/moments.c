@@ -63,8 +63,8 @@ static hd_tensor high_halves(const hd_tensor *x) {
     return halves;
 }
 
-/* The sum is H 2^32 + L with the sums H of high halves and L of low ones, which is less than n 2^32: the wrapped sum of all
- * tells which. */
+/* The sum is H 2^32 + L with the sums H of high halves and L of low ones, which is less than n 2^32: the
+ * wrapped sum of all tells which. */
 static void exact_means(int64_t count, const int64_t *wrapped, const int64_t *high, double n, double *y) {
     for (int64_t i = 0; i < count; i++) {
         uint64_t low = (uint64_t)wrapped[i] - ((uint64_t)high[i] << 32);

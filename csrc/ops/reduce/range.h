@@ -1,5 +1,5 @@
-/* range.h: sums of squares and powers leave the range long before what is made of them does. The quick way goes first;
- * where its result says that something was lost, it is worked out again, scaled or in f64.
+/* range.h: sums of squares and powers leave the range long before what is made of them does. The quick way
+ * goes first; where its result says that something was lost, it is worked out again, scaled or in f64.
  */
 #ifndef HD_REDUCE_RANGE_H
 #define HD_REDUCE_RANGE_H

@@ -78,7 +78,7 @@ local function variance(list)
     return #list < 2 and 0 / 0 or total / (#list - 1)
 end
 
--- Of floats scaled by a power of two, because squares leave the range of f64 before their root does.
+-- Of floats scaled by a power of two: squares leave the range of f64 before their root does.
 local function deviation(list)
     local most = 0
     for _, v in ipairs(list) do
