@@ -64,9 +64,9 @@ static hd_tensor *d_norm_any(hd_ctx *cx, const norm_params *params, hd_tensor *x
     hd_tensor *factor = gone ? hd_masked_fill(cx, g, gone, hd_scalar_i(0)) : NULL;
     hd_tensor *wide_y = factor ? hd_expand_reduced(cx, y, &params->reduce, x->ndim, x->shape) : NULL;
     hd_tensor *wide_g = wide_y ? hd_expand_reduced(cx, factor, &params->reduce, x->ndim, x->shape) : NULL;
-    hd_tensor *share = wide_g ? hd_chain_binary(cx, HD_DIV, hd_unary_op(cx, HD_ABS, x), wide_y) : NULL;
+    hd_tensor *sign = wide_g ? hd_unary_op(cx, HD_SIGN, x) : NULL;
+    hd_tensor *share = sign ? hd_chain_binary(cx, HD_DIV, hd_unary_op(cx, HD_ABS, x), wide_y) : NULL;
     hd_tensor *dx = hd_chain_scalar(cx, HD_POW, share, params->p - 1);
-    hd_tensor *sign = dx ? hd_unary_op(cx, HD_SIGN, x) : NULL;
     dx = hd_chain_gradient(cx, hd_chain_binary(cx, HD_MUL, dx, sign), wide_g);
     if (dx) dx = hd_chain_masked_fill(cx, dx, hd_binary_scalar(cx, HD_EQ, x, hd_scalar_f(0), false), 0);
     hd_release(gone);
