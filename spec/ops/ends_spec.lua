@@ -69,7 +69,7 @@ local SKIPPED = { allclose = "has specs of its own", equal = "NaN is not itself"
 -- Zeros of either sign: the order of what is compared, added or chosen decides.
 local SIGNLESS = {}
 for name in ([[ sign amax amin max min maximum minimum cumsum sum mean relu add sub sort topk unique
-    prod average_all matmul einsum linear attention outer ]]):gmatch "%S+" do
+    prod average_all matmul einsum linear attention outer log_sigmoid ]]):gmatch "%S+" do
     SIGNLESS[name] = true
 end
 local DIVISORS = { mod = true, floordiv = true }
