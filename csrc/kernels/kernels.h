@@ -65,6 +65,8 @@ typedef struct hd_kernels {
                                                                  int64_t sg, const void *x, int64_t sx,
                                                                  void *dx, int64_t sdx);
     hd_binary_fn binary[HD_BINARY_COUNT][HD_DTYPE_COUNT]; /* by the dtype of a and b */
+    /* a b and a / b of backward, where a is the gradient that arrived: 0 where a is, whatever b is (f32, f64) */
+    hd_binary_fn gradient_mul[HD_DTYPE_COUNT], gradient_div[HD_DTYPE_COUNT];
     void (*where[HD_DTYPE_COUNT])(int64_t n, const uint8_t *c, int64_t sc, const void *a, int64_t sa,
                                   const void *b, int64_t sb, void *y, int64_t sy);
     hd_unary_fn cast[HD_DTYPE_COUNT][HD_DTYPE_COUNT]; /* [from][to]; the same dtype copies */

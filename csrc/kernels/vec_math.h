@@ -84,7 +84,7 @@ HD_INLINE vf vf_tanh(vf x) {
     vf small = x + x * z * p;
     vf a = vf_abs(x);
     vf large = 1.0f - 2.0f / (vf_exp(a + a) + 1.0f);
-    return vf_select(vf_lt(a, vf_set(0.625f)), small, vf_copysign(large, x));
+    return vf_copysign(vf_select(vf_lt(a, vf_set(0.625f)), small, large), x); /* of -0 too */
 }
 
 /* 1 / (1 + e^-x); for x < 0 as e^x / (1 + e^x), so that the power never overflows. */

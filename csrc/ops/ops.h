@@ -162,6 +162,7 @@ hd_status hd_assign_index_(hd_ctx *cx, hd_tensor *x, hd_tensor *place, hd_tensor
 hd_tensor *hd_reduce(hd_ctx *cx, hd_reduction op, hd_tensor *x, uint32_t dims, bool keepdim);
 hd_tensor *hd_mean(hd_ctx *cx, hd_tensor *x, uint32_t dims, bool keepdim);
 hd_tensor *hd_var(hd_ctx *cx, hd_tensor *x, uint32_t dims, bool keepdim, int correction);
+hd_tensor *hd_std(hd_ctx *cx, hd_tensor *x, uint32_t dims, bool keepdim, int correction);
 hd_tensor *hd_logsumexp(hd_ctx *cx, hd_tensor *x, uint32_t dims, bool keepdim);
 hd_status hd_max_dim(hd_ctx *cx, hd_tensor *x, int dim, bool keepdim, bool smallest, hd_tensor **values,
                      hd_tensor **indices);

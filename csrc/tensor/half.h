@@ -57,4 +57,19 @@ static inline float hd_from_half(hd_dtype t, uint16_t h) {
     return t == HD_F16 ? hd_from_f16(h) : hd_from_bf16(h);
 }
 
+/* x as f32, but what does not fit leaves the last bit odd (Boldo & Melquiond 2008): rounding that once more
+ * is rounding x once. */
+static inline float hd_odd_from_f64(double x) {
+    float f = (float)x;
+    uint32_t u = hd_bits_of(f), inexact = (double)f != x && x == x;
+    uint32_t beyond = (double)(f < 0 ? -f : f) > (x < 0 ? -x : x);
+    return hd_float_of((u - (inexact & beyond)) | inexact);
+}
+/* Below 2^53 f64 is exact; beyond, the low bits become one that says whether there were any. */
+static inline double hd_odd_from_i64(int64_t x) {
+    uint64_t size = x < 0 ? -(uint64_t)x : (uint64_t)x;
+    uint64_t kept = size >> 53 ? (size & ~(uint64_t)0x7ff) | (uint64_t)((size & 0x7ff) != 0) << 11 : size;
+    return x < 0 ? -(double)kept : (double)kept;
+}
+
 #endif

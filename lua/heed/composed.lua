@@ -265,7 +265,9 @@ function both.cosine_similarity(a, b, dim, eps)
     local n = math.max(tensor("cosine_similarity", a, "a"):dim(), tensor("cosine_similarity", b, "b"):dim())
     -- From the end, where shapes of different length meet.
     local d = dimension("cosine_similarity", n, check.default(dim, 2)) - n - 1
-    return (a * b):sum(d) / (a:norm(2, d):clamp { min = eps } * b:norm(2, d):clamp { min = eps })
+    -- Each by its own length: their product alone may leave the range.
+    local unit_a, unit_b = a / a:norm(2, d, true):clamp { min = eps }, b / b:norm(2, d, true):clamp { min = eps }
+    return (unit_a * unit_b):sum(d)
 end
 
 return { both = both }

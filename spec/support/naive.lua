@@ -89,6 +89,10 @@ function naive.promote(a, b) return RANK[a] >= RANK[b] and a or b end
 local LEAST = { u8 = 0, i32 = -2 ^ 31, i64 = -2 ^ 63 }
 local MOST = { u8 = 255, i32 = 2 ^ 31 - 1, i64 = 2 ^ 63 }
 
+---The least and the greatest integer of a dtype.
+naive.limits = { u8 = { 0, 255 }, i32 = { -0x80000000, 0x7fffffff }, i64 = { math.mininteger, math.maxinteger } }
+naive.limits.bool = naive.limits.i64
+
 -- Towards 0, and what is beyond the dtype's range its end.
 local function whole_of(value, dtype)
     if math.type(value) == "integer" then return value end
@@ -113,7 +117,7 @@ function naive.convert(value, dtype)
     end
     if type(value) == "boolean" then value = value and 1 or 0 end
     if naive.is_integer(dtype) then return wrapped(whole_of(value, dtype), dtype) end
-    return value + 0.0
+    return value * 1.0 -- + 0.0 would lose the sign of -0
 end
 
 function Array:to(dtype)
@@ -212,7 +216,8 @@ end
 
 -- ---- comparing ---------------------------------------------------------------------------------------------------
 
-local function rounded(value, dtype)
+---A value as comparing takes it: an integer wrapped, a float of f32 rounded.
+function naive.rounded(value, dtype)
     if naive.is_integer(dtype) then return wrapped(value, dtype) end
     if dtype ~= "f32" then return value end
     if value ~= value or math.abs(value) == math.huge then return value end
@@ -236,7 +241,7 @@ function naive.mismatch(tensor, want, tolerance)
         return ("the shape is %s, not %s"):format(text_of(got.shape), text_of(want.shape))
     end
     for i = 1, want:numel() do
-        local a, b = got.data[i], rounded(want.data[i], want.dtype)
+        local a, b = got.data[i], naive.rounded(want.data[i], want.dtype)
         if misses(a, b, tolerance) then
             return ("element %d of %s is %s, not %s"):format(i, text_of(want.shape), a, b)
         end

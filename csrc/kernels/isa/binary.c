@@ -15,6 +15,8 @@ FLOATS(add, a + b)
 FLOATS(sub, a - b)
 FLOATS(mul, a *b)
 FLOATS(div, a / b)
+GRADIENT_MAPS(gradient_mul, a *b)
+GRADIENT_MAPS(gradient_div, a / b)
 /* NaN in either gives NaN. */
 FLOATS(maximum, (a > b || a != a) ? a : b)
 FLOATS(minimum, (a < b || a != a) ? a : b)
@@ -151,6 +153,10 @@ COMPARISONS(u8, uint8_t) /* of bool too */
 void HD_ISA(hd_fill_binary)(hd_kernels *k) {
 #define HD_ROW(op, kernel, name, metamethod, sort, ...) FILL_##sort(op, kernel)
 #include "kernels/binary_table.h"
+    k->gradient_mul[HD_F32] = gradient_mul_f32;
+    k->gradient_mul[HD_F64] = gradient_mul_f64;
+    k->gradient_div[HD_F32] = gradient_div_f32;
+    k->gradient_div[HD_F64] = gradient_div_f64;
     /* On truth values + and maximum are "or", * and minimum "and". */
     k->binary[HD_ADD][HD_BOOL] = k->binary[HD_MAXIMUM][HD_BOOL] = or_bool;
     k->binary[HD_MUL][HD_BOOL] = k->binary[HD_MINIMUM][HD_BOOL] = and_bool;

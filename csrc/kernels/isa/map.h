@@ -95,4 +95,22 @@ HD_INLINE void hd_map2_f32(int64_t n, const float *a, int64_t sa, const float *b
         hd_map2_f32(n, a, sa, b, sb, y, sy, f);                                                              \
     }
 
+/* ---- gradients: where the one that arrives is 0, so is what goes on, and not 0 · infinity --------- */
+
+/* The kernels name_f32 and name_f64 of a, the gradient, and b. */
+#define GRADIENT_MAP(name, T, expression) SCALAR_MAP2(name, T, T, a == 0 ? (T)0 : (expression))
+#define GRADIENT_MAPS(name, expression)                                                                      \
+    GRADIENT_MAP(name##_f32, float, expression)                                                              \
+    GRADIENT_MAP(name##_f64, double, expression)
+
+HD_INLINE vf vf_unless_zero(vf g, vf dx) {
+    return vf_select(vf_eq(g, vf_set(0.0f)), vf_set(0.0f), dx);
+}
+/* f(g, b) */
+#define VECTOR_GRADIENT_MAP(name, f)                                                                         \
+    HD_INLINE vf name##_of(vf g, vf b) {                                                                     \
+        return vf_unless_zero(g, f(g, b));                                                                   \
+    }                                                                                                        \
+    VECTOR_MAP2(name, name##_of)
+
 #endif

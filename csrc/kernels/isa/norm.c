@@ -1,4 +1,6 @@
 /* norm.c: layer norm (Ba, Kiros & Hinton 2016) and root mean square norm (Zhang & Sennrich 2019) by rows. */
+#include <float.h>
+
 #include "kernels/isa/parts.h"
 
 #define HD_REAL 32

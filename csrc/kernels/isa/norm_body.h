@@ -36,13 +36,39 @@ HD_INLINE void NAME(moments)(int64_t n, const real *x, double *mean, double *var
     *variance = square < 0 ? 0 : square;
 }
 
+/* The least sum of squares that nothing was lost of, and the largest. */
+#define SQUARES_LEAST (HD_REAL == 32 ? 0x1p-100 : 0x1p-900)
+#define SQUARES_MOST (HD_REAL == 32 ? (double)FLT_MAX : DBL_MAX)
+HD_INLINE bool NAME(squares_left_range)(double squares) {
+    return !(squares >= SQUARES_LEAST && squares <= SQUARES_MOST);
+}
+
+/* 1 / sqrt(variance + eps) and the mean of a row whose squares left the range: of x by a power of two that
+ * rounds nothing.
+ * centred: about the mean, else about 0. scaled_rstd_f32 scaled_rstd_f64 */
+static double NAME(scaled_rstd)(int64_t n, const real *x, double eps, bool centred, double *mean) {
+    double most = 0, sum = 0, squares = 0;
+    for (int64_t i = 0; i < n; i++) most = fabs((double)x[i]) > most ? fabs((double)x[i]) : most;
+    double scale = most > 0 && most < INFINITY ? ldexp(1, most < 0x1p-1000 ? 1000 : -ilogb(most)) : 1;
+    for (int64_t i = 0; i < n && centred; i++) sum += (double)x[i] * scale;
+    double middle = sum / (double)n;
+    for (int64_t i = 0; i < n; i++) {
+        double d = (double)x[i] * scale - middle;
+        squares += d * d;
+    }
+    *mean = middle / scale;
+    return scale / sqrt(squares / (double)n + eps * scale * scale);
+}
+
 static void NAME(layer_norm)(int64_t n, const void *px, const void *pw, const void *pb, double eps, void *py,
                              void *pmean, void *prstd) {
     const real *x = px, *w = pw, *b = pb;
     real *y = py;
     double mean, variance;
     NAME(moments)(n, x, &mean, &variance);
-    real m = *(real *)pmean = (real)mean, rstd = *(real *)prstd = (real)(1 / sqrt(variance + eps));
+    double root = 1 / sqrt(variance + eps);
+    if (NAME(squares_left_range)(variance + eps)) root = NAME(scaled_rstd)(n, x, eps, true, &mean);
+    real m = *(real *)pmean = (real)mean, rstd = *(real *)prstd = (real)root;
     for (int64_t i = 0; i < n; i += LANES) {
         int64_t count = n - i < LANES ? n - i : LANES;
         vr v = (V(load_n)(x + i, count) - m) * rstd;
@@ -96,7 +122,9 @@ HD_INLINE double NAME(row_squares)(int64_t n, const real *x) {
 
 static void NAME(rms_norm)(int64_t n, const void *px, const void *pw, double eps, void *py, void *prstd) {
     const real *x = px, *w = pw;
-    real *y = py, rstd = *(real *)prstd = (real)(1 / sqrt(NAME(row_squares)(n, x) / (double)n + eps));
+    double square = NAME(row_squares)(n, x) / (double)n + eps, root = 1 / sqrt(square), unused;
+    if (NAME(squares_left_range)(square)) root = NAME(scaled_rstd)(n, x, eps, false, &unused);
+    real *y = py, rstd = *(real *)prstd = (real)root;
     for (int64_t i = 0; i < n; i += LANES) {
         int64_t count = n - i < LANES ? n - i : LANES;
         vr z = V(load_n)(x + i, count) * rstd;
@@ -125,4 +153,6 @@ static void NAME(rms_norm_grad)(int64_t n, const void *pg, const void *px, const
     }
 }
 
+#undef SQUARES_LEAST
+#undef SQUARES_MOST
 #include "kernels/vec_real_end.h"

@@ -41,7 +41,10 @@ HD_INLINE void parametric_f32(int64_t n, float p, const float *g, int64_t sg, co
     for (int64_t i = 0; i < n; i += VF_LANES) {
         int64_t count = n - i < VF_LANES ? n - i : VF_LANES;
         vf v = f(dense ? vf_load_n(x + i, count) : vf_gather(x + i * sx, sx, count), parameter);
-        if (g) v *= dense ? vf_load_n(g + i, count) : vf_gather(g + i * sg, sg, count);
+        if (g) {
+            vf arrived = dense ? vf_load_n(g + i, count) : vf_gather(g + i * sg, sg, count);
+            v = vf_unless_zero(arrived, arrived * v);
+        }
         if (dense)
             vf_store_n(y + i, v, count);
         else
@@ -66,7 +69,8 @@ HD_INLINE void parametric_f32(int64_t n, float p, const float *g, int64_t sg, co
                                 void *pdx, int64_t sdx) {                                                    \
         const double *g = pg, *x = px;                                                                       \
         double *dx = pdx;                                                                                    \
-        for (int64_t i = 0; i < n; i++) dx[i * sdx] = g[i * sg] * hd_##name##_slope(x[i * sx], p);           \
+        for (int64_t i = 0; i < n; i++)                                                                      \
+            dx[i * sdx] = g[i * sg] == 0 ? 0 : g[i * sg] * hd_##name##_slope(x[i * sx], p);                  \
     }
 
 /* leaky_relu_f32 leaky_relu_f64 leaky_relu_grad_f32 leaky_relu_grad_f64 elu_f32 elu_f64 elu_grad_f32 elu_grad_f64 */

@@ -4,6 +4,8 @@
  * 2j+1 (Box & Muller 1958). f64: of words 2i and 2i+1, but dropout keeps and drops the same elements as in
  * f32. Words are made CHUNK at a time, so that they stay in the nearest cache.
  */
+#include <float.h>
+
 #include "kernels/isa/parts.h"
 #include "kernels/vec_math.h"
 #include "kernels/vec_random.h"
@@ -14,26 +16,45 @@ HD_INLINE vf vf_unit(vu words) { /* [0, 1) in steps of 2^-24 */
     return __builtin_convertvector((vi)(words >> 8), vf) * 0x1p-24f;
 }
 
+/* The least and the greatest number of [low, high), or of low alone. */
+#define ENDS(type, next)                                                                                     \
+    HD_INLINE void ends_of_##type(double low, double high, type *least, type *most) {                        \
+        *least = (type)low < low ? next((type)low, INFINITY) : (type)low;                                    \
+        *most = (type)high >= high ? next((type)high, -INFINITY) : (type)high;                               \
+        if (!(high > low)) *least = *most = (type)low;                                                       \
+    }
+ENDS(float, nextafterf)
+ENDS(double, nextafter)
+
+/* times: what low and high were divided by, so that their distance does not leave the range. */
+HD_INLINE double times_of(double low, double high, double most) {
+    return high - low <= most ? 1 : 2;
+}
+
 static void uniform_f32(hd_draw draw, int64_t first, int64_t n, double low, double high, void *py) {
-    float *y = py, base = (float)low, width = (float)(high - low);
+    double times = times_of(low, high, FLT_MAX);
+    float *y = py, base = (float)(low / times), width = (float)(high / times - low / times), least, most;
     uint32_t scratch[HD_RANDOM_SCRATCH(CHUNK)];
-    vf last =
-        vf_set(high > low ? nextafterf((float)high, -INFINITY) : (float)low); /* rounding may reach high */
+    ends_of_float(low, high, &least, &most); /* rounding may reach beyond them */
+    vf bottom = vf_set(least), top = vf_set(most), factor = vf_set((float)times);
     for (int64_t start = 0; start < n; start += CHUNK) {
         int64_t end = n - start < CHUNK ? n : start + CHUNK;
         const uint32_t *words = hd_draw_words(draw, first + start, end - start, scratch);
         for (int64_t i = start; i < end; i += VF_LANES) {
-            vf u = vf_min(last, base + width * vf_unit(vu_load(words + (i - start))));
+            vf u = (base + width * vf_unit(vu_load(words + (i - start)))) * factor;
+            u = vf_max(bottom, vf_min(top, u));
             vf_store_n(y + i, u, end - i < VF_LANES ? end - i : VF_LANES);
         }
     }
 }
 
 static void uniform_f64(hd_draw draw, int64_t first, int64_t n, double low, double high, void *py) {
-    double *y = py, last = high > low ? nextafter(high, -INFINITY) : low;
+    double times = times_of(low, high, DBL_MAX), base = low / times, width = high / times - base, least, most;
+    double *y = py;
+    ends_of_double(low, high, &least, &most);
     for (int64_t i = 0; i < n; i++) {
-        double u = low + (high - low) * hd_draw_f64(draw, (uint64_t)(first + i));
-        y[i] = u > last ? last : u;
+        double u = (base + width * hd_draw_f64(draw, (uint64_t)(first + i))) * times;
+        y[i] = u > most ? most : u < least ? least : u;
     }
 }
 

@@ -131,8 +131,8 @@ static const hd_unary_fn isfinite_i64 = always, isfinite_i32 = always, isfinite_
 
 /* In the expressions a is g, the gradient that arrives, and b what was saved. */
 #define GRADIENT(name, expression_f32, expression_f64)                                                       \
-    SCALAR_MAP2(name##_grad_f32, float, float, expression_f32)                                               \
-    SCALAR_MAP2(name##_grad_f64, double, double, expression_f64)
+    GRADIENT_MAP(name##_grad_f32, float, expression_f32)                                                     \
+    GRADIENT_MAP(name##_grad_f64, double, expression_f64)
 
 /* abs_grad_f32 abs_grad_f64 square_grad_f32 square_grad_f64 sqrt_grad_f32 sqrt_grad_f64 rsqrt_grad_f32 rsqrt_grad_f64
  * exp_grad_f32 exp_grad_f64 expm1_grad_f32 expm1_grad_f64 log_grad_f32 log_grad_f64 log1p_grad_f32 log1p_grad_f64
@@ -172,26 +172,26 @@ HD_INLINE double hd_softsign_slope(double x) {
 HD_INLINE vf vf_log_sigmoid_grad(vf g, vf x) {
     return g * vf_sigmoid(-x);
 }
-VECTOR_MAP2(sin_grad_f32, vf_sin_grad)
-VECTOR_MAP2(cos_grad_f32, vf_cos_grad)
-VECTOR_MAP2(erf_grad_f32, vf_erf_grad)
-VECTOR_MAP2(gelu_grad_f32, vf_gelu_grad)
-VECTOR_MAP2(gelu_tanh_grad_f32, vf_gelu_tanh_grad)
-VECTOR_MAP2(gelu_sigmoid_grad_f32, vf_gelu_sigmoid_grad)
-VECTOR_MAP2(silu_grad_f32, vf_silu_grad)
-VECTOR_MAP2(softplus_grad_f32, vf_softplus_grad)
-VECTOR_MAP2(softsign_grad_f32, vf_softsign_grad)
-VECTOR_MAP2(log_sigmoid_grad_f32, vf_log_sigmoid_grad)
-SCALAR_MAP2(sin_grad_f64, double, double, a *cos(b))
-SCALAR_MAP2(cos_grad_f64, double, double, -a *sin(b))
-SCALAR_MAP2(erf_grad_f64, double, double, a * 1.12837916709551257390 * exp(-b * b))
-SCALAR_MAP2(gelu_grad_f64, double, double, a *hd_gelu_slope(b))
-SCALAR_MAP2(gelu_tanh_grad_f64, double, double, a *hd_gelu_tanh_slope(b))
-SCALAR_MAP2(gelu_sigmoid_grad_f64, double, double, a *hd_gelu_sigmoid_slope(b))
-SCALAR_MAP2(silu_grad_f64, double, double, a *hd_silu_slope(b))
-SCALAR_MAP2(softplus_grad_f64, double, double, a *hd_sigmoid(b))
-SCALAR_MAP2(softsign_grad_f64, double, double, a *hd_softsign_slope(b))
-SCALAR_MAP2(log_sigmoid_grad_f64, double, double, a *hd_sigmoid(-b))
+VECTOR_GRADIENT_MAP(sin_grad_f32, vf_sin_grad)
+VECTOR_GRADIENT_MAP(cos_grad_f32, vf_cos_grad)
+VECTOR_GRADIENT_MAP(erf_grad_f32, vf_erf_grad)
+VECTOR_GRADIENT_MAP(gelu_grad_f32, vf_gelu_grad)
+VECTOR_GRADIENT_MAP(gelu_tanh_grad_f32, vf_gelu_tanh_grad)
+VECTOR_GRADIENT_MAP(gelu_sigmoid_grad_f32, vf_gelu_sigmoid_grad)
+VECTOR_GRADIENT_MAP(silu_grad_f32, vf_silu_grad)
+VECTOR_GRADIENT_MAP(softplus_grad_f32, vf_softplus_grad)
+VECTOR_GRADIENT_MAP(softsign_grad_f32, vf_softsign_grad)
+VECTOR_GRADIENT_MAP(log_sigmoid_grad_f32, vf_log_sigmoid_grad)
+GRADIENT_MAP(sin_grad_f64, double, a *cos(b))
+GRADIENT_MAP(cos_grad_f64, double, -a *sin(b))
+GRADIENT_MAP(erf_grad_f64, double, a * 1.12837916709551257390 * exp(-b * b))
+GRADIENT_MAP(gelu_grad_f64, double, a *hd_gelu_slope(b))
+GRADIENT_MAP(gelu_tanh_grad_f64, double, a *hd_gelu_tanh_slope(b))
+GRADIENT_MAP(gelu_sigmoid_grad_f64, double, a *hd_gelu_sigmoid_slope(b))
+GRADIENT_MAP(silu_grad_f64, double, a *hd_silu_slope(b))
+GRADIENT_MAP(softplus_grad_f64, double, a *hd_sigmoid(b))
+GRADIENT_MAP(softsign_grad_f64, double, a *hd_softsign_slope(b))
+GRADIENT_MAP(log_sigmoid_grad_f64, double, a *hd_sigmoid(-b))
 
 /* ---- the table --------------------------------------------------------------------------- */
 

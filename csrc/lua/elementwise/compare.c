@@ -60,9 +60,29 @@ static bool is_close(double a, double b, const tolerance *t) {
     return a == b || (isfinite(a) && isfinite(b) && fabs(a - b) <= t->absolute + t->relative * fabs(b));
 }
 
+static bool is_whole(const hd_tensor *t) {
+    return !hd_dtype_is_float((hd_dtype)t->dtype);
+}
+
+static int64_t whole_element(const hd_tensor *t, int64_t position) {
+    return t->dtype == HD_I64 ? ((const int64_t *)t->storage->data)[position]
+                              : (int64_t)hd_element(t, position);
+}
+
+/* Their distance is exact; f64 is only what it is measured by. */
+static bool are_close_integers(int64_t a, int64_t b, const tolerance *t) {
+    uint64_t apart = a > b ? (uint64_t)a - (uint64_t)b : (uint64_t)b - (uint64_t)a;
+    return apart == 0 || (double)apart <= t->absolute + t->relative * fabs((double)b);
+}
+
+static bool is_close_at(const hd_tensor *a, int64_t pa, const hd_tensor *b, int64_t pb, const tolerance *t) {
+    if (is_whole(a) && is_whole(b)) return are_close_integers(whole_element(a, pa), whole_element(b, pb), t);
+    return is_close(hd_element(a, pa), hd_element(b, pb), t);
+}
+
 static bool all_close(const hd_tensor *a, const int64_t *sa, int64_t pa, const hd_tensor *b,
                       const int64_t *sb, int64_t pb, int ndim, const int64_t *shape, tolerance *t) {
-    if (ndim == 0) return is_close(hd_element(a, pa), hd_element(b, pb), t);
+    if (ndim == 0) return is_close_at(a, pa, b, pb, t);
     for (int64_t i = 0; i < shape[0]; i++) {
         if ((t->status = hd_check_cancel(t->cx, i))) return false;
         if (!all_close(a, sa + 1, pa + i * sa[0], b, sb + 1, pb + i * sb[0], ndim - 1, shape + 1, t))

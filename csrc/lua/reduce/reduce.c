@@ -60,10 +60,7 @@ static int var(lua_State *L) {
 static int std(lua_State *L) {
     hd_call c = hd_enter(L, "std");
     over o = read_over(&c, "dim keepdim correction");
-    hd_tensor *v = hd_var(c.cx, o.t, o.dims, o.keepdim, correction_of(&c));
-    hd_tensor *root = v ? hd_unary_op(c.cx, HD_SQRT, v) : NULL;
-    hd_release(v);
-    return hd_return(&c, root);
+    return hd_return(&c, hd_std(c.cx, o.t, o.dims, o.keepdim, correction_of(&c)));
 }
 
 static int logsumexp(lua_State *L) {

@@ -62,6 +62,11 @@ void hd_store_element(hd_call *c, int index, const char *argument, hd_dtype dtyp
                     : type == LUA_TNUMBER ? lua_tonumber(L, index)
                                           : 0;
     if (type != LUA_TBOOLEAN && type != LUA_TNUMBER) hd_arg_expected(c, index, argument, "a number");
+    if (lua_isinteger(L, index)) { /* to f32 and what is narrower in one step */
+        int64_t whole = lua_tointeger(L, index);
+        if (dtype == HD_F32) number = (float)whole;
+        if (dtype == HD_F16 || dtype == HD_BF16) number = hd_odd_from_i64(whole);
+    }
     switch (dtype) {
     case HD_F32: ((float *)data)[position] = (float)number; return;
     case HD_F64: ((double *)data)[position] = number; return;
@@ -69,7 +74,7 @@ void hd_store_element(hd_call *c, int index, const char *argument, hd_dtype dtyp
     case HD_U8:
     case HD_I32:
     case HD_I64: store_integer(c, index, argument, dtype, data, position); return;
-    default: ((uint16_t *)data)[position] = hd_to_half(dtype, (float)number);
+    default: ((uint16_t *)data)[position] = hd_to_half(dtype, hd_odd_from_f64(number));
     }
 }
 
@@ -77,7 +82,7 @@ static double as_held(hd_dtype dtype, double value) {
     switch (dtype) {
     case HD_F64: return value;
     case HD_F32: return (float)value;
-    default: return hd_from_half(dtype, hd_to_half(dtype, (float)value));
+    default: return hd_from_half(dtype, hd_to_half(dtype, hd_odd_from_f64(value)));
     }
 }
 

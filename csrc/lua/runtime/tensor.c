@@ -75,9 +75,20 @@ static void push_table(hd_call *c, const hd_tensor *t, int depth, int64_t positi
     }
 }
 
+/* An expanded tensor has more elements than memory, and each would become a value of Lua's. */
+enum { MOST_REPEATED = 1 << 26 };
+static void check_fits_table(hd_call *c, const hd_tensor *t) {
+    char text[HD_SHAPE_TEXT];
+    size_t held = t->storage->bytes / hd_dtype_size((hd_dtype)t->dtype);
+    if (hd_numel(t) > MOST_REPEATED && (size_t)hd_numel(t) > held)
+        hd_arg_error(c, "t", "expected at most %d elements of an expanded tensor, got shape %s",
+                     MOST_REPEATED, hd_tensor_shape_text(t, text));
+}
+
 static int totable(lua_State *L) {
     hd_call c = hd_enter(L, "totable");
     hd_tensor *t = hd_arg_tensor(&c, 1, "t");
+    check_fits_table(&c, t);
     c.out->t = hd_retain(t); /* filling the table may run finalizers: hold the tensor meanwhile */
     push_table(&c, t, 0, t->offset);
     return 1;

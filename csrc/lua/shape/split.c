@@ -1,6 +1,4 @@
 /* A tensor taken apart: split, chunk, unbind give lists of views; narrow and select one. */
-#include <limits.h>
-
 #include "lua/runtime/check.h"
 
 static int dim_of_part(hd_call *c, const hd_tensor *t) {
@@ -41,11 +39,18 @@ typedef struct list {
     int64_t count;
 } list;
 
+/* Each part is a userdata and a header; of an expanded tensor there may be more than memory holds. */
+enum { MOST_PARTS = 1 << 24 };
+static void check_count(hd_call *c, int64_t count) {
+    if (count > MOST_PARTS)
+        hd_arg_error(c, "t", "expected at most %d parts, got %lld", MOST_PARTS, (long long)count);
+}
+
 static list new_list(hd_call *c, int64_t count) {
     lua_State *L = c->L;
     list l = {.count = count};
     luaL_checkstack(L, 8, NULL);
-    if (count > INT_MAX / 2) hd_arg_error(c, "t", "%lld parts are too many", (long long)count);
+    check_count(c, count);
     l.parts = lua_newuserdatauv(L, sizeof *l.parts * (size_t)(count + 1), 0);
     for (int64_t i = 0; i < count; i++) l.parts[i] = NULL;
     lua_createtable(L, (int)count, 0);
@@ -78,7 +83,7 @@ static int return_list(hd_call *c, const list *l, hd_status status) {
 
 /* Memory for the sizes, that the collector owns. */
 static int64_t *new_sizes(hd_call *c, int64_t count) {
-    if (count > INT_MAX / 2) hd_arg_error(c, "t", "%lld parts are too many", (long long)count);
+    check_count(c, count);
     return lua_newuserdatauv(c->L, sizeof(int64_t) * (size_t)(count + 1), 0);
 }
 

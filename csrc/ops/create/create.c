@@ -52,12 +52,21 @@ static hd_status count_integers(hd_ctx *cx, int64_t first, int64_t last, int64_t
 
 /* 0 to 0.3 by 0.1 has four elements: the last one may be missed by rounding alone. */
 static hd_status count_floats(hd_ctx *cx, double first, double last, double step, int64_t *count) {
-    double steps = (last - first) / step;
+    if (!isfinite(first) || !isfinite(last) || !isfinite(step))
+        return hd_fail(cx, HD_EARG, "range: expected finite ends and a finite step, got %g, %g, %g", first,
+                       last, step);
+    double distance = last - first, steps = isfinite(distance) ? distance / step : last / step - first / step;
     steps = floor(steps + 1e-10 * (1 + fabs(steps)));
-    if (isnan(steps) || steps >= 0x1p62)
-        return hd_fail(cx, HD_EARG, "range: expected finite ends and a finite step");
+    if (steps >= 0x1p62) return hd_fail(cx, HD_EARG, "range: more elements than memory can hold");
     *count = steps < 0 ? 0 : (int64_t)steps + 1;
     return HD_OK;
+}
+
+/* No element is beyond the last; i steps may be more than f64 holds when first is their half. */
+static double step_to(double first, double last, double step, int64_t i) {
+    double steps = (double)i * step;
+    double v = isfinite(steps) ? first + steps : (first / 2 + (double)i * (step / 2)) * 2;
+    return step > 0 ? fmin(v, last) : fmax(v, last);
 }
 
 hd_tensor *hd_range(hd_ctx *cx, hd_dtype dtype, hd_scalar first, hd_scalar last, hd_scalar step) {
@@ -73,7 +82,7 @@ hd_tensor *hd_range(hd_ctx *cx, hd_dtype dtype, hd_scalar first, hd_scalar last,
     size_t size = hd_dtype_size(dtype);
     for (int64_t i = 0; i < count; i++) {
         hd_scalar v = whole ? hd_scalar_i((int64_t)((uint64_t)first.i + (uint64_t)i * (uint64_t)step.i))
-                            : hd_scalar_f(first.f + (double)i * step.f);
+                            : hd_scalar_f(step_to(first.f, last.f, step.f, i));
         if (hd_scalar_store(cx, "range", v, dtype, data + (size_t)i * size)) {
             hd_release(t);
             return NULL;
@@ -142,13 +151,31 @@ static hd_status draw_over(hd_ctx *cx, hd_rng *rng, hd_tensor *t, draw_fn f, dou
     return status;
 }
 
+static hd_status check_finite(hd_ctx *cx, const char *name, double value, const hd_tensor *t) {
+    float room[2];
+    if (!isfinite(value)) return hd_fail(cx, HD_EARG, "%s: expected a finite number, got %g", name, value);
+    return hd_scalar_store(cx, name, hd_scalar_f(value), (hd_dtype)t->dtype, room);
+}
+
+/* Does [low, high) have a number of f32? That of low alone is low, rounded. */
+static hd_status check_holds_some(hd_ctx *cx, double low, double high) {
+    float next = (float)low < low ? nextafterf((float)low, INFINITY) : (float)low;
+    if (next < high || low == high) return HD_OK;
+    return hd_fail(cx, HD_EARG, "low, high: expected a range that has a number of f32, got %.17g to %.17g",
+                   low, high);
+}
+
 hd_status hd_uniform_(hd_ctx *cx, hd_rng *rng, hd_tensor *t, double low, double high) {
-    if (check_float(cx, (hd_dtype)t->dtype)) return cx->error.status;
+    if (check_float(cx, (hd_dtype)t->dtype) || check_finite(cx, "low", low, t) ||
+        check_finite(cx, "high", high, t) || (t->dtype == HD_F32 && check_holds_some(cx, low, high)))
+        return cx->error.status;
     return draw_over(cx, rng, t, cx->kernels->uniform[t->dtype], low, high);
 }
 
 hd_status hd_normal_(hd_ctx *cx, hd_rng *rng, hd_tensor *t, double mean, double std) {
-    if (check_float(cx, (hd_dtype)t->dtype)) return cx->error.status;
+    if (check_float(cx, (hd_dtype)t->dtype) || check_finite(cx, "mean", mean, t) ||
+        check_finite(cx, "std", std, t))
+        return cx->error.status;
     return draw_over(cx, rng, t, cx->kernels->normal[t->dtype], mean, std);
 }
 

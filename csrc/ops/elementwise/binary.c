@@ -4,6 +4,8 @@
  * gradients are summed to the operands' shapes. `/` of integers gives f32, comparisons and logic give bool.
  * Integers divided by zero with // or %, or raised to a negative power, are errors; floats follow IEEE 754.
  */
+#include <math.h>
+
 #include "ops/elementwise/cast.h"
 #include "ops/elementwise/chain.h"
 #include "ops/elementwise/inplace.h"
@@ -95,6 +97,47 @@ static hd_status check_integer(hd_ctx *cx, hd_binary op, int64_t b) {
     return HD_OK;
 }
 
+/* ---- on tensors of one dtype ------------------------------------------------------------------ */
+
+static hd_tensor *compute(hd_ctx *cx, const plan *p, hd_tensor *a, hd_tensor *b) {
+    if (hd_same_shape(a, b)) {
+        hd_tensor *y = hd_tensor_new(cx, p->result, a->ndim, a->shape);
+        if (y && hd_apply_binary(cx, p->kernel, p->grain, y, a, b)) {
+            hd_release(y);
+            return NULL;
+        }
+        return y;
+    }
+    int ndim;
+    int64_t shape[HD_MAX_DIMS];
+    if (hd_broadcast_shape(cx, a, b, &ndim, shape)) return NULL;
+    hd_tensor *y = hd_tensor_new(cx, p->result, ndim, shape);
+    if (y && hd_apply_binary(cx, p->kernel, p->grain, y, a, b)) {
+        hd_release(y);
+        return NULL;
+    }
+    return y;
+}
+
+static hd_tensor *gradient_of(hd_ctx *cx, const hd_binary_fn *kernels, hd_tensor *g, hd_tensor *b) {
+    hd_dtype t = hd_dtype_promote((hd_dtype)g->dtype, (hd_dtype)b->dtype);
+    plan p = {t, t, kernels[t], HD_GRAIN_LIGHT};
+    hd_tensor *wide_g = hd_as_dtype(cx, g, t);
+    hd_tensor *wide_b = wide_g ? hd_as_dtype(cx, b, t) : NULL;
+    hd_tensor *y = wide_b ? compute(cx, &p, wide_g, wide_b) : NULL;
+    hd_release(wide_g);
+    hd_release(wide_b);
+    return y;
+}
+
+hd_tensor *hd_gradient_mul(hd_ctx *cx, hd_tensor *g, hd_tensor *b) {
+    return gradient_of(cx, cx->kernels->gradient_mul, g, b);
+}
+
+hd_tensor *hd_gradient_div(hd_ctx *cx, hd_tensor *g, hd_tensor *b) {
+    return gradient_of(cx, cx->kernels->gradient_div, g, b);
+}
+
 /* ---- gradients ------------------------------------------------------------------------------- */
 
 /* y = max(a, b)  ->  da = g where a > b, g/2 where they are equal, 0 elsewhere; min alike */
@@ -114,14 +157,14 @@ static hd_tensor *d_base(hd_ctx *cx, hd_tensor *g, hd_tensor *a, hd_tensor *b) {
     hd_tensor *less = hd_binary_scalar(cx, HD_SUB, b, hd_scalar_f(1), false);
     hd_tensor *da = less ? hd_binary_op(cx, HD_POW, a, less) : NULL;
     hd_release(less);
-    da = hd_chain_binary(cx, HD_MUL, hd_chain_binary(cx, HD_MUL, da, b), g);
+    da = hd_chain_gradient(cx, hd_chain_binary(cx, HD_MUL, da, b), g);
     return da ? hd_chain_masked_fill(cx, da, hd_binary_scalar(cx, HD_EQ, b, hd_scalar_i(0), false), 0) : NULL;
 }
 
 /* y = a^b  ->  db = g y log a, 0 where a = 0 and b >= 0 */
 static hd_tensor *d_exponent(hd_ctx *cx, hd_tensor *g, hd_tensor *a, hd_tensor *b, hd_tensor *y) {
     hd_tensor *db = hd_chain_binary(cx, HD_MUL, hd_unary_op(cx, HD_LOG, a), y);
-    db = hd_chain_binary(cx, HD_MUL, db, g);
+    db = hd_chain_gradient(cx, db, g);
     hd_tensor *grows = db ? hd_binary_scalar(cx, HD_GE, b, hd_scalar_i(0), false) : NULL;
     hd_tensor *at_zero = grows ? hd_binary_scalar(cx, HD_EQ, a, hd_scalar_i(0), false) : NULL;
     at_zero = hd_chain_binary(cx, HD_AND, at_zero, grows);
@@ -135,8 +178,8 @@ static hd_tensor *d_first(hd_ctx *cx, hd_binary op, hd_tensor *g, hd_tensor *a, 
     case HD_ADD: /* y = a + b */
     case HD_SUB: /* y = a - b */
     case HD_MOD: /* y = a - floor(a/b) b */ return hd_retain(g);
-    case HD_MUL: /* y = a b */ return hd_binary_op(cx, HD_MUL, g, b);
-    case HD_DIV: /* y = a / b */ return hd_binary_op(cx, HD_DIV, g, b);
+    case HD_MUL: /* y = a b */ return hd_gradient_mul(cx, g, b);
+    case HD_DIV: /* y = a / b */ return hd_gradient_div(cx, g, b);
     case HD_POW: return d_base(cx, g, a, b);
     case HD_MAXIMUM:
     case HD_MINIMUM: return d_extremum(cx, op, g, a, b);
@@ -148,16 +191,16 @@ static hd_tensor *d_second(hd_ctx *cx, hd_binary op, hd_tensor *g, hd_tensor *a,
     switch (op) {
     case HD_ADD: /* y = a + b */ return hd_retain(g);
     case HD_SUB: /* y = a - b */ return hd_unary_op(cx, HD_NEG, g);
-    case HD_MUL: /* y = a b */ return hd_binary_op(cx, HD_MUL, g, a);
+    case HD_MUL: /* y = a b */ return hd_gradient_mul(cx, g, a);
     case HD_DIV: /* y = a / b  ->  db = -g (a/b) / b */ {
         hd_tensor *q = hd_chain_binary(cx, HD_DIV, hd_binary_op(cx, HD_DIV, a, b), b);
-        return hd_chain_unary(cx, HD_NEG, hd_chain_binary(cx, HD_MUL, q, g));
+        return hd_chain_unary(cx, HD_NEG, hd_chain_gradient(cx, q, g));
     }
     case HD_POW: return d_exponent(cx, g, a, b, y);
     case HD_MOD: /* y = a - q b, q whole  ->  db = -q g, -q = (y - a)/b rounded */ {
         hd_tensor *minus_qb = hd_chain_binary(cx, HD_SUB, hd_binary_op(cx, HD_MOD, a, b), a);
         hd_tensor *minus_q = hd_chain_unary(cx, HD_ROUND, hd_chain_binary(cx, HD_DIV, minus_qb, b));
-        return hd_chain_binary(cx, HD_MUL, minus_q, g);
+        return hd_chain_gradient(cx, minus_q, g);
     }
     case HD_MAXIMUM:
     case HD_MINIMUM: return d_extremum(cx, op, g, b, a);
@@ -208,26 +251,6 @@ static hd_status tensor_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *gr
 
 /* ---- two tensors ----------------------------------------------------------------------------- */
 
-static hd_tensor *compute(hd_ctx *cx, const plan *p, hd_tensor *a, hd_tensor *b) {
-    if (hd_same_shape(a, b)) {
-        hd_tensor *y = hd_tensor_new(cx, p->result, a->ndim, a->shape);
-        if (y && hd_apply_binary(cx, p->kernel, p->grain, y, a, b)) {
-            hd_release(y);
-            return NULL;
-        }
-        return y;
-    }
-    int ndim;
-    int64_t shape[HD_MAX_DIMS];
-    if (hd_broadcast_shape(cx, a, b, &ndim, shape)) return NULL;
-    hd_tensor *y = hd_tensor_new(cx, p->result, ndim, shape);
-    if (y && hd_apply_binary(cx, p->kernel, p->grain, y, a, b)) {
-        hd_release(y);
-        return NULL;
-    }
-    return y;
-}
-
 static hd_tensor *promote_and_compute(hd_ctx *cx, hd_binary op, const plan *p, hd_tensor *a, hd_tensor *b) {
     hd_tensor *y = NULL;
     hd_tensor *pa = hd_as_dtype(cx, a, p->compute);
@@ -269,11 +292,12 @@ static hd_tensor *d_operand(hd_ctx *cx, hd_binary op, const scalar_params *q, hd
     double s = q->b.f;
     if (op == HD_ADD || (op == HD_SUB && !q->reversed)) return hd_retain(g);
     if (op == HD_SUB) return hd_unary_op(cx, HD_NEG, g);
-    if (op == HD_MUL) return hd_binary_scalar(cx, HD_MUL, g, q->b, false);
-    if (op == HD_DIV && !q->reversed) return hd_binary_scalar(cx, HD_DIV, g, q->b, false);
+    bool plain = s != 0 && isfinite(s); /* 0 times or by such a number is 0 */
+    if (op == HD_MUL && isfinite(s)) return hd_binary_scalar(cx, HD_MUL, g, q->b, false);
+    if (op == HD_DIV && !q->reversed && plain) return hd_binary_scalar(cx, HD_DIV, g, q->b, false);
     if (op == HD_POW && !q->reversed && s == 1) return hd_retain(g);
     if (op == HD_POW && !q->reversed && s == 2)
-        return hd_chain_scalar(cx, HD_MUL, hd_binary_op(cx, HD_MUL, g, a), 2);
+        return hd_chain_scalar(cx, HD_MUL, hd_gradient_mul(cx, g, a), 2);
     hd_tensor *b = hd_full(cx, (hd_dtype)g->dtype, 0, NULL, q->b);
     if (!b) return NULL;
     hd_tensor *da = q->reversed ? d_second(cx, op, g, b, a, y) : d_first(cx, op, g, a, b);

@@ -13,6 +13,12 @@ hd_tensor *hd_chain_binary(hd_ctx *cx, hd_binary op, hd_tensor *a, hd_tensor *b)
     return y;
 }
 
+hd_tensor *hd_chain_gradient(hd_ctx *cx, hd_tensor *b, hd_tensor *g) {
+    hd_tensor *y = b ? hd_gradient_mul(cx, g, b) : NULL;
+    hd_release(b);
+    return y;
+}
+
 hd_tensor *hd_chain_scalar(hd_ctx *cx, hd_binary op, hd_tensor *a, double b) {
     hd_tensor *y = a ? hd_binary_scalar(cx, op, a, hd_scalar_f(b), false) : NULL;
     hd_release(a);

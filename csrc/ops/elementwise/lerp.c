@@ -3,8 +3,10 @@
  *     y = a + w (b - a), where |w| >= 1/2 counted from the other end: b - (1 - w) (b - a)
  *     ->  da = (1 - w) g, db = w g, dw = (b - a) g
  *
- * So w = 0 gives the bits of a, and w = 1 those of b. The weight is a number or a tensor; all broadcast.
+ * w = 0 gives the bits of a, and w = 1 those of b; where b - a is beyond the range, y is (1 - w) a + w b.
+ * NaN in a or b stays. The weight is a number or a tensor; all broadcast.
  */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -15,10 +17,12 @@
 #include "ops/gradient.h"
 
 /* Operands y, a, b, w. */
-#define LERP(type, size_of)                                                                                  \
+#define LERP(type, size_of, most)                                                                            \
     static inline type between_##type(type a, type b, type w) {                                              \
-        type d = b - a, near = a + w * d, far = b - d * (1 - w);                                             \
-        return size_of(w) < (type)0.5 ? near : far;                                                          \
+        type d = b - a, near = a + w * d, far = b - d * (1 - w), mixed = (1 - w) * a + w * b;                \
+        type inner = !(size_of(d) <= most) ? mixed : size_of(w) < (type)0.5 ? near : far;                    \
+        type y = w == 0 ? a : w == 1 ? b : inner;                                                            \
+        return a != a ? a : b != b ? b : y;                                                                  \
     }                                                                                                        \
     static void lerp_##type(const void *arg, int64_t n, char *const *p, const int64_t *s) {                  \
         (void)arg;                                                                                           \
@@ -35,8 +39,8 @@
                 y[i * s[0]] = between_##type(a[i * s[1]], b[i * s[2]], w[i * s[3]]);                         \
         }                                                                                                    \
     }
-LERP(float, fabsf)
-LERP(double, fabs)
+LERP(float, fabsf, FLT_MAX)
+LERP(double, fabs, DBL_MAX)
 
 /* (1 - w) g, w g or (b - a) g, summed to what input i was. */
 static hd_status lerp_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grads, hd_tensor **grad_inputs) {
@@ -47,17 +51,17 @@ static hd_status lerp_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grad
     hd_status status = HD_OK;
     if (hd_node_needs(node, 0)) {
         hd_tensor *rest = hd_binary_scalar(cx, HD_SUB, w, hd_scalar_i(1), true);
-        grad_inputs[0] = hd_grad_to_input(cx, node, 0, hd_chain_binary(cx, HD_MUL, rest, g));
+        grad_inputs[0] = hd_grad_to_input(cx, node, 0, hd_chain_gradient(cx, rest, g));
         status = hd_made(cx, grad_inputs[0]);
     }
     if (!status && hd_node_needs(node, 1)) {
-        grad_inputs[1] = hd_grad_to_input(cx, node, 1, hd_binary_op(cx, HD_MUL, w, g));
+        grad_inputs[1] = hd_grad_to_input(cx, node, 1, hd_gradient_mul(cx, g, w));
         status = hd_made(cx, grad_inputs[1]);
     }
     if (!status && hd_node_needs(node, 2)) {
         hd_tensor *a = hd_node_saved(cx, node, 1), *b = a ? hd_node_saved(cx, node, 2) : NULL;
         hd_tensor *d = b ? hd_binary_op(cx, HD_SUB, b, a) : NULL;
-        grad_inputs[2] = hd_grad_to_input(cx, node, 2, hd_chain_binary(cx, HD_MUL, d, g));
+        grad_inputs[2] = hd_grad_to_input(cx, node, 2, hd_chain_gradient(cx, d, g));
         status = hd_made(cx, grad_inputs[2]);
     }
     return status;

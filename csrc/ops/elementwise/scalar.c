@@ -51,14 +51,14 @@ hd_status hd_scalar_store(hd_ctx *cx, const char *argument, hd_scalar s, hd_dtyp
     switch (dtype) {
     case HD_F64: memcpy(out, &f, sizeof f); return HD_OK;
     case HD_F32: {
-        float v = (float)f;
+        float v = s.is_integer ? (float)s.i : (float)f;
         if (isinf(v) && !isinf(f)) return cannot_hold(cx, argument, s, dtype);
         memcpy(out, &v, sizeof v);
         return HD_OK;
     }
     case HD_F16:
     case HD_BF16: {
-        uint16_t h = hd_to_half(dtype, (float)f);
+        uint16_t h = hd_to_half(dtype, hd_odd_from_f64(s.is_integer ? hd_odd_from_i64(s.i) : f));
         if (isinf(hd_from_half(dtype, h)) && !isinf(f)) return cannot_hold(cx, argument, s, dtype);
         memcpy(out, &h, sizeof h);
         return HD_OK;

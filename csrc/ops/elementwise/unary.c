@@ -3,6 +3,7 @@
  *     dx = g f'(x), by the kernel unary_grad of the same name from x or, where it is cheaper, from y. At 0, abs and relu
  *     give 0 (of what relu saves the sign is all that counts), sqrt infinity.
  */
+#include <float.h>
 #include <math.h>
 
 #include "ops/elementwise/cast.h"
@@ -113,8 +114,20 @@ static const hd_node_class round_class = {"round", round_backward, NULL};
 typedef struct rounding {
     hd_binary_fn up, down;
     hd_unary_fn round;
+    hd_dtype dtype;
     uint64_t scale; /* an element */
 } rounding;
+
+/* What is beyond the range with its decimals has none, and stays. p: y, x */
+#define KEEP_HUGE(type, size_of, most)                                                                       \
+    static void keep_huge_##type(int64_t n, char *const *p, const int64_t *s) {                              \
+        type *y = (type *)p[0];                                                                              \
+        const type *x = (const type *)p[1];                                                                  \
+        for (int64_t i = 0; i < n; i++)                                                                      \
+            y[i * s[0]] = size_of(y[i * s[0]]) <= most ? y[i * s[0]] : x[i * s[1]];                          \
+    }
+KEEP_HUGE(float, fabsf, FLT_MAX)
+KEEP_HUGE(double, fabs, DBL_MAX)
 
 enum { ROUND_RUN = 1024 }; /* what is computed in three steps stays in the nearest cache */
 
@@ -123,13 +136,15 @@ static void run_round(const void *arg, int64_t n, char *const *p, const int64_t 
     r->up(n, p[1], s[1], &r->scale, 0, p[0], s[0]);
     r->round(n, p[0], s[0], p[0], s[0]);
     r->down(n, p[0], s[0], &r->scale, 0, p[0], s[0]);
+    (r->dtype == HD_F32 ? keep_huge_float : keep_huge_double)(n, p, s);
 }
 
 /* x f32 or f64. */
 static hd_tensor *round_floats(hd_ctx *cx, hd_tensor *x, int decimals) {
     const hd_kernels *k = cx->kernels;
     hd_binary up = decimals < 0 ? HD_DIV : HD_MUL, down = decimals < 0 ? HD_MUL : HD_DIV;
-    rounding r = {k->binary[up][x->dtype], k->binary[down][x->dtype], k->unary[HD_ROUND][x->dtype], 0};
+    rounding r = {k->binary[up][x->dtype], k->binary[down][x->dtype], k->unary[HD_ROUND][x->dtype],
+                  (hd_dtype)x->dtype, 0};
     hd_scalar scale = hd_scalar_f(pow(10, decimals < 0 ? -decimals : decimals));
     hd_tensor *y = hd_tensor_like(cx, x);
     if (!y) return NULL;
@@ -146,19 +161,55 @@ static hd_tensor *round_floats(hd_ctx *cx, hd_tensor *x, int decimals) {
     return NULL;
 }
 
+/* To a multiple of unit, half to the even one; what is beyond 64 bits becomes their end. */
+static int64_t round_to(int64_t x, __int128 unit) {
+    __int128 rest = x % unit, down = x - rest, twice = rest < 0 ? -2 * rest : 2 * rest;
+    bool away = twice > unit || (twice == unit && down / unit % 2 != 0);
+    __int128 y = away ? down + (x < 0 ? -unit : unit) : down;
+    return y > INT64_MAX ? INT64_MAX : y < INT64_MIN ? INT64_MIN : (int64_t)y;
+}
+
+static const __int128 *unit_of(int zeros, __int128 *unit) {
+    for (*unit = 1; zeros > 0; zeros--) *unit *= 10;
+    return unit;
+}
+
+/* p: y, x */
+static void run_round_whole(const void *unit, int64_t n, char *const *p, const int64_t *s) {
+    for (int64_t i = 0; i < n; i++)
+        ((int64_t *)p[0])[i * s[0]] = round_to(((const int64_t *)p[1])[i * s[1]], *(const __int128 *)unit);
+}
+
+/* x of integers or bool to a multiple of 10^zeros, in its dtype (bool: i64). */
+static hd_tensor *round_whole(hd_ctx *cx, hd_tensor *x, int zeros) {
+    hd_dtype t = x->dtype == HD_BOOL ? HD_I64 : (hd_dtype)x->dtype;
+    hd_tensor *wide = hd_as_dtype(cx, x, HD_I64);
+    hd_tensor *y = wide ? hd_tensor_new(cx, HD_I64, x->ndim, x->shape) : NULL;
+    __int128 unit;
+    hd_walk w;
+    if (y) {
+        hd_walk_begin(&w, y->ndim, y->shape);
+        hd_walk_add(&w, y);
+        hd_walk_add(&w, wide);
+        w.run = run_round_whole;
+        w.arg = unit_of(zeros < 20 ? zeros : 20, &unit); /* of 20 zeros the nearest is 0 */
+    }
+    bool ok = y && !hd_walk_run(cx, &w);
+    hd_tensor *held = ok && t != HD_I64 ? hd_cast(cx, y, HD_F64) : NULL; /* its cast saturates */
+    hd_tensor *result = !ok ? NULL : held ? hd_cast(cx, held, t) : t == HD_I64 ? hd_retain(y) : NULL;
+    hd_release(wide);
+    hd_release(y);
+    hd_release(held);
+    return result;
+}
+
 /* y = round(x 10^decimals) / 10^decimals */
 hd_tensor *hd_round_decimals(hd_ctx *cx, hd_tensor *x, int decimals) {
     if (hd_check_computes(cx, x)) return NULL;
     bool is_float = hd_dtype_is_float((hd_dtype)x->dtype);
     if (decimals == 0 || (!is_float && decimals > 0)) return hd_unary_op(cx, HD_ROUND, x);
-    hd_tensor *exact = is_float ? hd_retain(x) : hd_cast(cx, x, HD_F64);
-    hd_tensor *y = exact ? round_floats(cx, exact, decimals) : NULL;
-    hd_release(exact);
-    if (y && !is_float) {
-        hd_tensor *whole = hd_cast(cx, y, x->dtype == HD_BOOL ? HD_I64 : (hd_dtype)x->dtype);
-        hd_release(y);
-        return whole;
-    }
+    if (!is_float) return round_whole(cx, x, -decimals);
+    hd_tensor *y = round_floats(cx, x, decimals);
     return hd_record(cx, &round_class, y, 1, &x, 0, NULL, NULL, 0);
 }
 

@@ -34,7 +34,7 @@ static void look_up(void *arg, int64_t first, int64_t last, int worker) {
         if (p->params.scale == 1)
             memcpy(to, from, (size_t)width * p->out.size);
         else
-            p->kernels->affine[p->dtype](width, p->params.scale, 0, from, 1, to, 1);
+            p->kernels->affine[p->dtype](width, p->params.scale, -0.0, from, 1, to, 1); /* + -0 keeps -0 */
     }
 }
 

@@ -60,7 +60,7 @@ static void each_range(void *arg, int64_t first, int64_t last, int worker) {
     const pointwise_pass *p = arg;
     void *out = p->out + (size_t)first * p->size;
     find_losses(p, first, last - first, out);
-    if (p->o.factor != 1) p->kernels->affine[p->dtype](last - first, p->o.factor, 0, out, 1, out, 1);
+    if (p->o.factor != 1) p->kernels->affine[p->dtype](last - first, p->o.factor, -0.0, out, 1, out, 1);
 }
 
 static void sum_range(void *arg, int64_t first, int64_t last, int worker) {
@@ -86,10 +86,10 @@ static void slope_range(void *arg, int64_t first, int64_t last, int worker) {
     weigh(p, first, n, out);
     double scale = p->o.factor;
     if (p->o.each)
-        p->kernels->binary[HD_MUL][p->dtype](n, out, 1, at(p, p->g, first), 1, out, 1);
+        p->kernels->gradient_mul[p->dtype](n, at(p, p->g, first), 1, out, 1, out, 1);
     else
         scale *= hd_load(p->g, p->dtype, 0);
-    if (scale != 1) p->kernels->affine[p->dtype](n, scale, 0, out, 1, out, 1);
+    if (scale != 1) p->kernels->affine[p->dtype](n, scale, -0.0, out, 1, out, 1);
 }
 
 static pointwise_pass pass_of(const hd_ctx *cx, hd_tensor *const saved[SAVED], const pointwise_params *o) {

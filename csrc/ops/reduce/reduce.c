@@ -1,8 +1,8 @@
-/* reduce.c: sums, means and their kin over some dimensions.
+/* reduce.c: sums and their kin over some dimensions; moments.c has mean and variance.
  *
- *     sum:  dx = g, repeated                    mean: dx = g / n, repeated
- *     prod: dx = g times the other factors      max, min: dx = g shared equally by the largest
- *     var:  dx = 2 (x - mean) g / (n - correction)
+ *     sum:  dx = g, repeated
+ *     prod: dx = g times the other factors
+ *     max, min: dx = g shared equally by the largest
  *     logsumexp: dx = g exp(x - y); 0 in a row of -inf
  */
 #include "ops/reduce/reduce.h"
@@ -29,10 +29,9 @@ static hd_status sum_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grads
 /* dx[i] = g times the product of the others: prefixes times suffixes, so that zeros need no special case. */
 #define OTHERS_OF(type)                                                                                      \
     static void others_##type(int64_t n, const type *x, type g, type *dx) {                                  \
-        type before = g;                                                                                     \
-        for (int64_t i = 0; i < n; i++) dx[i] = before, before *= x[i];                                      \
-        type after = 1;                                                                                      \
-        for (int64_t i = n - 1; i >= 0; i--) dx[i] *= after, after *= x[i];                                  \
+        type before = g, after = 1;                                                                          \
+        for (int64_t i = 0; i < n; i++) dx[i] = before, before *= g == 0 ? 0 : x[i];                         \
+        for (int64_t i = n - 1; i >= 0; i--) dx[i] *= after, after *= g == 0 ? 0 : x[i];                     \
     }
 OTHERS_OF(float)
 OTHERS_OF(double)
@@ -126,90 +125,6 @@ hd_tensor *hd_reduce(hd_ctx *cx, hd_reduction op, hd_tensor *x, uint32_t dims, b
     return hd_record(cx, &classes[op], y, 1, &x, 2, saved, &params, sizeof params);
 }
 
-/* ---- mean ------------------------------------------------------------------------------------ */
-
-static hd_status mean_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grads, hd_tensor **grad_inputs) {
-    /* y = sum x / n  ->  dx = g / n, repeated */
-    if (!grads[0]) return HD_OK;
-    hd_input_meta x = hd_node_input(node, 0);
-    const hd_reduce_params *p = (const hd_reduce_params *)node->params;
-    double n = 1;
-    for (int d = 0; d < x.ndim; d++)
-        if (p->dims >> d & 1) n *= (double)x.shape[d];
-    hd_tensor *share = hd_binary_scalar(cx, HD_DIV, grads[0], hd_scalar_f(n), false);
-    if (share) grad_inputs[0] = hd_expand_reduced(cx, share, p, x.ndim, x.shape);
-    hd_release(share);
-    return hd_made(cx, grad_inputs[0]);
-}
-static const hd_node_class mean_class = {"mean", mean_backward, NULL};
-
-/* The sum of integers is exact; only the quotient is rounded to f32. */
-static hd_tensor *mean_of(hd_ctx *cx, hd_tensor *x, uint32_t dims) {
-    double n = (double)hd_reduced_count(x, dims);
-    hd_tensor *sum = hd_reduce_data(cx, HD_SUM, x, dims);
-    if (!sum) return NULL;
-    if (hd_dtype_is_float((hd_dtype)sum->dtype)) return hd_chain_scalar(cx, HD_DIV, sum, n);
-    hd_tensor *exact = hd_cast(cx, sum, HD_F64);
-    hd_release(sum);
-    exact = hd_chain_scalar(cx, HD_DIV, exact, n);
-    hd_tensor *y = exact ? hd_cast(cx, exact, HD_F32) : NULL;
-    hd_release(exact);
-    return y;
-}
-
-hd_tensor *hd_mean(hd_ctx *cx, hd_tensor *x, uint32_t dims, bool keepdim) {
-    dims = hd_dims_of(x, dims);
-    if (hd_check_computes(cx, x)) return NULL;
-    hd_reduce_params params = {dims, keepdim};
-    hd_tensor *y = hd_drop_dims(mean_of(cx, x, dims), dims, keepdim);
-    return hd_record(cx, &mean_class, y, 1, &x, 0, NULL, &params, sizeof params);
-}
-
-/* ---- var ------------------------------------------------------------------------------------- */
-
-typedef struct var_params {
-    hd_reduce_params reduce;
-    double divisor;
-} var_params;
-
-static hd_status var_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grads, hd_tensor **grad_inputs) {
-    /* y = sum (x - mean)^2 / divisor  ->  dx = 2 (x - mean) g / divisor */
-    if (!grads[0]) return HD_OK;
-    const var_params *p = (const var_params *)node->params;
-    hd_tensor *x = hd_node_saved(cx, node, 0), *mean = x ? hd_node_saved(cx, node, 1) : NULL;
-    if (!mean) return cx->error.status;
-    hd_tensor *share = hd_binary_scalar(cx, HD_MUL, grads[0], hd_scalar_f(2 / p->divisor), false);
-    hd_tensor *wide = share ? hd_expand_reduced(cx, share, &p->reduce, x->ndim, x->shape) : NULL;
-    if (wide) grad_inputs[0] = hd_chain_binary(cx, HD_MUL, hd_binary_op(cx, HD_SUB, x, mean), wide);
-    hd_release(share);
-    hd_release(wide);
-    return hd_made(cx, grad_inputs[0]);
-}
-static const hd_node_class var_class = {"var", var_backward, NULL};
-
-static void finish_var(const void *divisor, int64_t length, double mean, double squares, double y[2]) {
-    y[0] = (length ? squares : 0) / *(const double *)divisor;
-    y[1] = length ? mean : NAN;
-}
-
-hd_tensor *hd_var(hd_ctx *cx, hd_tensor *x, uint32_t dims, bool keepdim, int correction) {
-    dims = hd_dims_of(x, dims);
-    if (hd_check_computes(cx, x)) return NULL;
-    double divisor = (double)(hd_reduced_count(x, dims) - correction);
-    var_params params = {{dims, keepdim}, divisor > 0 ? divisor : 0};
-    hd_tensor *plain =
-        hd_dtype_is_float((hd_dtype)x->dtype) ? hd_tensor_alias(cx, x) : hd_cast(cx, x, HD_F32);
-    hd_tensor *y[2] = {NULL, NULL};
-    int count = hd_wants_grad(cx, 1, &x) ? 2 : 1; /* backward wants the mean */
-    if (plain) hd_reduce_partial(cx, HD_MOMENTS, plain, dims, finish_var, &params.divisor, count, y);
-    hd_release(plain);
-    hd_tensor *saved[] = {x, y[1]};
-    hd_tensor *result =
-        hd_record(cx, &var_class, hd_drop_dims(y[0], dims, keepdim), 1, &x, 2, saved, &params, sizeof params);
-    hd_release(y[1]);
-    return result;
-}
-
 /* ---- logsumexp ------------------------------------------------------------------------------- */
 
 static hd_status logsumexp_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grads,
@@ -222,7 +137,7 @@ static hd_status logsumexp_backward(hd_ctx *cx, hd_node *node, hd_tensor *const 
     hd_tensor *wide_y = hd_expand_reduced(cx, y, p, x->ndim, x->shape);
     hd_tensor *wide_g = wide_y ? hd_expand_reduced(cx, grads[0], p, x->ndim, x->shape) : NULL;
     hd_tensor *weight = wide_g ? hd_chain_unary(cx, HD_EXP, hd_binary_op(cx, HD_SUB, x, wide_y)) : NULL;
-    hd_tensor *dx = hd_chain_binary(cx, HD_MUL, weight, wide_g);
+    hd_tensor *dx = hd_chain_gradient(cx, weight, wide_g);
     if (dx)
         grad_inputs[0] =
             hd_chain_masked_fill(cx, dx, hd_binary_scalar(cx, HD_EQ, x, hd_scalar_f(-INFINITY), false), 0);
@@ -246,9 +161,15 @@ hd_tensor *hd_logsumexp(hd_ctx *cx, hd_tensor *x, uint32_t dims, bool keepdim) {
     dims = hd_dims_of(x, dims);
     if (hd_check_computes(cx, x)) return NULL;
     hd_reduce_params params = {dims, keepdim};
-    hd_tensor *from = hd_as_dtype(cx, x, hd_dtype_is_float((hd_dtype)x->dtype) ? (hd_dtype)x->dtype : HD_F32);
+    bool whole = !hd_dtype_is_float((hd_dtype)x->dtype); /* exact in f64 up to 2^53 */
+    hd_tensor *from = hd_as_dtype(cx, x, whole ? HD_F64 : (hd_dtype)x->dtype);
     hd_tensor *y = from ? hd_drop_dims(logsumexp_of(cx, from, dims), dims, keepdim) : NULL;
     hd_release(from);
+    if (y && whole) {
+        hd_tensor *narrow = hd_cast(cx, y, HD_F32);
+        hd_release(y);
+        return narrow;
+    }
     hd_tensor *saved[] = {x, y};
     return hd_record(cx, &logsumexp_class, y, 1, &x, 2, saved, &params, sizeof params);
 }

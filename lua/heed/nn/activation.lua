@@ -124,8 +124,12 @@ activation.Softplus = module.Module:extend "Softplus"
 ---@return heed.Tensor
 function activation.Softplus:forward(x) return core.softplus(x) end -- luacheck: ignore self
 
+-- Of a tensor, in the core.
+local MOST_DIMENSIONS = 8
+
 local function dimension(where, dim, name)
-    if math.type(dim) == "integer" and dim ~= 0 then return dim end
+    local whole = math.type(dim) == "integer" and dim ~= 0
+    if whole and dim >= -MOST_DIMENSIONS and dim <= MOST_DIMENSIONS then return dim end
     return errors.raise("%s: %s: expected a dimension, 1, 2, ... or -1, -2, ..., got %s", where, name or "dim", check.describe(dim))
 end
 

@@ -94,7 +94,7 @@ function core.is_grad_enabled() end
 ---```lua
 ---local x = heed.tensor({ 0 }, { requires_grad = true })
 ---local _ <close> = heed.detect_anomaly()
----local y = (x * 0):sqrt() * 0
+---local y = (x - 1):sqrt()
 ---print(select(2, pcall(y.backward, y)))
 ---```
 ---@param fn? fun(...: any): ...

@@ -17,13 +17,14 @@ local function add(entry) entries[#entries + 1] = entry end
 
 local function float_of(value)
     if type(value) == "boolean" then return value and 1.0 or 0.0 end
-    return value + 0.0
+    return value * 1.0
 end
 
--- Integers give f32.
+-- Integers give f32: they become it before.
 local function to_float(f)
     return function(_, x)
-        return x:map(function(v) return f(float_of(v)) end, naive.is_float(x.dtype) and x.dtype or "f32")
+        if naive.is_float(x.dtype) then return x:map(f) end
+        return x:map(function(v) return f(naive.rounded(float_of(v), "f32")) end, "f32")
     end
 end
 
@@ -52,19 +53,26 @@ local function tanh(x)
     return (e - 1) / (e + 1)
 end
 
-local function sigmoid(x) return 1 / (1 + math.exp(-x)) end
+local function sigmoid(x)
+    if x >= 0 then return 1 / (1 + math.exp(-x)) end
+    return math.exp(x) / (1 + math.exp(x))
+end
+
+-- v times something that goes to 0 faster than v to -infinity.
+local function times(v, share) return v == -INF and -0.0 or v * share end
 
 local function round(x)
-    if x ~= x or math.abs(x) == INF then return x end
+    if x ~= x or x == 0 or math.abs(x) == INF then return x end
     local low = math.floor(x)
     local apart = x - low
-    if apart == 0.5 then return low % 2 == 0 and low or low + 1 end
-    return apart < 0.5 and low or low + 1
+    local up = apart == 0.5 and low % 2 ~= 0 or apart > 0.5
+    local nearest = (up and low + 1 or low) * 1.0
+    return nearest == 0 and x < 0 and -0.0 or nearest
 end
 
 local function floor(x)
-    if x ~= x or math.abs(x) == INF then return x end
-    return math.type(x) == "integer" and x or math.floor(x) + 0.0
+    if x ~= x or x == 0 or math.abs(x) == INF then return x end
+    return math.type(x) == "integer" and x or math.floor(x) * 1.0
 end
 
 local function trunc(x)
@@ -105,7 +113,7 @@ unary("rsqrt", to_float(function(v) return 1 / math.sqrt(v) end), { inputs = { v
 unary("exp", to_float(math.exp))
 unary("log", to_float(math.log), { inputs = { values.positive } })
 unary("expm1", to_float(function(v)
-    if math.abs(v) < 1e-5 then return v + v * v / 2 end
+    if math.abs(v) < 1e-5 then return v == 0 and v or v + v * v / 2 end
     return math.exp(v) - 1
 end))
 unary("log1p", to_float(function(v)
@@ -117,15 +125,21 @@ unary("cos", to_float(math.cos))
 unary("tanh", to_float(tanh))
 unary("sigmoid", to_float(sigmoid))
 unary("erf", to_float(layer.erf))
-unary("gelu", to_float(function(v) return 0.5 * v * (1 + layer.erf(v / math.sqrt(2))) end),
+unary("gelu", to_float(function(v) return times(v, 0.5 * (1 + layer.erf(v / math.sqrt(2)))) end),
     { corners = { 0.0, 0 / 0, INF, 100.0, -100.0, 1e-30 } })
-unary("silu", to_float(function(v) return v * sigmoid(v) end), { corners = { 0.0, 0 / 0, INF, 100.0, -80.0, 1e-30 } })
-unary("softplus", to_float(function(v) return math.max(v, 0.0) + math.log(1 + math.exp(-math.abs(v))) end))
+unary("silu", to_float(function(v) return times(v, sigmoid(v)) end), { corners = { 0.0, 0 / 0, INF, 100.0, -80.0, 1e-30 } })
+unary("softplus", to_float(function(v)
+    local e = math.exp(-math.abs(v))
+    return math.max(v, 0.0) + (e < 1e-5 and e - e * e / 2 or math.log(1 + e))
+end))
 unary("softsign", to_float(function(v)
     if math.abs(v) == INF then return sign(v) end
     return v / (1 + math.abs(v))
 end))
-unary("log_sigmoid", to_float(function(v) return math.min(v, 0.0) - math.log(1 + math.exp(-math.abs(v))) end))
+unary("log_sigmoid", to_float(function(v)
+    local e = math.exp(-math.abs(v))
+    return math.min(v, 0.0) - (e < 1e-5 and e - e * e / 2 or math.log(1 + e))
+end))
 unary("logical_not", to_bool(function(v) return not naive.convert(v, "bool") end), { gradient = false, in_place = false })
 unary("isnan", to_bool(function(v) return v ~= v end), { gradient = false, in_place = false })
 unary("isinf", to_bool(function(v) return type(v) ~= "boolean" and math.abs(v) == INF end), { gradient = false, in_place = false })
@@ -144,9 +158,9 @@ local function gelu(approximate, reference)
 end
 gelu("tanh", function(v)
     if v > 50 then return v end
-    return 0.5 * v * (1 + tanh(math.sqrt(2 / math.pi) * (v + 0.044715 * v ^ 3)))
+    return times(v, 0.5 * (1 + tanh(math.sqrt(2 / math.pi) * (v + 0.044715 * v ^ 3))))
 end)
-gelu("sigmoid", function(v) return v * sigmoid(1.702 * v) end)
+gelu("sigmoid", function(v) return times(v, sigmoid(1.702 * v)) end)
 
 -- With a parameter, which has a default.
 local function shaped(name, default, other, reference)
@@ -164,19 +178,30 @@ shaped("elu", 1.0, 2.5, function(v, alpha)
     return math.abs(v) < 1e-5 and alpha * v or alpha * (math.exp(v) - 1)
 end)
 
+-- The nearest multiple, half to the even one; beyond what the dtype holds its end.
+local function whole_multiple(v, unit, limits)
+    local rest = math.fmod(v, unit)
+    local down, twice = v - rest, 2 * math.abs(rest)
+    if twice < unit or (twice == unit and (down // unit) % 2 == 0) then return down end
+    if v > 0 then return down > limits[2] - unit and limits[2] or down + unit end
+    return down < limits[1] + unit and limits[1] or down - unit
+end
+
 add {
     name = "round",
     cases = { { { 3, 37 } }, { {} }, { { 0 } }, { { 4, 5 }, scalar = 1 }, { { 4, 5 }, scalar = -1 } },
     large = LARGE,
     call = function(case, x) return core.round(x, case.scalar) end,
     naive = function(case, x)
-        local scale = 10.0 ^ math.abs(case.scalar or 0)
+        local scale, unit = 10.0 ^ math.abs(case.scalar or 0), math.tointeger(10 ^ math.abs(case.scalar or 0))
         local up = (case.scalar or 0) >= 0
-        local function rounded(v) return up and round(v * scale) / scale or round(v / scale) * scale end
-        if naive.is_float(x.dtype) then return x:map(function(v) return rounded(v) + 0.0 end) end
+        local function decimals(v) return up and round(v * scale) / scale or round(v / scale) * scale end
+        -- What is beyond the range with its decimals has none.
+        local function rounded(v) return math.abs(decimals(v)) < INF and decimals(v) or v end
+        if naive.is_float(x.dtype) then return x:map(rounded) end
         local whole = x:to(naive.whole(x.dtype))
         if up then return whole end
-        return whole:map(function(v) return math.tointeger(rounded(v)) end)
+        return whole:map(function(v) return whole_multiple(v, unit, naive.limits[x.dtype]) end)
     end,
     dtypes = ALL,
     gradient = true,
@@ -242,8 +267,11 @@ binary("mul", function(a, b) return number(a) * number(b) end)
 binary("div", function(a, b) return a / b end, { result = quotient_dtype, inputs = { values.any, values.away } })
 binary("pow", function(a, b)
     if math.type(number(a)) ~= "integer" then return a ^ b end
-    local product = 1
-    for _ = 1, number(b) do product = product * number(a) end
+    local product, base, exponent = 1, number(a), number(b)
+    while exponent > 0 do
+        if exponent % 2 == 1 then product = product * base end
+        base, exponent = base * base, exponent // 2
+    end
     return product
 end, { result = naive.whole, inputs = { values.positive, values.away } })
 
@@ -370,7 +398,12 @@ add {
     naive = function(case, a, b, w)
         local dtype = naive.is_float(a.dtype) and a.dtype or "f32"
         local weight = w and w:to(dtype) or naive.build({}, dtype, function() return case.weight + 0.0 end)
-        return naive.zip(dtype, function(x, y, share) return x + share * (y - x) end, a:to(dtype), b:to(dtype), weight)
+        local function between(x, y, share)
+            if x ~= x or y ~= y then return 0 / 0 end
+            if share == 0 or share == 1 then return share == 0 and x or y end
+            return (1 - share) * x + share * y
+        end
+        return naive.zip(dtype, between, a:to(dtype), b:to(dtype), weight)
     end,
     gradient = true,
 }

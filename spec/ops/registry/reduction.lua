@@ -47,12 +47,47 @@ local function sum(list)
     return total
 end
 
-local function mean(list) return sum(list) / #list end
+-- Of integers exactly, by quotients and remainders; of others so that no sum is beyond f64.
+local function mean(list)
+    local n, whole, rest = #list, 0, 0.0
+    if n == 0 then return 0 / 0 end
+    for _, v in ipairs(list) do
+        v = number(v)
+        if math.type(v) == "integer" then
+            local remainder = math.fmod(v, n)
+            whole, rest = whole + (v - remainder) // n, rest + remainder / n
+        else
+            rest = rest + v / n
+        end
+    end
+    return whole + rest
+end
+
+-- About the first, so that nothing of integers is rounded.
+local function apart(a, b)
+    local difference = a - b
+    if math.type(a) == "integer" and (difference < 0) ~= (a < b) then return a * 1.0 - b end
+    return difference * 1.0
+end
 
 local function variance(list)
-    local middle, total = mean(list), 0
-    for _, v in ipairs(list) do total = total + (number(v) - middle) ^ 2 end
+    local off, total = {}, 0
+    for i, v in ipairs(list) do off[i] = apart(number(v), number(list[1])) end
+    local middle = mean(off)
+    for _, v in ipairs(off) do total = total + (v - middle) ^ 2 end
     return #list < 2 and 0 / 0 or total / (#list - 1)
+end
+
+-- Of floats scaled by a power of two: squares leave the range of f64 before their root does.
+local function deviation(list)
+    local most = 0
+    for _, v in ipairs(list) do
+        if math.type(v) == "float" and math.abs(v) < math.huge then most = math.max(most, math.abs(v)) end
+    end
+    if most == 0 then return math.sqrt(variance(list)) end
+    local scale, scaled = 2.0 ^ math.max(-1000, math.min(1000, -math.floor(math.log(most, 2)))), {}
+    for i, v in ipairs(list) do scaled[i] = v * scale end
+    return math.sqrt(variance(scaled)) / scale
 end
 
 local function largest(list)
@@ -75,10 +110,13 @@ end
 
 local function logsumexp(list)
     local top = -math.huge
-    for _, v in ipairs(list) do top = math.max(top, number(v)) end
-    if top == -math.huge then return top end
+    for _, v in ipairs(list) do
+        if v ~= v then return v end
+        top = math.max(top, number(v))
+    end
+    if math.abs(top) == math.huge then return top end
     local total = 0
-    for _, v in ipairs(list) do total = total + math.exp(number(v) - top) end
+    for _, v in ipairs(list) do total = total + math.exp(number(v) * 1.0 - top) end
     return top + math.log(total)
 end
 
@@ -94,22 +132,30 @@ reduction("mean", float_dtype, mean)
 -- Of a single value the variance is NaN, and so no gradient can be compared.
 local SPREAD = { { { 3, 37 } }, { { 3, 37 }, dim = 1 }, { { 3, 37 }, dim = 2, keepdim = true },
     { { 2, 3, 4 }, dim = { 1, 3 } } }
-reduction("var", float_dtype, variance, { cases = SPREAD })
-reduction("std", float_dtype, function(list) return math.sqrt(variance(list)) end, { cases = SPREAD, varied = true })
+reduction("var", float_dtype, function(list)
+    return math.type(list[1]) == "float" and deviation(list) ^ 2 or variance(list)
+end, { cases = SPREAD })
+reduction("std", float_dtype, deviation, { cases = SPREAD, varied = true })
 reduction("logsumexp", float_dtype, logsumexp)
 
 local function norm(p)
     return function(list)
-        local total, count, most, least = 0.0, 0, -math.huge, math.huge
+        local total, count, most, least, spoilt = 0.0, 0, -math.huge, math.huge, false
         for _, v in ipairs(list) do
-            local size = math.abs(number(v))
-            total, count = total + size ^ p, count + (size == 0 and 0 or 1)
+            local size = math.abs(number(v) * 1.0)
+            count, spoilt = count + (size == 0 and 0 or 1), spoilt or size ~= size
             most, least = math.max(most, size), math.min(least, size)
         end
         if p == 0 then return count end
+        if spoilt then return 0 / 0 end
         if p == math.huge then return most end
         if p == -math.huge then return least end
-        return total ^ (1 / p)
+        -- About one of the sizes, because their powers alone may be beyond f64.
+        local about = p > 0 and most or least
+        if #list == 0 then return 0.0 end
+        if about == 0 or about == math.huge then return about end
+        for _, v in ipairs(list) do total = total + (math.abs(number(v) * 1.0) / about) ^ p end
+        return about * total ^ (1 / p)
     end
 end
 
