@@ -41,6 +41,7 @@ heed.gradcheck = autograd.gradcheck
 heed.info = require "heed.info"
 heed.loss = require "heed.loss"
 heed.mask = require "heed.mask"
+heed.metrics = require "heed.metrics"
 heed.nn = require "heed.nn"
 heed.npy = require "heed.npy"
 heed.optim = require "heed.optim"
