@@ -34,9 +34,12 @@ describe("every metric", function()
         end)
 
         it(name .. ": names itself in what it says", function()
-            assert.error_matches(function() metrics[name](5, b, options) end, "heed.metrics." .. name .. ": %w+: expected")
-            assert.error_matches(function() metrics[class](options):add(5, b) end, "heed.metrics." .. class .. ":add: %w+: expected")
-            assert.error_matches(function() metrics[class](options).add(5, b) end, "metric:add%(...%)")
+            assert.error_matches(function() metrics[name](5, b, options) end, "heed.metrics."
+                .. name .. ": %w+: expected")
+            assert.error_matches(function() metrics[class](options):add(5, b) end, "heed.metrics."
+                .. class .. ":add: %w+: expected")
+            assert.error_matches(function() metrics[class](options).add(5, b) end,
+                "metric:add%(...%)")
         end)
 
         it(name .. ": counts nothing of a batch that it refuses", function()
@@ -53,10 +56,14 @@ describe("every metric", function()
     end
 
     it("knows its options", function()
-        assert.error_matches(function() metrics.TopK { kk = 1 } end, 'heed.metrics.TopK: options: there is no option "kk"')
-        assert.error_matches(function() metrics.precision_recall_f1({}, {}, "macro") end, "expected a table of named options")
-        assert.error_matches(function() metrics.precision_recall_f1({}, {}, { average = "mikro" }) end, 'average: expected .* got "mikro"')
-        assert.error_matches(function() metrics.topk({ { 1 } }, { 1 }, { k = 0 }) end, "k: expected an integer of at least 1, got 0")
+        assert.error_matches(function() metrics.TopK { kk = 1 } end,
+            'heed.metrics.TopK: options: there is no option "kk"')
+        assert.error_matches(function() metrics.precision_recall_f1({}, {}, "macro") end,
+            "expected a table of named options")
+        assert.error_matches(function() metrics.precision_recall_f1({}, {},
+            { average = "mikro" }) end, 'average: expected .* got "mikro"')
+        assert.error_matches(function() metrics.topk({ { 1 } }, { 1 }, { k = 0 }) end,
+            "k: expected an integer of at least 1, got 0")
     end)
 
     it("leaves no graph behind", function()
@@ -94,9 +101,11 @@ end)
 
 describe("metrics of classes", function()
     it("take scores for the class that is highest, the first of equals", function()
-        assert.equal(1, metrics.accuracy(heed.tensor { { 0.5, 0.5 }, { 0.1, 0.9 } }, heed.ids { 1, 2 }))
+        assert.equal(1, metrics.accuracy(heed.tensor { { 0.5, 0.5 }, { 0.1, 0.9 } },
+            heed.ids { 1, 2 }))
         assert.equal(0.5, metrics.accuracy({ { 0.2, 0.8 }, { 0.4, 0.6 } }, { 1, 2 }))
-        assert.equal(0.75, metrics.accuracy(heed.ids { { 1, 2 }, { 3, 1 } }, { { 1, 2 }, { 3, 4 } }))
+        assert.equal(0.75, metrics.accuracy(heed.ids { { 1, 2 }, { 3, 1 } },
+            { { 1, 2 }, { 3, 4 } }))
         assert.equal(1, metrics.accuracy(heed.zeros(2, 3, 5), { { 1, 1, 1 }, { 1, 1, 1 } }))
         for _, dtype in ipairs { "f64", "f16", "bf16" } do
             assert.equal(1, metrics.accuracy(heed.eye(3):to(dtype), { 1, 2, 3 }))
@@ -107,25 +116,38 @@ describe("metrics of classes", function()
 
     it("take infinite scores, and refuse NaN", function()
         assert.equal(1, metrics.accuracy({ { -math.huge, 0 }, { math.huge, 0 } }, { 2, 1 }))
-        assert.error_matches(function() metrics.accuracy({ { NAN, 1 } }, { 2 }) end, "predictions: expected scores that can be ordered, got NaN")
-        assert.error_matches(function() metrics.topk({ { NAN, 1 } }, { 2 }) end, "scores: expected scores that can be ordered, got NaN")
+        assert.error_matches(function() metrics.accuracy({ { NAN, 1 } }, { 2 }) end,
+            "predictions: expected scores that can be ordered, got NaN")
+        assert.error_matches(function() metrics.topk({ { NAN, 1 } }, { 2 }) end,
+            "scores: expected scores that can be ordered, got NaN")
         assert.error_matches(function() metrics.confusion({ { NAN, 1 } }, { 2 }) end, "got NaN")
     end)
 
     it("refuse what is no class, and what does not fit", function()
-        assert.error_matches(function() metrics.accuracy({ 0 }, { 1 }) end, "predictions: expected classes from 1, got 0")
-        assert.error_matches(function() metrics.accuracy({ 1 }, { -1 }) end, "targets: expected classes from 1, got %-1")
-        assert.error_matches(function() metrics.accuracy({ 1.5 }, { 1 }) end, "predictions: expected a number that i64 can hold, got 1.5")
-        assert.error_matches(function() metrics.accuracy({ 1, 2 }, { 1 }) end, "predictions: expected the shape of the targets, %[1%], got %[2%]")
+        assert.error_matches(function() metrics.accuracy({ 0 }, { 1 }) end,
+            "predictions: expected classes from 1, got 0")
+        assert.error_matches(function() metrics.accuracy({ 1 }, { -1 }) end,
+            "targets: expected classes from 1, got %-1")
+        assert.error_matches(function() metrics.accuracy({ 1.5 }, { 1 }) end,
+            "predictions: expected a number that i64 can hold, got 1.5")
+        assert.error_matches(function() metrics.accuracy({ 1, 2 }, { 1 }) end,
+            "predictions: expected the shape of the targets, %[1%], got %[2%]")
         assert.error_matches(function() metrics.accuracy(heed.zeros(2, 3), { 1, 1, 1 }) end,
             "predictions: expected scores of every class, a dimension more than the targets' %[3%], got %[2, 3%]")
-        assert.error_matches(function() metrics.accuracy({ 1 }, heed.tensor { 1.0 }) end, "targets: expected classes, .* got f32 tensor %[1%]")
-        assert.error_matches(function() metrics.confusion({ 4 }, { 1 }, { classes = 3 }) end, "predictions: expected classes in 1..3, got 4")
-        assert.error_matches(function() metrics.confusion({ { 1, 2 } }, { 1 }, { classes = 3 }) end, "expected scores of 3 classes, got %[1, 2%]")
-        assert.error_matches(function() metrics.topk({ { 1, 2 } }, { 3 }) end, "targets: expected classes in 1..2, got 3")
-        assert.error_matches(function() metrics.topk({ {}, {} }, { 1, 1 }) end, "scores: expected at least one class")
-        assert.error_matches(function() metrics.precision_recall_f1({ 1 }, { 1 }, { positive = 2, average = "macro" }) end, "positive: ")
-        assert.error_matches(function() metrics.precision_recall_f1({ 1 }, { 1 }, { positive = 3, classes = 2 }) end, "positive: .* 1..2, got 3")
+        assert.error_matches(function() metrics.accuracy({ 1 }, heed.tensor { 1.0 }) end,
+            "targets: expected classes, .* got f32 tensor %[1%]")
+        assert.error_matches(function() metrics.confusion({ 4 }, { 1 }, { classes = 3 }) end,
+            "predictions: expected classes in 1..3, got 4")
+        assert.error_matches(function() metrics.confusion({ { 1, 2 } }, { 1 }, { classes = 3 }) end,
+            "expected scores of 3 classes, got %[1, 2%]")
+        assert.error_matches(function() metrics.topk({ { 1, 2 } }, { 3 }) end,
+            "targets: expected classes in 1..2, got 3")
+        assert.error_matches(function() metrics.topk({ {}, {} }, { 1, 1 }) end,
+            "scores: expected at least one class")
+        assert.error_matches(function() metrics.precision_recall_f1({ 1 }, { 1 },
+            { positive = 2, average = "macro" }) end, "positive: ")
+        assert.error_matches(function() metrics.precision_recall_f1({ 1 }, { 1 },
+            { positive = 3, classes = 2 }) end, "positive: .* 1..2, got 3")
     end)
 
     it("grow with the classes that come, unless it was said how many there are", function()
@@ -133,7 +155,8 @@ describe("metrics of classes", function()
         matrix:add({ 1 }, { 1 }):add({ 3 }, { 2 })
         assert.same({ { 1, 0, 0 }, { 0, 0, 1 }, { 0, 0, 0 } }, matrix:value():totable())
         assert.equal("i64", matrix:value().dtype)
-        assert.same({ 1, 0 }, metrics.confusion({ 1 }, { 1 }, { classes = 2, normalize = "targets" })[1]:totable())
+        assert.same({ 1, 0 }, metrics.confusion({ 1 }, { 1 },
+            { classes = 2, normalize = "targets" })[1]:totable())
     end)
 
     it("hold the counts of many", function()
@@ -174,14 +197,22 @@ describe("metrics.roc_auc", function()
     end)
 
     it("refuses what does not fit", function()
-        assert.error_matches(function() metrics.roc_auc({ 1, NAN }, { 1, 2 }) end, "scores: expected scores that can be ordered, got NaN")
-        assert.error_matches(function() metrics.roc_auc({ 1, 2, 3 }, { 1, 2 }) end, "scores: expected %[2%] or %[2, C%], .* got %[3%]")
-        assert.error_matches(function() metrics.roc_auc({ 1, 2 }, { { 1, 2 } }) end, "targets: expected a vector, got %[1, 2%]")
-        assert.error_matches(function() metrics.roc_auc({ 1 }, { 1 }, { average = "macro" }) end, "average: scores of one class have none")
-        assert.error_matches(function() metrics.roc_auc({ { 1, 2 } }, { 1 }, { positive = 1 }) end, "positive: every class")
-        assert.error_matches(function() metrics.roc_auc({ { 1, 2 } }, { 3 }) end, "targets: expected classes in 1..2, got 3")
-        assert.error_matches(function() metrics.roc_auc({ 1 }, { true, 2 }) end, "targets: expected booleans")
-        assert.error_matches(function() metrics.RocAuc():add({ 1 }, { 1 }):add({ { 1, 2 } }, { 1 }) end, "expected 1 columns as before, got 2")
+        assert.error_matches(function() metrics.roc_auc({ 1, NAN }, { 1, 2 }) end,
+            "scores: expected scores that can be ordered, got NaN")
+        assert.error_matches(function() metrics.roc_auc({ 1, 2, 3 }, { 1, 2 }) end,
+            "scores: expected %[2%] or %[2, C%], .* got %[3%]")
+        assert.error_matches(function() metrics.roc_auc({ 1, 2 }, { { 1, 2 } }) end,
+            "targets: expected a vector, got %[1, 2%]")
+        assert.error_matches(function() metrics.roc_auc({ 1 }, { 1 }, { average = "macro" }) end,
+            "average: scores of one class have none")
+        assert.error_matches(function() metrics.roc_auc({ { 1, 2 } }, { 1 }, { positive = 1 }) end,
+            "positive: every class")
+        assert.error_matches(function() metrics.roc_auc({ { 1, 2 } }, { 3 }) end,
+            "targets: expected classes in 1..2, got 3")
+        assert.error_matches(function() metrics.roc_auc({ 1 }, { true, 2 }) end,
+            "targets: expected booleans")
+        assert.error_matches(function() metrics.RocAuc():add({ 1 }, { 1 }):add({ { 1, 2 } },
+            { 1 }) end, "expected 1 columns as before, got 2")
     end)
 
     it("keeps what it was given, not what becomes of it", function()
@@ -204,14 +235,20 @@ describe("metrics of numbers", function()
 
     it("take every dtype of numbers, and any shape that is the same", function()
         for _, dtype in ipairs { "f32", "f16", "bf16", "i64", "i32", "u8" } do
-            assert.equal(1, metrics.mae(heed.tensor({ { 1, 2 } }, { dtype = dtype }), { { 2, 3 } }), dtype)
+            assert.equal(1, metrics.mae(heed.tensor({ { 1, 2 } }, { dtype = dtype }), { { 2, 3 } }),
+                dtype)
         end
         assert.equal(2, metrics.mae(heed.tensor(1.0), heed.tensor(3.0)))
-        assert.error_matches(function() metrics.mae({ 1, 2 }, { 1 }) end, "predictions: expected the shape of the targets, %[1%], got %[2%]")
-        assert.error_matches(function() metrics.r2({ 1, 2 }, { { 1 }, { 2 } }) end, "predictions: expected the shape of the targets")
-        assert.error_matches(function() metrics.r2(heed.tensor(1.0), heed.tensor(3.0)) end, "targets: expected %[N%] or %[N, D%], got %[%]")
-        assert.error_matches(function() metrics.mae(heed.tensor { true }, { 1 }) end, "predictions: expected numbers, .* got bool tensor")
-        assert.error_matches(function() metrics.R2():add({ 1 }, { 1 }):add({ { 1, 2 } }, { { 1, 2 } }) end, "expected 1 columns as before, got 2")
+        assert.error_matches(function() metrics.mae({ 1, 2 }, { 1 }) end,
+            "predictions: expected the shape of the targets, %[1%], got %[2%]")
+        assert.error_matches(function() metrics.r2({ 1, 2 }, { { 1 }, { 2 } }) end,
+            "predictions: expected the shape of the targets")
+        assert.error_matches(function() metrics.r2(heed.tensor(1.0), heed.tensor(3.0)) end,
+            "targets: expected %[N%] or %[N, D%], got %[%]")
+        assert.error_matches(function() metrics.mae(heed.tensor { true }, { 1 }) end,
+            "predictions: expected numbers, .* got bool tensor")
+        assert.error_matches(function() metrics.R2():add({ 1 }, { 1 }):add({ { 1, 2 } },
+            { { 1, 2 } }) end, "expected 1 columns as before, got 2")
     end)
 end)
 
@@ -235,19 +272,26 @@ describe("metrics.perplexity", function()
     end)
 
     it("teaches on misuse", function()
-        assert.error_matches(function() metrics.perplexity(heed.zeros(2, 3), { 1, 4 }) end, "heed.metrics.perplexity: targets: expected values in 1..3, got 4")
-        assert.error_matches(function() metrics.perplexity(heed.zeros(2, 3), { 1 }) end, "heed.metrics.perplexity: ")
-        assert.error_matches(function() metrics.perplexity(5, { 1 }) end, "heed.metrics.perplexity: logits: expected")
-        assert.error_matches(function() metrics.perplexity(heed.zeros(2, 3), { 1, 2 }, { ignore_index = 1.5 }) end, "ignore_index: expected an integer, got 1.5")
+        assert.error_matches(function() metrics.perplexity(heed.zeros(2, 3), { 1, 4 }) end,
+            "heed.metrics.perplexity: targets: expected values in 1..3, got 4")
+        assert.error_matches(function() metrics.perplexity(heed.zeros(2, 3), { 1 }) end,
+            "heed.metrics.perplexity: ")
+        assert.error_matches(function() metrics.perplexity(5, { 1 }) end,
+            "heed.metrics.perplexity: logits: expected")
+        assert.error_matches(function() metrics.perplexity(heed.zeros(2, 3), { 1, 2 },
+            { ignore_index = 1.5 }) end, "ignore_index: expected an integer, got 1.5")
     end)
 end)
 
 describe("metrics of texts", function()
     it("refuse lists that do not fit, and what is no text", function()
         for _, name in ipairs { "bleu", "chrf", "wer" } do
-            assert.error_matches(function() metrics[name]({ "a" }, {}) end, "references: expected as many as hypotheses %(1%), got 0")
-            assert.error_matches(function() metrics[name]({ 5 }, { "a" }) end, "hypotheses: expected strings, got 5 at 1")
-            assert.error_matches(function() metrics[name]("a", "a") end, 'hypotheses: expected a table, got "a"')
+            assert.error_matches(function() metrics[name]({ "a" }, {}) end,
+                "references: expected as many as hypotheses %(1%), got 0")
+            assert.error_matches(function() metrics[name]({ 5 }, { "a" }) end,
+                "hypotheses: expected strings, got 5 at 1")
+            assert.error_matches(function() metrics[name]("a", "a") end,
+                'hypotheses: expected a table, got "a"')
         end
     end)
 
@@ -268,6 +312,7 @@ describe("metrics of texts", function()
         local bleu = metrics.Bleu()
         bleu:add({ "the cat sat on the mat" }, { "the cat sat on a mat" })
         bleu:add({ "dogs" }, { "cats" })
-        assert.equal(heed.text.bleu.corpus({ "the cat sat on the mat", "dogs" }, { "the cat sat on a mat", "cats" }), (bleu:value()))
+        assert.equal(heed.text.bleu.corpus({ "the cat sat on the mat", "dogs" },
+            { "the cat sat on a mat", "cats" }), (bleu:value()))
     end)
 end)

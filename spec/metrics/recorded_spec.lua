@@ -1,4 +1,5 @@
--- What scikit-learn, sacreBLEU, jiwer and PyTorch say of the same predictions, all at once and in batches.
+-- What scikit-learn, sacreBLEU, jiwer and PyTorch say of the same predictions, all at once and in
+-- batches.
 
 local heed = require "heed"
 local plain = require "heed.plain"
@@ -13,12 +14,15 @@ local function assert_near(want, got, what, tolerance)
     if heed.is_tensor(got) then got = got:totable() end
     if type(want) == "table" then
         assert.equal(#want, #got, what)
-        for i, value in ipairs(want) do assert_near(value, got[i], ("%s[%d]"):format(what, i), tolerance) end
+        for i, value in ipairs(want) do
+            assert_near(value, got[i], ("%s[%d]"):format(what, i), tolerance)
+        end
     elseif want == "nan" then
         assert.is_true(got ~= got, ("%s: expected NaN, got %s"):format(what, got))
     else
         local off = math.abs(want - got) / math.max(1, math.abs(want))
-        assert.is_true(off <= (tolerance or TOLERANCE), ("%s: expected %.15g, got %.15g"):format(what, want, got))
+        assert.is_true(off <= (tolerance or TOLERANCE),
+            ("%s: expected %.15g, got %.15g"):format(what, want, got))
     end
 end
 
@@ -45,7 +49,9 @@ end
 local function check(case, want, name, class, a, b, options, tolerance)
     for w, results in ipairs(ways(name, class, a, b, options)) do
         local got = results
-        if type(want) ~= "table" or heed.is_tensor(results[1]) and #results == 1 then got = results[1] end
+        if type(want) ~= "table" or heed.is_tensor(results[1]) and #results == 1 then
+            got = results[1]
+        end
         assert_near(want, got, ("%s %s (way %d)"):format(case, name, w), tolerance)
     end
 end
@@ -60,26 +66,36 @@ function RUN.classes(case, results, t)
     against("accuracy", "Accuracy", "accuracy")
     against("confusion", "Confusion", "confusion", { classes = all })
     for ours, theirs in pairs { targets = "true", predictions = "pred", all = "all" } do
-        against("confusion", "Confusion", "confusion_" .. theirs, { classes = all, normalize = ours })
+        against("confusion", "Confusion", "confusion_" .. theirs,
+            { classes = all, normalize = ours })
     end
     for _, average in ipairs { "macro", "micro", "weighted" } do
         against("precision_recall_f1", "PrecisionRecallF1", average, { average = average })
-        against("precision_recall_f1", "PrecisionRecallF1", average .. "_all", { average = average, classes = all })
+        against("precision_recall_f1", "PrecisionRecallF1", average .. "_all",
+            { average = average, classes = all })
     end
-    against("precision_recall_f1", "PrecisionRecallF1", "none_all", { average = "none", classes = all })
-    if results.positive then against("precision_recall_f1", "PrecisionRecallF1", "positive", { positive = 2 }) end
+    against("precision_recall_f1", "PrecisionRecallF1", "none_all",
+        { average = "none", classes = all })
+    if results.positive then
+        against("precision_recall_f1", "PrecisionRecallF1", "positive", { positive = 2 })
+    end
 end
 
 function RUN.scores(case, results, t)
     for _, average in ipairs { "macro", "weighted", "none" } do
-        check(case, results[average], "roc_auc", "RocAuc", t.scores, t.targets, { average = average })
+        check(case, results[average], "roc_auc", "RocAuc", t.scores, t.targets,
+            { average = average })
     end
     for k = 1, t.scores:size(2) do
-        if results["top" .. k] then check(case, results["top" .. k], "topk", "TopK", t.scores, t.targets, { k = k }) end
+        if results["top" .. k] then
+            check(case, results["top" .. k], "topk", "TopK", t.scores, t.targets, { k = k })
+        end
     end
 end
 
-function RUN.binary(case, results, t) check(case, results.auc, "roc_auc", "RocAuc", t.scores, t.targets) end
+function RUN.binary(case, results, t)
+    check(case, results.auc, "roc_auc", "RocAuc", t.scores, t.targets)
+end
 
 function RUN.numbers(case, results, t)
     check(case, results.mae, "mae", "Mae", t.predictions, t.targets)
@@ -88,7 +104,8 @@ end
 
 function RUN.tokens(case, results, t)
     check(case, results.perplexity, "perplexity", "Perplexity", t.logits, t.targets, nil, 1e-6)
-    check(case, results.ignored, "perplexity", "Perplexity", t.logits, t.targets, { ignore_index = 1 }, 1e-6)
+    check(case, results.ignored, "perplexity", "Perplexity", t.logits, t.targets,
+        { ignore_index = 1 }, 1e-6)
 end
 
 describe("heed.metrics, recorded", function()
@@ -109,7 +126,8 @@ describe("heed.metrics, recorded", function()
         it("texts/" .. case, function()
             local function against(key, name, class, options)
                 if text.results[key] then
-                    check(case .. " " .. key, text.results[key], name, class, text.hypotheses, text.references, options)
+                    check(case .. " " .. key, text.results[key], name, class, text.hypotheses,
+                        text.references, options)
                 end
             end
             against("bleu", "bleu", "Bleu")

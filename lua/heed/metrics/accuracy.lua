@@ -18,17 +18,21 @@ end
 
 function definition.value(state) return state.right / state.count end
 
----The share of the targets that were predicted: right / all, as scikit-learn's accuracy_score. Of nothing it is NaN.
+---The share of the targets that were predicted: right / all, as scikit-learn's accuracy_score. Of
+---nothing it is NaN.
 ---
 ---```lua
 ---print(heed.metrics.accuracy({ 1, 2, 3, 1 }, { 1, 2, 2, 1 })) --> 0.75
 ---local logits = heed.tensor { { 2.0, 0.5 }, { 0.1, 0.3 } }
 ---print(heed.metrics.accuracy(logits, { 1, 1 })) --> 0.5
 ---```
----@param predictions heed.Tensor|table classes [...], or scores of every class [..., C]: the highest counts, the first of equals
+---@param predictions heed.Tensor|table classes [...], or scores of every class [..., C]: the
+---highest counts, the first of equals
 ---@param targets heed.Tensor|table classes [...], from 1
 ---@return number
-local function accuracy(predictions, targets) return metric.once(definition, predictions, targets) end
+local function accuracy(predictions, targets)
+    return metric.once(definition, predictions, targets)
+end
 
 ---accuracy over batches.
 ---

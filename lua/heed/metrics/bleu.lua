@@ -24,7 +24,9 @@ end
 ---@param references string[] as many
 ---@return number score from 0 to 100
 ---@return { precisions: number[], brevity_penalty: number, hypothesis_length: integer, reference_length: integer }
-local function bleu(hypotheses, references) return metric.once(definition, hypotheses, references) end
+local function bleu(hypotheses, references)
+    return metric.once(definition, hypotheses, references)
+end
 
 ---bleu over batches: of the whole corpus, which is not the mean of the batches' scores.
 ---

@@ -1,5 +1,6 @@
---- chrF (Popović 2015, "chrF: character n-gram F-score for automatic MT evaluation") as sacreBLEU computes it by default: n-grams of
---- up to six characters without spaces, one reference a segment, orders without n-grams left out of the means.
+--- chrF (Popović 2015, "chrF: character n-gram F-score for automatic MT evaluation") as sacreBLEU
+--- computes it by default: n-grams of up to six characters without spaces, one reference a segment,
+--- orders without n-grams left out of the means.
 
 local characters = require "heed.text.characters"
 local check = require "heed.check"
@@ -50,7 +51,9 @@ local function count(state, first, orders, hypothesis, reference, separator)
         local at, wanted = first + order, math.max(0, #reference - order + 1)
         state.reference[at] = state.reference[at] + wanted
         -- n-grams that the reference is too short for are nobody's fault.
-        if wanted > 0 then state.hypothesis[at] = state.hypothesis[at] + math.max(0, #hypothesis - order + 1) end
+        if wanted > 0 then
+            state.hypothesis[at] = state.hypothesis[at] + math.max(0, #hypothesis - order + 1)
+        end
         state.shared[at] = state.shared[at] + ngrams.shared(hypothesis, reference, order, separator)
     end
 end
@@ -60,7 +63,8 @@ function definition.add(state, where, hypotheses, references)
     for i, line in ipairs(hypotheses) do
         count(state, 0, state.char_order, characters_of(line), characters_of(references[i]), "")
         if state.word_order > 0 then
-            count(state, state.char_order, state.word_order, words_of(line), words_of(references[i]), " ")
+            count(state, state.char_order, state.word_order, words_of(line),
+                words_of(references[i]), " ")
         end
     end
 end
@@ -70,7 +74,8 @@ function definition.value(state)
     local precision, recall, orders, weight = 0.0, 0.0, 0, state.beta ^ 2
     for order, shared in ipairs(state.shared) do
         if state.hypothesis[order] > 0 and state.reference[order] > 0 then
-            precision, recall = precision + shared / state.hypothesis[order], recall + shared / state.reference[order]
+            precision, recall = precision + shared / state.hypothesis[order],
+                recall + shared / state.reference[order]
             orders = orders + 1
         end
     end
@@ -79,18 +84,21 @@ function definition.value(state)
     return 100 * (1 + weight) * precision * recall / (weight * precision + recall)
 end
 
----chrF of a corpus, from 0 to 100, as sacreBLEU's: how many n-grams of characters hypotheses and references share. With
----word_order = 2 it is chrF++.
+---chrF of a corpus, from 0 to 100, as sacreBLEU's: how many n-grams of characters hypotheses and
+---references share. With word_order = 2 it is chrF++.
 ---
 ---```lua
 ---print(("%.2f"):format(heed.metrics.chrf({ "the cat sat on the mat" }, { "the cat sat on a mat" }))) --> 72.08
 ---```
 ---@param hypotheses string[] one a segment
 ---@param references string[] as many
----@param options? { char_order?: integer, word_order?: integer, beta?: number } char_order: the longest n-grams of characters,
----default 6; word_order: of words, default 0; beta: how much more recall counts than precision, default 2
+---@param options? { char_order?: integer, word_order?: integer, beta?: number } char_order: the
+---longest n-grams of characters, default 6; word_order: of words, default 0; beta: how much more
+---recall counts than precision, default 2
 ---@return number score
-local function chrf(hypotheses, references, options) return metric.once(definition, hypotheses, references, options) end
+local function chrf(hypotheses, references, options)
+    return metric.once(definition, hypotheses, references, options)
+end
 
 ---chrf over batches: of the whole corpus, which is not the mean of the batches' scores.
 ---

@@ -8,7 +8,8 @@ local definition = { name = "confusion", class = "Confusion", add = counts.add }
 function definition.start(where, options)
     options = check.options(where, options, check.set("classes", "normalize"))
     local state = counts.start(where, options.classes)
-    state.normalize = options.normalize and check.one_of(where, "normalize", options.normalize, { "targets", "predictions", "all" })
+    state.normalize = options.normalize and check.one_of(where, "normalize", options.normalize,
+        { "targets", "predictions", "all" })
     return state
 end
 
@@ -22,18 +23,21 @@ function definition.value(state)
     return matrix / core.where(total:eq(0), 1, total) -- what never occurred stays 0
 end
 
----How often each class was predicted for each: row i, column j is how often j was predicted where i was right, as
----scikit-learn's confusion_matrix. `heed.viz.heatmap` draws it.
+---How often each class was predicted for each: row i, column j is how often j was predicted where i
+---was right, as scikit-learn's confusion_matrix. `heed.viz.heatmap` draws it.
 ---
 ---```lua
 ---print(heed.metrics.confusion({ 1, 2, 2, 3 }, { 1, 1, 2, 3 })) --> [[1, 1, 0], [0, 1, 0], [0, 0, 1]] i64 [3, 3]
 ---```
 ---@param predictions heed.Tensor|table classes [...], or scores of every class [..., C]
 ---@param targets heed.Tensor|table classes [...], from 1
----@param options? { classes?: integer, normalize?: "targets"|"predictions"|"all" } classes: C, default the highest that occurs;
----normalize: shares instead of counts, that sum to 1 over each row, over each column, or over all
+---@param options? { classes?: integer, normalize?: "targets"|"predictions"|"all" } classes: C,
+---default the highest that occurs; normalize: shares instead of counts, that sum to 1 over each
+---row, over each column, or over all
 ---@return heed.Tensor # [C, C], i64, or f64 when normalised
-local function confusion(predictions, targets, options) return metric.once(definition, predictions, targets, options) end
+local function confusion(predictions, targets, options)
+    return metric.once(definition, predictions, targets, options)
+end
 
 ---confusion over batches.
 ---
@@ -42,7 +46,8 @@ local function confusion(predictions, targets, options) return metric.once(defin
 ---matrix:add({ 1, 2 }, { 1, 1 }):add({ 3 }, { 3 })
 ---print(matrix:value()[1]) --> [1, 1, 0] i64 [3]
 ---```
----@param options? { classes?: integer, normalize?: "targets"|"predictions"|"all" } those of confusion
+---@param options? { classes?: integer, normalize?: "targets"|"predictions"|"all" } those of
+---confusion
 ---@return heed.metrics.Metric
 local function Confusion(options) return metric.new(definition, options) end
 

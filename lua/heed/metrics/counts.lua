@@ -1,4 +1,5 @@
---- How often each class was predicted for each: what confusion matrices and all that is computed from them count.
+--- How often each class was predicted for each: what confusion matrices and all that is computed
+--- from them count.
 
 local check = require "heed.check"
 local core = require "heed.core"
@@ -8,7 +9,8 @@ local counts = {}
 
 ---@param classes any how many there are, or nil: as many as occur
 function counts.start(where, classes)
-    return { classes = classes ~= nil and check.integer(where, "classes", classes) or nil, size = 0, rows = {} }
+    return { classes = classes ~= nil and check.integer(where, "classes", classes) or nil, size = 0,
+        rows = {} }
 end
 
 -- Targets and predictions that occur together, and how often.
@@ -50,7 +52,9 @@ end
 ---@return integer[] wanted
 function counts.totals(state)
     local right, predicted, wanted = {}, {}, {}
-    for class = 1, state.classes or state.size do right[class], predicted[class], wanted[class] = 0, 0, 0 end
+    for class = 1, state.classes or state.size do
+        right[class], predicted[class], wanted[class] = 0, 0, 0
+    end
     for target, row in pairs(state.rows) do
         for class, count in pairs(row) do
             predicted[class], wanted[target] = predicted[class] + count, wanted[target] + count

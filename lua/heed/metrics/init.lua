@@ -1,7 +1,8 @@
---- Scores of predictions, equal to scikit-learn's and sacreBLEU's. Classes count from 1; tensors and tables of Lua do alike.
+--- Scores of predictions, equal to scikit-learn's and sacreBLEU's. Classes count from 1; tensors
+--- and tables of Lua do alike.
 ---
---- Each is a function of everything at once, and under the same name with capitals a metric that goes on over batches, with
---- `:add(predictions, targets)` and `:value()`.
+--- Each is a function of everything at once, and under the same name with capitals a metric that
+--- goes on over batches, with `:add(predictions, targets)` and `:value()`.
 
 local metrics = {}
 

@@ -1,14 +1,16 @@
---- What every metric is made of: one that goes on over batches, and a function that takes all at once.
+--- What every metric is made of: one that goes on over batches, and a function that takes all at
+--- once.
 ---
---- A metric is { name = "accuracy", start = fn, add = fn, value = fn }. start(where, options) checks the options and makes a
---- state; add(state, where, a, b) checks two arguments, then counts them; value(state) gives the results.
+--- A metric is { name = "accuracy", start = fn, add = fn, value = fn }. start(where, options)
+--- checks the options and makes a state; add(state, where, a, b) checks two arguments, then counts
+--- them; value(state) gives the results.
 
 local check = require "heed.check"
 
 local metric = {}
 
----What the functions with capital letters make: a metric that goes on over batches. Its value is that of the function of the same
----name on everything at once, whatever the batches were.
+---What the functions with capital letters make: a metric that goes on over batches. Its value is
+---that of the function of the same name on everything at once, whatever the batches were.
 ---
 ---```lua
 ---local accuracy = heed.metrics.Accuracy()
@@ -23,7 +25,9 @@ local metric = {}
 local Metric = {}
 Metric.__index = Metric
 
-local function where_of(definition, method) return ("heed.metrics.%s%s"):format(definition.class, method or "") end
+local function where_of(definition, method)
+    return ("heed.metrics.%s%s"):format(definition.class, method or "")
+end
 
 ---Counts a batch. When an argument is refused, nothing of it was counted.
 ---@param predictions any what the function takes first

@@ -11,7 +11,8 @@ function definition.start(where, options)
     options = check.options(where, options, check.set "ignore_index")
     local ignored = options.ignore_index
     if ignored ~= nil and math.type(ignored) ~= "integer" then
-        errors.raise("%s: ignore_index: expected an integer, got %s", where, check.describe(ignored))
+        errors.raise("%s: ignore_index: expected an integer, got %s", where,
+            check.describe(ignored))
     end
     return { ignore_index = ignored, sum = 0.0, count = 0 }
 end
@@ -19,8 +20,12 @@ end
 -- The losses of tokens, and how many of them count.
 local function losses_of(state, where, logits, targets)
     local ids, ignored = inputs.integers(where, "targets", targets), state.ignore_index
-    local ok, losses = pcall(loss.cross_entropy, logits, ids, { reduction = "none", ignore_index = ignored })
-    if not ok then errors.raise("%s: %s", where, tostring(losses):match "cross_entropy: (.*)$" or tostring(losses)) end
+    local ok, losses = pcall(loss.cross_entropy, logits, ids,
+        { reduction = "none", ignore_index = ignored })
+    if not ok then
+        errors.raise("%s: %s", where, tostring(losses):match "cross_entropy: (.*)$"
+            or tostring(losses))
+    end
     return losses:to "f64", ignored == nil and ids:numel() or ids:ne(ignored):sum():item()
 end
 
@@ -38,17 +43,21 @@ end
 
 function definition.value(state) return math.exp(state.sum / state.count) end
 
----The perplexity of a language model: exp of the mean loss of a token. A uniform guess among V tokens has V. Of nothing it is NaN.
+---The perplexity of a language model: exp of the mean loss of a token. A uniform guess among V
+---tokens has V. Of nothing it is NaN.
 ---
 ---```lua
 ---local logits = heed.zeros(2, 3, 50) -- two sentences of three tokens, of which it knows nothing
 ---print(("%.3f"):format(heed.metrics.perplexity(logits, { { 1, 7, 3 }, { 50, 2, 1 } }, { ignore_index = 1 }))) --> 50.000
 ---```
----@param logits heed.Tensor [..., V]; or, without targets, the tokens' own losses (reduction = "none")
+---@param logits heed.Tensor [..., V]; or, without targets, the tokens' own losses (reduction =
+---"none")
 ---@param targets? heed.Tensor|table tokens [...], from 1
 ---@param options? { ignore_index?: integer } ignore_index: targets of this number do not count
 ---@return number
-local function perplexity(logits, targets, options) return metric.once(definition, logits, targets, options) end
+local function perplexity(logits, targets, options)
+    return metric.once(definition, logits, targets, options)
+end
 
 ---perplexity over batches: exp of the mean over all their tokens.
 ---

@@ -7,12 +7,13 @@ local inputs = require "heed.metrics.inputs"
 local metric = require "heed.metrics.metric"
 
 local function both(where, predictions, targets)
-    predictions, targets = inputs.numbers(where, "predictions", predictions), inputs.numbers(where, "targets", targets)
+    predictions, targets = inputs.numbers(where, "predictions", predictions),
+        inputs.numbers(where, "targets", targets)
     inputs.same_shape(where, "predictions", predictions, "targets", targets)
     return predictions, targets
 end
 
--- ---- mean absolute error -------------------------------------------------------------------------------------------
+-- ---- mean absolute error ------------------------------------------------------------------------
 
 local mae_definition = { name = "mae", class = "Mae" }
 
@@ -29,8 +30,8 @@ end
 
 function mae_definition.value(state) return state.sum / state.count end
 
----The mean absolute error: the mean of |prediction - target|, as scikit-learn's mean_absolute_error. Of nothing, and where
----a number is NaN, it is NaN.
+---The mean absolute error: the mean of |prediction - target|, as scikit-learn's
+---mean_absolute_error. Of nothing, and where a number is NaN, it is NaN.
 ---
 ---```lua
 ---print(heed.metrics.mae({ 2.5, 0.0, 2.0, 8.0 }, { 3.0, -0.5, 2.0, 7.0 })) --> 0.5
@@ -38,7 +39,9 @@ function mae_definition.value(state) return state.sum / state.count end
 ---@param predictions heed.Tensor|table numbers [...]
 ---@param targets heed.Tensor|table numbers of the same shape
 ---@return number
-local function mae(predictions, targets) return metric.once(mae_definition, predictions, targets) end
+local function mae(predictions, targets)
+    return metric.once(mae_definition, predictions, targets)
+end
 
 ---mae over batches.
 ---
@@ -50,7 +53,7 @@ local function mae(predictions, targets) return metric.once(mae_definition, pred
 ---@return heed.metrics.Metric
 local function Mae() return metric.new(mae_definition) end
 
--- ---- R² ------------------------------------------------------------------------------------------------------------
+-- ---- R² -----------------------------------------------------------------------------------------
 
 local r2_definition = { name = "r2", class = "R2" }
 
@@ -59,17 +62,22 @@ function r2_definition.start(where, options)
     return { count = 0 }
 end
 
--- Numbers as columns [N, D], and what is kept of each: the mean of the targets (from the first batch's, so that a large one costs no
--- digits), the sum of their squared distances from it and of the squared errors. Batches are joined as Chan et al. (1979) do.
+-- Numbers as columns [N, D], and what is kept of each: the mean of the targets (from the first
+-- batch's, so that a large one costs no digits), the sum of their squared distances from it and of
+-- the squared errors. Batches are joined as Chan et al. (1979) do.
 function r2_definition.add(state, where, predictions, targets)
     predictions, targets = both(where, predictions, targets)
     if targets:dim() < 1 or targets:dim() > 2 then
         errors.raise("%s: targets: expected [N] or [N, D], got %s", where, tostring(targets.shape))
     end
     local columns, count = targets:dim() == 2 and targets:size(2) or 1, targets:size(1)
-    if columns == 0 then errors.raise("%s: targets: expected at least one column, got %s", where, tostring(targets.shape)) end
+    if columns == 0 then
+        errors.raise("%s: targets: expected at least one column, got %s", where,
+            tostring(targets.shape))
+    end
     if state.mean and state.mean:numel() ~= columns then
-        errors.raise("%s: targets: expected %d columns as before, got %d", where, state.mean:numel(), columns)
+        errors.raise("%s: targets: expected %d columns as before, got %d", where,
+            state.mean:numel(), columns)
     end
     if count == 0 then return end
     predictions, targets = predictions:reshape(count, columns), targets:reshape(count, columns)
@@ -83,19 +91,22 @@ function r2_definition.add(state, where, predictions, targets)
         spread = state.spread + spread + apart:square() * (state.count * count / total)
         mean, errors_here = state.mean + apart * (count / total), state.errors + errors_here
     end
-    state.count, state.mean, state.spread, state.errors = state.count + count, mean, spread, errors_here
+    state.count, state.mean, state.spread, state.errors = state.count + count, mean, spread,
+        errors_here
 end
 
 function r2_definition.value(state)
     if state.count < 2 then return 0 / 0 end
     local constant = state.spread:eq(0)
-    local of_constant = core.where(state.errors:eq(0), 1.0, core.where(state.errors:isnan(), state.errors, 0.0))
+    local of_constant = core.where(state.errors:eq(0), 1.0,
+        core.where(state.errors:isnan(), state.errors, 0.0))
     return core.where(constant, of_constant, 1 - state.errors / state.spread):mean():item()
 end
 
----R², the share of the targets' variance that the predictions explain: 1 - Σ(prediction - target)² / Σ(target - mean)², as
----scikit-learn's r2_score: 1 is perfect, 0 is what the mean would get, and it may be negative. Of targets that are all
----equal it is 1 when every prediction is right and 0 otherwise; of fewer than two, and where a number is NaN, NaN.
+---R², the share of the targets' variance that the predictions explain: 1 - Σ(prediction - target)²
+---/ Σ(target - mean)², as scikit-learn's r2_score: 1 is perfect, 0 is what the mean would get, and
+---it may be negative. Of targets that are all equal it is 1 when every prediction is right and 0
+---otherwise; of fewer than two, and where a number is NaN, NaN.
 ---
 ---```lua
 ---print(("%.4f"):format(heed.metrics.r2({ 2.5, 0.0, 2.0, 8.0 }, { 3.0, -0.5, 2.0, 7.0 }))) --> 0.9486

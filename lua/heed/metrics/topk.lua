@@ -24,8 +24,9 @@ end
 
 function definition.value(state) return state.right / state.count end
 
----The share of the targets that are among the k highest scores, as scikit-learn's top_k_accuracy_score. Of equal scores the
----lower class comes first, as heed.topk has it. Of nothing it is NaN.
+---The share of the targets that are among the k highest scores, as scikit-learn's
+---top_k_accuracy_score. Of equal scores the lower class comes first, as heed.topk has it. Of
+---nothing it is NaN.
 ---
 ---```lua
 ---local scores = heed.tensor { { 0.5, 0.3, 0.2 }, { 0.1, 0.2, 0.7 }, { 0.4, 0.5, 0.1 } }
@@ -35,7 +36,9 @@ function definition.value(state) return state.right / state.count end
 ---@param targets heed.Tensor|table classes [...], from 1
 ---@param options? { k?: integer } k: default 5; more than there are classes is all of them
 ---@return number
-local function topk(scores, targets, options) return metric.once(definition, scores, targets, options) end
+local function topk(scores, targets, options)
+    return metric.once(definition, scores, targets, options)
+end
 
 ---topk over batches.
 ---

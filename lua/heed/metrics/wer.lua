@@ -8,10 +8,12 @@ local definition = { name = "wer", class = "Wer" }
 
 function definition.start(where, options)
     options = check.options(where, options, check.set "unit")
-    return { unit = check.one_of(where, "unit", check.default(options.unit, "word"), { "word", "character" }), edits = 0, length = 0 }
+    return { unit = check.one_of(where, "unit", check.default(options.unit, "word"),
+        { "word", "character" }), edits = 0, length = 0 }
 end
 
--- The fewest insertions, deletions and substitutions that make one list the other (Levenshtein's distance).
+-- The fewest insertions, deletions and substitutions that make one list the other (Levenshtein's
+-- distance).
 local function distance(from, to)
     local row = {}
     for j = 0, #to do row[j] = j end
@@ -40,10 +42,13 @@ function definition.add(state, where, hypotheses, references)
     end
 end
 
-function definition.value(state) return state.edits / state.length, { edits = state.edits, length = state.length } end
+function definition.value(state)
+    return state.edits / state.length, { edits = state.edits, length = state.length }
+end
 
----The word error rate of a corpus: words to insert, delete or replace until hypotheses are references, by the words of the
----references. It may be above 1; of no words at all it is NaN, and infinite where there should have been none.
+---The word error rate of a corpus: words to insert, delete or replace until hypotheses are
+---references, by the words of the references. It may be above 1; of no words at all it is NaN, and
+---infinite where there should have been none.
 ---
 ---```lua
 ---print(heed.metrics.wer({ "the cat sit on mat" }, { "the cat sat on the mat" })) --> 0.33333333333333 ...
@@ -51,10 +56,13 @@ function definition.value(state) return state.edits / state.length, { edits = st
 ---```
 ---@param hypotheses string[] one a segment
 ---@param references string[] as many
----@param options? { unit?: "word"|"character" } unit: what is counted, default words; "character" gives the character error rate
+---@param options? { unit?: "word"|"character" } unit: what is counted, default words; "character"
+---gives the character error rate
 ---@return number rate
 ---@return { edits: integer, length: integer } counts length: units of the references
-local function wer(hypotheses, references, options) return metric.once(definition, hypotheses, references, options) end
+local function wer(hypotheses, references, options)
+    return metric.once(definition, hypotheses, references, options)
+end
 
 ---wer over batches.
 ---

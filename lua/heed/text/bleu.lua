@@ -1,6 +1,6 @@
---- BLEU of a corpus (Papineni et al. 2002, "BLEU: a method for automatic evaluation of machine translation") as sacreBLEU
---- computes it by default (Post 2018): tokenizer 13a, mixed case, n-grams up to 4, one reference a segment, exponential
---- smoothing of precisions that are zero.
+--- BLEU of a corpus (Papineni et al. 2002, "BLEU: a method for automatic evaluation of machine
+--- translation") as sacreBLEU computes it by default (Post 2018): tokenizer 13a, mixed case,
+--- n-grams up to 4, one reference a segment, exponential smoothing of precisions that are zero.
 
 local bleu_counts = require "heed.text.bleu_counts"
 local check = require "heed.check"
@@ -8,7 +8,8 @@ local errors = require "heed.errors"
 
 local bleu = {}
 
---- The tokenizer "13a" of the mteval script: punctuation stands alone, but for periods and commas between digits.
+--- The tokenizer "13a" of the mteval script: punctuation stands alone, but for periods and commas
+--- between digits.
 ---
 ---```lua
 ---print(table.concat(heed.text.bleu.tokenize "Well, it cost 3.50!", " ")) --> Well , it cost 3.50 !
@@ -23,13 +24,14 @@ end
 local function check_lines(name, lines)
     for i, line in ipairs(check.type("heed.text.bleu.corpus", name, lines, "table")) do
         if type(line) ~= "string" then
-            errors.raise("heed.text.bleu.corpus: %s: expected strings, got %s at %d", name, check.describe(line), i)
+            errors.raise("heed.text.bleu.corpus: %s: expected strings, got %s at %d", name,
+                check.describe(line), i)
         end
     end
 end
 
----BLEU of a corpus, from 0 to 100: 100 · brevity penalty · the geometric mean of the precisions of 1- to 4-grams. The precisions come
----with it, in percent.
+---BLEU of a corpus, from 0 to 100: 100 · brevity penalty · the geometric mean of the precisions of
+---1- to 4-grams. The precisions come with it, in percent.
 ---
 ---```lua
 ---local score, how = heed.text.bleu.corpus({ "the cat sat on the mat" }, { "the cat sat on a mat" })

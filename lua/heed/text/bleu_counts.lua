@@ -24,7 +24,8 @@ end
 ---Of no segments.
 ---@return table counts
 function bleu_counts.new()
-    return { matches = { 0, 0, 0, 0 }, totals = { 0, 0, 0, 0 }, hypothesis_length = 0, reference_length = 0 }
+    return { matches = { 0, 0, 0, 0 }, totals = { 0, 0, 0, 0 }, hypothesis_length = 0,
+        reference_length = 0 }
 end
 
 ---Counts one segment.
@@ -41,7 +42,8 @@ function bleu_counts.add(counts, hypothesis, reference)
     end
 end
 
--- log of the geometric mean of the precisions; a precision of zero counts as 1/2, 1/4, ... of one match.
+-- log of the geometric mean of the precisions; a precision of zero counts as 1/2, 1/4, ... of one
+-- match.
 local function mean_log_precision(matches, totals)
     local sum, smooth = 0, 1
     for order = 1, MAX_ORDER do
@@ -73,7 +75,8 @@ function bleu_counts.score(counts)
     for order = 1, MAX_ORDER do
         precisions[order] = totals[order] > 0 and 100 * matches[order] / totals[order] or 0
     end
-    return score, { precisions = precisions, brevity_penalty = penalty, hypothesis_length = hypothesis_length,
+    return score, { precisions = precisions, brevity_penalty = penalty,
+        hypothesis_length = hypothesis_length,
         reference_length = reference_length }
 end
 

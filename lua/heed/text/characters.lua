@@ -5,7 +5,9 @@
 ---@return string[]
 local function characters(text)
     local list = {}
-    for character in text:gmatch(utf8.len(text) and utf8.charpattern or ".") do list[#list + 1] = character end
+    for character in text:gmatch(utf8.len(text) and utf8.charpattern or ".") do
+        list[#list + 1] = character
+    end
     return list
 end
 

@@ -3,7 +3,8 @@
 local spaces = {}
 
 -- As UTF-8.
-local SPACES = { "\u{85}", "\u{A0}", "\u{1680}", "\u{2028}", "\u{2029}", "\u{202F}", "\u{205F}", "\u{3000}" }
+local SPACES = { "\u{85}", "\u{A0}", "\u{1680}", "\u{2028}", "\u{2029}", "\u{202F}", "\u{205F}",
+    "\u{3000}" }
 for code = 0x2000, 0x200A do SPACES[#SPACES + 1] = utf8.char(code) end
 
 ---The line with every kind of space as one that Lua's %s knows.
