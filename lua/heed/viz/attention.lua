@@ -5,8 +5,8 @@ local check = require "heed.check"
 local matrices = require "heed.viz.matrices"
 local model = require "heed.viz.model"
 
-local OF_TENSOR = check.set("x", "y", "title", "panels", "width", "max")
-local OF_MODEL = check.set("x", "y", "src", "tgt", "batch", "title", "width", "max")
+local OF_TENSOR = check.set("x", "y", "title", "caption", "panels", "width", "max")
+local OF_MODEL = check.set("x", "y", "src", "tgt", "batch", "title", "caption", "width", "max")
 
 ---A picture of attention weights: print it, or write it with `:svg(path)` and `:html(path)` (true, or nil and a message;
 ---without a path they return the text). Cells show their numbers under the pointer, on a page also by Tab and the arrow keys.
@@ -31,11 +31,11 @@ local OF_MODEL = check.set("x", "y", "src", "tgt", "batch", "title", "width", "m
 ---print(#picture:html() > 1000) -- :html "model.html" writes it
 ---```
 ---@param weights heed.Tensor|heed.Capture [L, S], [H, L, S] or [B, H, L, S], from 0 to 1: a panel a head; or a whole model's
----@param options? { x?: string[]|string|table, y?: string[]|string|table, src?: string[]|string, tgt?: string[]|string, batch?: integer, title?: string, panels?: string[], width?: integer, max?: number }
+---@param options? { x?: string[]|string|table, y?: string[]|string|table, src?: string[]|string, tgt?: string[]|string, batch?: integer, title?: string, caption?: string, panels?: string[], width?: integer, max?: number }
 ---x, y: labels of the keys (columns) and queries (rows), a list, or a string whose characters they are (default their numbers);
 ---of a capture also a table of such by module paths, and of rows that were captured alone y still names all queries;
 ---src, tgt: of a capture, the words that its model read and wrote; batch: of a capture, which sequence is shown (default 1);
----title: above all; panels: of a tensor, the panels' titles (default "head 1" ...); width: columns of the terminal for panels
+---title: above all; caption: below, in place of what the sides are; panels: of a tensor, the panels' titles (default "head 1" ...); width: columns of the terminal for panels
 ---side by side (default 80); max: the weight that is drawn darkest (default 1)
 ---@return heed.viz.Attention
 local function attention(weights, options)

@@ -1,10 +1,12 @@
 --- The attention of a whole model as one picture: under each module's path its heads as small multiples.
 
+local captions = require "heed.viz.captions"
 local check = require "heed.check"
 local errors = require "heed.errors"
 local matrices = require "heed.viz.matrices"
 local panels = require "heed.viz.panels"
 local Picture = require "heed.viz.picture"
+local scale = require "heed.viz.scale"
 local svg = require "heed.viz.svg"
 local terminal = require "heed.viz.terminal"
 local width = require "heed.viz.width"
@@ -110,9 +112,10 @@ local function model(weights, seen, options)
         if weights[path] then parts[#parts + 1] = part_of(path, weights[path], seen, options) end
     end
     if #parts == 0 then errors.raise "heed.viz.attention: weights: expected a capture of a model that has run, got an empty one" end
+    local title, caption = captions.of(WHERE, options)
     return setmetatable({
         parts = parts,
-        title = options.title and check.type(WHERE, "title", options.title, "string"),
+        title = title, caption = caption,
         width = check.integer(WHERE, "width", options.width or terminal.COLUMNS),
         max = options.max or 1,
     }, Model)
@@ -141,9 +144,9 @@ local function named(parts, from, lines)
 end
 
 function Model:__tostring()
-    local lines = self.title and { self.title, "" } or {}
+    local lines, room = {}, MOST_LINES - (self.title and 2 or 0)
     for p, part in ipairs(self.parts) do
-        local more = block(self, part, MOST_LINES - #lines)
+        local more = block(self, part, room - #lines)
         if not more then
             named(self.parts, p, lines)
             break
@@ -151,7 +154,7 @@ function Model:__tostring()
         table.move(more, 1, #more, #lines + 1, lines)
     end
     if lines[#lines] == "" then lines[#lines] = nil end
-    return table.concat(lines, "\n")
+    return captions.text(self, lines, true)
 end
 
 -- ---- as SVG and HTML -----------------------------------------------------------------------------------------------
@@ -161,8 +164,9 @@ local MARGIN, LEGEND_HEIGHT, HEADING_SIZE, SECTION_GAP = 16, 34, 14, 12
 local function title_of(self) return self.title or "Attention of a model" end
 
 local function sections(self, live)
-    local legend = { width = 300, height = LEGEND_HEIGHT, title = "Legend", body = { panels.legend(self.max, MARGIN, 12) } }
-    local list = { { drawing = legend } }
+    local body, right = panels.legend(scale.weights(self.max), MARGIN, 12, false, not self.caption and panels.SIDES or nil)
+    local size = captions.around(self, false, body, right + MARGIN, LEGEND_HEIGHT - 6)
+    local list = { { drawing = { width = size.width, height = size.height + 6, title = "Legend", body = body } } }
     for _, part in ipairs(self.parts) do
         local drawing = part.picture:draw(false, live)
         drawing.title = part.heading
@@ -188,7 +192,7 @@ function Model:draw(titled)
             widest = math.max(widest, 2 * MARGIN + width.of(section.heading) * HEADING_SIZE * 0.62)
         end
         local place = { "transform", ("translate(0 %s)"):format(svg.number(y)) }
-        body[#body + 1] = svg.element("g", place, table.concat(section.drawing.body, "\n"))
+        body[#body + 1] = svg.element("g", place, section.drawing.body)
         widest, y = math.max(widest, section.drawing.width), y + section.drawing.height
     end
     return { width = widest, height = y, title = title, body = body }
