@@ -16,7 +16,8 @@ foreach(room base tensor kernels autograd ops layers io)
 endforeach()
 add_library(heed_compute OBJECT ${compute_sources})
 target_link_libraries(heed_compute PUBLIC heed_flags)
-target_include_directories(heed_compute PRIVATE ${CJSON_INCLUDE_DIRS})
+target_include_directories(heed_compute PRIVATE ${CJSON_INCLUDE_DIRS} ${PNG_INCLUDE_DIRS})
+target_compile_definitions(heed_compute PRIVATE $<$<BOOL:${PNG_FOUND}>:HEED_HAVE_PNG>)
 set_source_files_properties(${CMAKE_SOURCE_DIR}/csrc/kernels/gemm.c PROPERTIES
                             INCLUDE_DIRECTORIES "${BLIS_INCLUDE_DIR}" COMPILE_OPTIONS "${BLIS_COMPILE_OPTIONS}")
 
@@ -39,4 +40,4 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")
 endif()
 
 set(heed_compute_objects $<TARGET_OBJECTS:heed_compute> ${isa_objects})
-set(heed_compute_libraries ${BLIS_LIBRARY} ${CJSON_LINK_LIBRARIES} Threads::Threads m)
+set(heed_compute_libraries ${BLIS_LIBRARY} ${CJSON_LINK_LIBRARIES} ${PNG_LINK_LIBRARIES} Threads::Threads m)

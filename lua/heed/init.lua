@@ -12,7 +12,7 @@ core.locate_errors(require("heed.errors").locate_core, require("heed.suggest").c
 local INSIDE = check.set("average_all", "bce_with_logits", "cached_attention", "cross_entropy", "data_id", "decoder_layer", "encoder_layer",
     "fail_allocation", "feed_forward", "grad_norm", "huber_loss", "isatty", "kl_div", "kl_div_log", "l1_loss",
     "linear_cross_entropy", "locate_errors", "mask", "mask_bias", "mask_dense", "methods", "mse_loss",
-    "multi_head_attention", "nll_loss", "npy_load", "npy_save", "optim_step", "replace_file", "rotary",
+    "multi_head_attention", "nll_loss", "npy_load", "npy_save", "optim_step", "png_encode", "replace_file", "rotary",
     "safetensors_load", "safetensors_save", "scale_grads", "shapes_only", "sinusoidal_positions", "swap_all",
     "zero_grads")
 

@@ -108,6 +108,7 @@ end
 -- Below 1/8 is blank, then a shade for each quarter. Where there are no colours, numbers below 0 have shades of their own.
 local SHADES = { [0] = "  ", "░░", "▒▒", "▓▓", "██" }
 local NEGATIVE = { [0] = "  ", "··", "──", "══", "≡≡" }
+local WIDEST_CELL = 12
 local BLUE, RED, PLAIN = "\27[34m", "\27[31m", "\27[0m"
 
 -- A cell's text in so many columns.
@@ -132,22 +133,29 @@ local function cells(self, row, columns)
     return table.concat(parts) .. (colour_before and PLAIN or "")
 end
 
--- Columns of a cell: two, or as many as the widest number needs, a blank before it and its shade behind it.
-local function cell_columns(self)
+local function widest_of(labels)
+    local widest = 0
+    for _, label in ipairs(labels) do widest = math.max(widest, width.of(label)) end
+    return widest
+end
+
+-- Columns of a cell: two, or as many as the widest number needs, a blank before it and its shade behind it; a few more where
+-- the labels then fit above.
+local function cell_columns(self, indent)
+    if not self.numbers then return 2 end
     local most = 2
-    for _, panel in ipairs(self.numbers and self.panels or {}) do
+    for _, panel in ipairs(self.panels) do
         for _, row in ipairs(panel.rows) do
             for _, value in ipairs(row) do most = math.max(most, #self.scale:text(value) + 2) end
         end
     end
-    return most
+    local label = widest_of(self.x) + 2
+    return label <= WIDEST_CELL and indent + 1 + label * #self.x <= self.width and math.max(most, label) or most
 end
 
 -- The labels of the columns, read from top to bottom, or, where they fit, from left to right.
 local function header(labels, indent, columns)
-    local widest = 0
-    for _, label in ipairs(labels) do widest = math.max(widest, width.of(label)) end
-    if columns > 2 and widest < columns then
+    if columns > 2 and widest_of(labels) < columns then
         local texts = {}
         for i, label in ipairs(labels) do texts[i] = width.fit(label, columns - 1, true) .. " " end
         return { (" "):rep(indent) .. table.concat(texts) }
@@ -189,21 +197,20 @@ end
 
 -- What the shades of numbers below and above 0 are.
 local function legend(self)
-    local scale_here = self.scale
     local below, above = {}, {}
     for step = 4, 1, -1 do below[#below + 1] = (self.colour and SHADES or NEGATIVE)[step] end
     for step = 1, 4 do above[step] = SHADES[step] end
     local left, right = table.concat(below), table.concat(above)
     if self.colour then left, right = RED .. left .. PLAIN, BLUE .. right .. PLAIN end
-    return ("%s %s 0 %s %s"):format(scale_here:bound(scale_here.low), left, right, scale_here:bound(scale_here.high))
+    return ("%s %s 0 %s %s"):format(scale.bound(self.scale.low), left, right, scale.bound(self.scale.high))
 end
 
 ---What a picture of matrices prints.
 ---@param self heed.viz.Attention
 ---@return string
 function matrices.text(self)
-    local indent, blocks, columns = 0, {}, cell_columns(self)
-    for _, label in ipairs(self.y) do indent = math.max(indent, math.min(width.of(label), LONGEST_LABEL)) end
+    local indent, blocks = math.min(widest_of(self.y), LONGEST_LABEL), {}
+    local columns = cell_columns(self, indent)
     for p, panel in ipairs(self.panels) do blocks[p] = block(self, panel, indent, columns) end
     local lines = terminal.beside(blocks, self.width)
     if self.scale.diverging then

@@ -5,6 +5,7 @@
 --- attributes of the panel, and heed.viz.pointer shows them.
 
 local captions = require "heed.viz.captions"
+local scales = require "heed.viz.scale"
 local svg = require "heed.viz.svg"
 local width = require "heed.viz.width"
 
@@ -268,13 +269,13 @@ end
 ---@return number right where it ends
 function panels.legend(scale, x, y, has_nan, caption)
     local body = {}
-    local right = small_text(body, x, y, scale:bound(scale.low)) + 6
+    local right = math.ceil(small_text(body, x, y, scales.bound(scale.low))) + 6
     if scale.diverging then
         right = right + RAMP
         ramp("heed-negative", right, y, -1, body)
     end
     ramp("heed-weight", right, y, 1, body)
-    right = small_text(body, right + RAMP + 6, y, scale:bound(scale.high))
+    right = small_text(body, right + RAMP + 6, y, scales.bound(scale.high))
     if has_nan then
         body[#body + 1] = svg.element("rect", { "class", "heed-nan", "x", right + 18, "y", y, "width", 10, "height", 10 })
         right = small_text(body, right + 34, y, "no number")

@@ -59,9 +59,9 @@ function Scale:text(value)
     return self.format:format(value)
 end
 
----A bound of the scale, as a legend says it.
+---A bound of a scale, as a legend says it.
 ---@param value number
 ---@return string
-function Scale:bound(value) return (("%.3g"):format(value)) end
+function scale.bound(value) return (("%.3g"):format(value)) end
 
 return scale

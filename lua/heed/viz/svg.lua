@@ -14,12 +14,12 @@ local svg = { FONT_SIZE = 12, TITLE_SIZE = 14 }
 svg.PALETTES = {
     light = {
         ground = "#ffffff", ink = "#1c2128", faint = "#5b6570", line = "#d9dde2", weight = "#1d57b5",
-        negative = "#b4530a", nan = "#8d959e",
+        negative = "#b4530a", nan = "#8d959e", marked = "#ff00ff",
         series = { "#2463c4", "#c4560d", "#1f8050", "#a8338a", "#6d51c9", "#7a6500" },
     },
     dark = {
         ground = "#14171b", ink = "#e5e8ec", faint = "#98a2ad", line = "#333a42", weight = "#7fb8ff",
-        negative = "#ffa65c", nan = "#6b747e",
+        negative = "#ffa65c", nan = "#6b747e", marked = "#ff00ff",
         series = { "#6cabff", "#ff9a56", "#58c88e", "#ee86d2", "#ab98ff", "#d3b93f" },
     },
 }
@@ -32,6 +32,7 @@ svg.LOOKS = {
     { class = "heed-faint", fill = "faint" }, { class = "heed-line", stroke = "line" },
     { class = "heed-axis", stroke = "faint" }, { class = "heed-weight", fill = "weight" },
     { class = "heed-negative", fill = "negative" }, { class = "heed-nan", fill = "nan" },
+    { class = "heed-marked", fill = "marked" },
 }
 
 local function colours(palette)
@@ -53,6 +54,7 @@ svg.STYLE = table.concat({
     "ui-monospace,'DejaVu Sans Mono','Noto Sans Mono',Menlo,Consolas,monospace}",
     ".heed .heed-title{font-size:14px;font-weight:600}.heed .heed-small{font-size:11px}",
     ".heed-line,.heed-axis{fill:none;stroke-width:1}",
+    ".heed-dots{fill:none;stroke-width:4;stroke-opacity:.6;stroke-linecap:round}.heed-point{fill-opacity:.75}",
     ".heed-curve{fill:none;stroke-width:2;stroke-linejoin:round;stroke-linecap:round}",
     ".heed-cells :hover,.heed-bar:hover,.heed-point:hover{stroke:currentColor;stroke-width:1.5}",
     ".heed-spot{fill-opacity:0}.heed-spot:hover{fill-opacity:1}",
