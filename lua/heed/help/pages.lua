@@ -18,7 +18,7 @@ local PAGES = {
     { file = "attention", title = "Attention and masks", "heed.attention", "heed.mask" },
     { file = "generation", title = "Generation", "heed.generate" },
     { file = "training", title = "Losses, optimisers, metrics, progress", "heed.loss", "heed.optim.sgd", "heed.optim.adam",
-        "heed.optim.optimizer", "heed.optim.gradients", "heed.optim", "heed.optim.schedule", "heed.metrics", "heed.progress" },
+        "heed.optim.optimizer", "heed.optim.gradients", "heed.optim", "heed.optim.schedule", "heed.metrics", "heed.progress", "heed.interrupts" },
     { file = "files", title = "Files", "heed.checkpoint", "heed.safetensors", "heed.npy" },
     { file = "data", title = "Data and text", "heed.data", "heed.text" },
     { file = "seeing", title = "Seeing, testing, asking", "heed.viz", "heed.types.luassert", "heed.help", "heed.info" },
