@@ -65,11 +65,11 @@ local function bar(values, options)
         self.values = plot.numbers(WHERE, "values", values)
         self.labels = matrices.labels(WHERE, "labels", options.labels, #self.values)
     end
-    self.low, self.high = 0, 0
+    self.low, self.high = 0.0, 0.0
     for _, value in ipairs(self.values) do
-        if plot.is_finite(value) then self.low, self.high = math.min(self.low, value), math.max(self.high, value) end
+        if plot.is_finite(value) then self.low, self.high = math.min(self.low, value + 0.0), math.max(self.high, value + 0.0) end
     end
-    if self.low == self.high then self.high = 1 end
+    if self.low == self.high then self.high = 1.0 end
     return setmetatable(self, Bar)
 end
 
@@ -90,9 +90,9 @@ end
 
 local EIGHTHS = { [0] = "", "▏", "▎", "▍", "▌", "▋", "▊", "▉" }
 
--- The bar in `below` columns left of 0 and `above` right of it, and its number behind it.
-local function bar_text(self, value, below, above)
-    local length = share(self, value) * (below + above)
+-- The bar in `below` columns left of 0 and as many right of it as `whole` has more, and its number behind it.
+local function bar_text(self, value, below, whole)
+    local length = share(self, value) * whole
     if length < 0 then
         local halves = math.max(1, math.floor(-length * 2 + 0.5))
         local bar_columns = halves // 2 + halves % 2
@@ -111,10 +111,12 @@ function Bar:__tostring()
         numbers = math.max(numbers, #text_of(self.values[i]) + 1)
     end
     local columns = math.max(8, self.width - indent - 1 - numbers)
-    local below = self.low < 0 and math.max(1, math.floor(columns * -self.low / (self.high - self.low) + 0.5)) or 0
+    local part = -self.low / (self.high - self.low)
+    local below = math.ceil(columns * part)
+    local whole = math.min(part > 0 and below / part or columns, part < 1 and (columns - below) / (1 - part) or columns)
     local lines = {}
     for i, value in ipairs(self.values) do
-        lines[i] = width.fit(self.labels[i], indent, true) .. " " .. bar_text(self, value, below, columns - below)
+        lines[i] = width.fit(self.labels[i], indent, true) .. " " .. bar_text(self, value, below, whole)
     end
     if self.x_name then lines[#lines + 1] = (" "):rep(indent + 1) .. (width.cut(self.x_name, columns)) end
     return captions.text(self, lines)

@@ -34,6 +34,7 @@ local function edges_of(values, options)
     end
     local bins = check.integer(WHERE, "bins", check.default(options.bins, 20))
     if bins > MOST_BINS then errors.raise("%s: bins: expected at most %d, got %d", WHERE, MOST_BINS, bins) end
+    low, high = low + 0.0, high + 0.0
     local edges = {}
     for i = 0, bins do edges[i + 1] = low + (high - low) * (i / bins) end
     edges[bins + 1] = high
@@ -65,7 +66,7 @@ end
 ---```lua
 ---local picture = heed.viz.histogram(heed.randn(1000), { bins = 24, low = -3, high = 3, title = "randn", height = 6, width = 50 })
 ---print(picture)
----print(#picture.counts, picture.edges[1]) --> 24 -3
+---print(#picture.counts, picture.edges[1]) --> 24 -3.0
 ---```
 ---@param values number[]|heed.Tensor of any shape
 ---@param options? { title?: string, caption?: string, x_name?: string, y_name?: string, bins?: integer, low?: number, high?: number, width?: integer, height?: integer }

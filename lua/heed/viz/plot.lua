@@ -14,6 +14,7 @@ local plot = { WIDTH = 560, HEIGHT = 260, LONGEST_NAME = 18 }
 
 local MARGIN = captions.MARGIN
 local LEAST_LEFT, MOST_CELLS = 56, 10000
+local SMALLEST = 1e-290 -- between numbers that are closer there are no round ones
 
 -- ---- numbers -------------------------------------------------------------------------------------------------------
 
@@ -58,9 +59,10 @@ end
 ---@return number low
 ---@return number high
 function plot.apart(low, high)
-    if low > high then return 0, 1 end
-    if low < high then return low, high end
-    local half = low == 0 and 1 or math.abs(low) / 2
+    if low > high then return 0.0, 1.0 end
+    low, high = low + 0.0, high + 0.0 -- integers would wrap
+    if high - low > SMALLEST then return low, high end
+    local half = math.abs(low) < 2 * SMALLEST and 1 or math.abs(low) / 2
     return low - half, high + half
 end
 
