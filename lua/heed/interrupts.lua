@@ -32,8 +32,8 @@ function interrupts.run(report)
 end
 
 ---Runs a function when Ctrl-C ends the script, so that a run is saved: once, after everything that ran has been left, never within
----a step of the optimiser. No pcall keeps the script then. A second Ctrl-C ends the function too. It works in scripts of the heed
----command; elsewhere (plain lua5.4, the prompt, another host) it gives nil and a message.
+---a step of the optimiser or of heed.uninterrupted. No pcall keeps the script then. A second Ctrl-C ends the function too. It works
+---in scripts of the heed command; elsewhere (plain lua5.4, the prompt, another host) it gives nil and a message.
 ---
 ---```lua
 ---local parts = { model = nn.Linear(2, 2) }

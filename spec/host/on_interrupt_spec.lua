@@ -58,8 +58,21 @@ describe("heed.on_interrupt", function()
         assert(heed.checkpoint.load(path, { model = model, optimizer = optimizer }))
         os.remove(path)
         assert.is_true(model.weight:isfinite():all())
-        local state = optimizer:state_dict()
-        assert.is_true(next(state) ~= nil)
+    end)
+
+    it("waits for what must not be torn apart", function()
+        local output = command.script(BEGIN .. [[
+            local a, b = 0, 0
+            assert(heed.on_interrupt(function() print(a > 0, a == b) end))
+            later(0.1)
+            while true do
+                heed.uninterrupted(function()
+                    a = a + 1
+                    for _ = 1, 1e5 do end
+                    b = b + 1
+                end)
+            end ]])
+        assert.equal("true\ttrue\n", output)
     end)
 
     it("runs all that was given, in order, and says what went wrong with one", function()

@@ -8,8 +8,7 @@ local model = require "heed.viz.model"
 local OF_TENSOR = check.set("x", "y", "title", "caption", "panels", "width", "max")
 local OF_MODEL = check.set("x", "y", "src", "tgt", "batch", "title", "caption", "width", "max")
 
----A picture of attention weights: print it, or write it with `:svg(path)` and `:html(path)` (true, or nil and a message;
----without a path they return the text). Cells show their numbers under the pointer, on a page also by Tab and the arrow keys.
+---A picture of attention weights: print it, or write it with `:save "it.svg"`, `"it.html"` or `"it.png"`. Cells show their numbers under the pointer, on a page also by Tab and the arrow keys.
 ---
 ---```lua
 ---local x = heed.randn(2, 6, 4) -- two heads over six words

@@ -107,7 +107,7 @@ end
 function Bar:__tostring()
     local indent, numbers = 0, 0
     for i, label in ipairs(self.labels) do
-        indent = math.max(indent, math.min(width.of(label), plot.LONGEST_NAME))
+        indent = math.max(indent, math.min(width.of(label), plot.LONGEST_NAME, self.width // 3))
         numbers = math.max(numbers, #text_of(self.values[i]) + 1)
     end
     local columns = math.max(8, self.width - indent - 1 - numbers)
@@ -118,7 +118,7 @@ function Bar:__tostring()
     for i, value in ipairs(self.values) do
         lines[i] = width.fit(self.labels[i], indent, true) .. " " .. bar_text(self, value, below, whole)
     end
-    if self.x_name then lines[#lines + 1] = (" "):rep(indent + 1) .. (width.cut(self.x_name, columns)) end
+    if self.x_name then lines[#lines + 1] = (" "):rep(indent + 1) .. (width.cut(self.x_name, self.width - indent - 1)) end
     return captions.text(self, lines)
 end
 

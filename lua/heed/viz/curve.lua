@@ -136,7 +136,7 @@ local function names_by_line(self)
             local line = math.floor((self.y_high - value) / (self.y_high - self.y_low) * (self.height - 1) + 0.5)
             while names[line] and line < self.height - 1 do line = line + 1 end
             while names[line] and line > 0 do line = line - 1 end
-            names[line] = (width.cut(one.name, plot.LONGEST_NAME))
+            names[line] = (width.cut(one.name, plot.longest_name(self)))
         end
     end
     return names

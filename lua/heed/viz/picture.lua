@@ -51,7 +51,7 @@ function Picture:html(path)
 end
 
 local PNG = check.set("dark", "scale")
-local MOST_PIXELS = 1 << 26
+local MOST_PIXELS, LONGEST = 1 << 24, 32767
 
 ---As a PNG file. Its letters are drawn here, those of Latin scripts; others are boxes, for which `:svg` is the way.
 ---@param path? string replaced whole or not at all; without it the bytes are returned
@@ -65,7 +65,7 @@ function Picture:png(path, options)
     local scale = check.number(where, "scale", check.default(options.scale, 2), 0.1, 10)
     local drawing, dark = self:draw(true), check.flag(where, "dark", options.dark, false)
     local wide, high = math.ceil(drawing.width * scale), math.ceil(drawing.height * scale)
-    if wide * high > MOST_PIXELS then
+    if wide * high > MOST_PIXELS or wide > LONGEST or high > LONGEST then
         return nil, ("%s: %d x %d pixels are more than a PNG of heed's has; ask for a smaller scale, or for SVG"):format(where, wide, high)
     end
     local bytes, message = core.png_encode(raster.pixels(drawing, scale, dark))

@@ -73,6 +73,10 @@ function plot.size(where, name, value, default, least)
     return value <= MOST_CELLS and value or errors.raise("%s: %s: expected at most %d, got %d", where, name, MOST_CELLS, value)
 end
 
+---The longest name beside a picture in the terminal: a quarter of its columns, or a few letters.
+---@return integer
+function plot.longest_name(self) return math.max(6, math.min(plot.LONGEST_NAME, self.width // 4)) end
+
 ---What every picture over axes takes: title, caption, x_name, y_name, width, height.
 ---@param where string
 ---@param options table

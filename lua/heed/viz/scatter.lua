@@ -135,7 +135,7 @@ function Scatter:__tostring()
     local names, for_names = {}, 0
     for g, group in ipairs(named and self.groups or {}) do
         if g <= self.height then
-            names[g - 1] = ("%s %s"):format(mark_of(g), (width.cut(group.name, plot.LONGEST_NAME)))
+            names[g - 1] = ("%s %s"):format(mark_of(g), (width.cut(group.name, plot.longest_name(self))))
             for_names = math.max(for_names, width.of(names[g - 1]) + 1)
         end
     end
