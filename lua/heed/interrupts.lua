@@ -18,8 +18,8 @@ function interrupts.attach(listener)
     if notify then tell() end
 end
 
----For a host, after an interrupt has ended the script: every function that waits, once, in order. What one raises is given to
----`report`, and the others run all the same.
+---For a host, after an interrupt has ended the script: every function that waits, once, in order.
+---What one raises is given to `report`, and the others run all the same.
 ---@param report fun(message: any)
 function interrupts.run(report)
     local list = waiting
@@ -31,9 +31,10 @@ function interrupts.run(report)
     end
 end
 
----Runs a function when Ctrl-C ends the script, so that a run is saved: once, after everything that ran has been left, never within
----a step of the optimiser or of heed.uninterrupted. No pcall keeps the script then. A second Ctrl-C ends the function too. It works
----in scripts of the heed command; elsewhere (plain lua5.4, the prompt, another host) it gives nil and a message.
+---Runs a function when Ctrl-C ends the script, so that a run is saved: once, after everything that
+---ran has been left, never within a step of the optimiser or of heed.uninterrupted. No pcall keeps
+---the script then. A second Ctrl-C ends the function too. It works in scripts of the heed command;
+---elsewhere (plain lua5.4, the prompt, another host) it gives nil and a message.
 ---
 ---```lua
 ---local parts = { model = nn.Linear(2, 2) }

@@ -40,7 +40,10 @@ describe("heed.on_interrupt", function()
             local model = nn.Linear(64, 64)
             local optimizer = heed.optim.Adam(model:parameters(), { lr = 1e-3 })
             local parts = { model = model, optimizer = optimizer }
-            assert(heed.on_interrupt(function() assert(heed.checkpoint.save("]] .. path .. [[", parts)) print "saved" end))
+            assert(heed.on_interrupt(function()
+                assert(heed.checkpoint.save("]] .. path .. [[", parts))
+                print "saved"
+            end))
             later(0.3)
             local x = heed.randn(256, 64)
             while true do
@@ -79,7 +82,8 @@ describe("heed.on_interrupt", function()
         local output, errors, status = command.script(BEGIN .. [[
             heed.on_interrupt(function() print "one" end)
             heed.on_interrupt(function() error("disk full", 0) end)
-            heed.on_interrupt(function() error(setmetatable({}, { __tostring = function() return "an object" end })) end)
+            local object = setmetatable({}, { __tostring = function() return "an object" end })
+            heed.on_interrupt(function() error(object) end)
             local forget = heed.on_interrupt(function() print "forgotten" end)
             local last = function() print "last" end
             heed.on_interrupt(last)
@@ -122,17 +126,20 @@ describe("heed.on_interrupt", function()
         local ok, message = heed.on_interrupt(function() end)
         assert.is_nil(ok)
         assert.equal("heed.on_interrupt: only scripts of the heed command hear of Ctrl-C", message)
-        output = command.run("-", "print(heed == nil)\nprint(require('heed').on_interrupt(function() end))\n")
+        output = command.run("-",
+            "print(heed == nil)\nprint(require('heed').on_interrupt(function() end))\n")
         assert.is_truthy(output:find "function")
         output = command.run("", "heed.on_interrupt(function() end)\n")
         assert.is_truthy(output:find "only scripts of the heed command")
-        assert.error_matches(function() heed.on_interrupt(5) end, "heed.on_interrupt: fn: expected a function, got 5")
+        assert.error_matches(function() heed.on_interrupt(5) end,
+            "heed.on_interrupt: fn: expected a function, got 5")
     end)
 
     it("is left alone by what an interrupted script at the prompt does afterwards", function()
         local path = os.tmpname()
         local file = assert(io.open(path, "w"))
-        file:write(BEGIN .. "heed.on_interrupt(function() print 'saved' end) later(0.1) while true do end")
+        file:write(BEGIN
+            .. "heed.on_interrupt(function() print 'saved' end) later(0.1) while true do end")
         file:close()
         local output = command.run("-i " .. shell.quote(path), "print(6 * 7)\n")
         os.remove(path)

@@ -16,7 +16,9 @@ local function drawn(values, options)
     local cells, hints, texts, all = {}, {}, {}, xml.elements(heatmap(values, options):svg())
     for _, element in ipairs(all) do
         local class = element.parent and element.parent.attributes.class or ""
-        if element.name == "rect" and class:find "heed%-cells" then cells[#cells + 1] = element.attributes end
+        if element.name == "rect" and class:find "heed%-cells" then
+            cells[#cells + 1] = element.attributes
+        end
         if element.name == "title" then hints[#hints + 1] = element.text end
         if element.name == "text" then texts[#texts + 1] = element.text end
     end
@@ -29,7 +31,8 @@ describe("viz.heatmap in the terminal", function()
     end)
 
     it("has other shades below 0, as far as above, and says so", function()
-        assert.equal(table.concat({ "  1 2 3 4 5", "1 ≡≡──  ▒▒██", "", "-2 ≡≡══──·· 0 ░░▒▒▓▓██ 2" }, "\n"),
+        assert.equal(table.concat({ "  1 2 3 4 5", "1 ≡≡──  ▒▒██", "", "-2 ≡≡══──·· 0 ░░▒▒▓▓██ 2" },
+            "\n"),
             plain { { -2, -1, 0, 1, 2 } })
         assert.equal("  1 2\n1 ≡≡──\n\n-4 ≡≡══──·· 0 ░░▒▒▓▓██ 4", plain { { -4, -2 } })
     end)
@@ -39,24 +42,29 @@ describe("viz.heatmap in the terminal", function()
         assert.equal("  1 2 3 4\n1 \27[31m██\27[0m  \27[34m████\27[0m", text:match "^(.-)\n\n")
         assert.is_nil(tostring(heatmap({ { 1, 2 } }, { colour = true })):find "\27")
         local two = tostring(heatmap(heed.tensor { { { -2 } }, { { 2 } } }, { colour = true }))
-        assert.equal("1      2\n  1      1\n1 \27[31m██\27[0m   1 \27[34m██\27[0m", two:match "^(.-)\n\n")
+        assert.equal("1      2\n  1      1\n1 \27[31m██\27[0m   1 \27[34m██\27[0m",
+            two:match "^(.-)\n\n")
     end)
 
     it("marks what is no number, and goes to the ends for what is infinite", function()
         assert.equal("  1 2 3 4\n1 ??░░████", plain { { NAN, 1, 4, math.huge } })
         assert.equal("  1 2\n1 ????", plain { { NAN, NAN } })
-        assert.equal("  1 2 3\n1 ≡≡  ██\n\n-1 ≡≡══──·· 0 ░░▒▒▓▓██ 1", plain({ { -math.huge, 0, math.huge } }, { min = -1, max = 1 }))
+        assert.equal("  1 2 3\n1 ≡≡  ██\n\n-1 ≡≡══──·· 0 ░░▒▒▓▓██ 1",
+            plain({ { -math.huge, 0, math.huge } }, { min = -1, max = 1 }))
     end)
 
     it("says numbers, and widens its columns for labels that then fit", function()
-        local options = { x = { "cat", "dog" }, y = { "cat", "dog" }, numbers = true, title = "title", caption = "below" }
-        assert.equal(table.concat({ "title", "", "     cat  dog", "cat   50█   0", "dog    4   41▓", "below" }, "\n"),
+        local options = { x = { "cat", "dog" }, y = { "cat", "dog" }, numbers = true,
+            title = "title", caption = "below" }
+        assert.equal(table.concat({ "title", "", "     cat  dog", "cat   50█   0", "dog    4   41▓",
+            "below" }, "\n"),
             plain({ { 50, 0 }, { 4, 41 } }, options))
         assert.is_truthy(plain({ { 0.5, NAN } }, { numbers = true }):find "0.5█.*nan")
     end)
 
     it("stays in a narrow terminal: panels below one another, labels from above down", function()
-        local text = plain(heed.ones(3, 2, 6), { width = 16, x = { "aaaa", "b", "c", "d", "e", "f" } })
+        local text = plain(heed.ones(3, 2, 6),
+            { width = 16, x = { "aaaa", "b", "c", "d", "e", "f" } })
         for line in text:gmatch "[^\n]+" do assert.is_true(utf8.len(line) <= 16, line) end
         assert.equal(3, select(2, text:gsub("1 ██", "")))
     end)
@@ -72,13 +80,20 @@ describe("viz.heatmap in the terminal", function()
     end)
 
     it("teaches on misuse", function()
-        assert.error_matches(function() heatmap(5) end, "heed.viz.heatmap: values: expected a tensor or a table of rows, got 5")
-        assert.error_matches(function() heatmap { 1, 2 } end, "values: expected %[R, C%] or %[P, R, C%], got %[2%]")
-        assert.error_matches(function() heatmap { { 1 }, { 1, 2 } } end, "heed.viz.heatmap: values: expected")
-        assert.error_matches(function() heatmap({ { 1 } }, { x = { "a", "b" } }) end, "x: expected 1 labels, got 2")
-        assert.error_matches(function() heatmap({ { 1 } }, { min = 2, max = 1 }) end, "min: expected less than max %(1%), got 2")
-        assert.error_matches(function() heatmap({ { 1 } }, { numbers = "yes" }) end, 'numbers: expected a boolean, got "yes"')
-        assert.error_matches(function() heatmap({ { 1 } }, { color = true }) end, 'there is no option "color"')
+        assert.error_matches(function() heatmap(5) end,
+            "heed.viz.heatmap: values: expected a tensor or a table of rows, got 5")
+        assert.error_matches(function() heatmap { 1, 2 } end,
+            "values: expected %[R, C%] or %[P, R, C%], got %[2%]")
+        assert.error_matches(function() heatmap { { 1 }, { 1, 2 } } end,
+            "heed.viz.heatmap: values: expected")
+        assert.error_matches(function() heatmap({ { 1 } }, { x = { "a", "b" } }) end,
+            "x: expected 1 labels, got 2")
+        assert.error_matches(function() heatmap({ { 1 } }, { min = 2, max = 1 }) end,
+            "min: expected less than max %(1%), got 2")
+        assert.error_matches(function() heatmap({ { 1 } }, { numbers = "yes" }) end,
+            'numbers: expected a boolean, got "yes"')
+        assert.error_matches(function() heatmap({ { 1 } }, { color = true }) end,
+            'there is no option "color"')
     end)
 end)
 
@@ -86,8 +101,10 @@ describe("viz.heatmap as SVG", function()
     it("has a cell for each number, zeros too, those below 0 in their own colour", function()
         local cells, hints = drawn({ { -2, 0 }, { 1, NAN } }, { x = "ab", y = "cd" })
         assert.same({ "c → a: -2", "c → b: 0", "d → a: 1", "d → b: nan" }, hints)
-        assert.same({ "heed-negative", nil, nil, "heed-nan" }, { cells[1].class, cells[2].class, cells[3].class, cells[4].class })
-        assert.same({ "1", "0", "0.5" }, { cells[1]["fill-opacity"], cells[2]["fill-opacity"], cells[3]["fill-opacity"] })
+        assert.same({ "heed-negative", nil, nil, "heed-nan" },
+            { cells[1].class, cells[2].class, cells[3].class, cells[4].class })
+        assert.same({ "1", "0", "0.5" }, { cells[1]["fill-opacity"], cells[2]["fill-opacity"],
+            cells[3]["fill-opacity"] })
     end)
 
     it("says its bounds, its caption, and that something is no number", function()
@@ -118,8 +135,10 @@ describe("viz.heatmap as SVG", function()
 
     it("shows exact numbers on a page", function()
         if not browser.path() then return pending "no chromium here" end
-        local html = heatmap({ { -1234, 0 }, { 0.123456, NAN } }, { x = "ab", y = "cd", numbers = true }):html()
-        assert.same({ "c → a: -1234", "c → b: 0", "d → a: 0.1235", "d → b: nan" }, browser.run(html, [=[
+        local html = heatmap({ { -1234, 0 }, { 0.123456, NAN } },
+            { x = "ab", y = "cd", numbers = true }):html()
+        assert.same({ "c → a: -1234", "c → b: 0", "d → a: 0.1235", "d → b: nan" },
+            browser.run(html, [=[
             var panel = document.querySelector(".heed-panel");
             var at = panel.dataset.at.split(" ").map(Number);
             [[0, 0], [0, 1], [1, 0], [1, 1]].forEach(function (cell) {

@@ -40,7 +40,8 @@ local function contains(list, wanted)
 end
 
 -- Every one of them, of numbers that mean trouble.
-local TROUBLE = { {}, { 0 }, { NAN }, { math.huge, -math.huge }, { 1e308, -1e308 }, { 5e-324, 0 }, { 3, 3, 3 },
+local TROUBLE = { {}, { 0 }, { NAN }, { math.huge, -math.huge }, { 1e308, -1e308 }, { 5e-324, 0 },
+    { 3, 3, 3 },
     { math.maxinteger, math.mininteger }, { 1e16, 1e16 + 2 } }
 
 describe("every plot", function()
@@ -59,7 +60,8 @@ describe("every plot", function()
                 for _, element in ipairs(xml.elements(draw(values):svg())) do
                     for attribute, value in pairs(element.attributes) do
                         local is_number = not (value:find "nan" or value:find "inf")
-                        assert.is_true(is_number or attribute == "class", ("%s=%s"):format(attribute, value))
+                        assert.is_true(is_number or attribute == "class",
+                            ("%s=%s"):format(attribute, value))
                     end
                 end
             end
@@ -75,19 +77,25 @@ describe("every plot", function()
         end)
 
         it(name .. " knows its options and refuses what is no list of numbers", function()
-            assert.error_matches(function() draw({ 1 }, { tilte = "x" }) end, "heed.viz." .. name .. ': options: .*"tilte"')
-            assert.error_matches(function() draw({ 1 }, { title = 5 }) end, "heed.viz." .. name .. ": title: expected a string, got 5")
-            assert.error_matches(function() draw { 1, "2" } end, "heed.viz." .. name .. ': %w+: expected numbers, got "2" at 2')
-            assert.error_matches(function() draw({ 1 }, { width = 3 }) end, "width: expected an integer of at least 20, got 3")
+            assert.error_matches(function() draw({ 1 }, { tilte = "x" }) end,
+                "heed.viz." .. name .. ': options: .*"tilte"')
+            assert.error_matches(function() draw({ 1 }, { title = 5 }) end,
+                "heed.viz." .. name .. ": title: expected a string, got 5")
+            assert.error_matches(function() draw { 1, "2" } end,
+                "heed.viz." .. name .. ': %w+: expected numbers, got "2" at 2')
+            assert.error_matches(function() draw({ 1 }, { width = 3 }) end,
+                "width: expected an integer of at least 20, got 3")
         end)
     end
 
     it("has names for its axes", function()
         for _, picture in ipairs { viz.curve({ 1, 2 }, { x_name = "step", y_name = "loss" }),
-            viz.scatter({ 1 }, { 2 }, { x_name = "step", y_name = "loss" }), viz.histogram({ 1 }, { x_name = "step", y_name = "loss" }) } do
+            viz.scatter({ 1 }, { 2 }, { x_name = "step", y_name = "loss" }),
+                viz.histogram({ 1 }, { x_name = "step", y_name = "loss" }) } do
             local text = tostring(picture)
             assert.is_truthy(text:find "^ +loss\n.*%d +step +%d+")
-            assert.is_true(contains(texts_of(picture), "step") and contains(texts_of(picture), "loss"))
+            assert.is_true(contains(texts_of(picture), "step")
+                and contains(texts_of(picture), "loss"))
         end
     end)
 end)
@@ -105,7 +113,8 @@ describe("viz.curve over x", function()
     end)
 
     it("tells large numbers that are close apart", function()
-        local lines = lines_of(tostring(viz.curve(heed.tensor({ 1e8, 1e8 + 1 }, { dtype = "f64" }), { width = 40, height = 2 })))
+        local lines = lines_of(tostring(viz.curve(heed.tensor({ 1e8, 1e8 + 1 }, { dtype = "f64" }),
+            { width = 40, height = 2 })))
         assert.is_truthy(lines[1]:find "^100000001 ┤")
         assert.is_truthy(lines[2]:find "^100000000 ┤")
     end)
@@ -123,14 +132,17 @@ describe("viz.curve over x", function()
     end)
 
     it("refuses an x that does not fit", function()
-        assert.error_matches(function() viz.curve({ 1, 2 }, { x = { 1 } }) end, "x: expected a number for each of 2 values, got 1")
-        assert.error_matches(function() viz.curve({ 1 }, { x = { NAN } }) end, "x: expected finite numbers, got %-?nan at 1")
+        assert.error_matches(function() viz.curve({ 1, 2 }, { x = { 1 } }) end,
+            "x: expected a number for each of 2 values, got 1")
+        assert.error_matches(function() viz.curve({ 1 }, { x = { NAN } }) end,
+            "x: expected finite numbers, got %-?nan at 1")
     end)
 end)
 
 describe("viz.scatter", function()
     it("marks groups in the terminal, and names them", function()
-        local text = tostring(viz.scatter({ 0, 1, 2 }, { 0, 1, 2 }, { groups = { "b", "a", "b" }, width = 30, height = 3 }))
+        local text = tostring(viz.scatter({ 0, 1, 2 }, { 0, 1, 2 },
+            { groups = { "b", "a", "b" }, width = 30, height = 3 }))
         local lines = lines_of(text)
         assert.is_truthy(lines[1]:find "○ +● a$")
         assert.is_truthy(lines[2]:find "● +○ b$")
@@ -138,10 +150,13 @@ describe("viz.scatter", function()
     end)
 
     it("has a point for each pair, coloured by group, numbers in order", function()
-        local picture = viz.scatter(heed.tensor { 1, 2, 3 }, heed.tensor { 4, 5, NAN }, { groups = heed.ids { 10, 2, 2 } })
+        local picture = viz.scatter(heed.tensor { 1, 2, 3 }, heed.tensor { 4, 5, NAN },
+            { groups = heed.ids { 10, 2, 2 } })
         local points = {}
         for _, element in ipairs(of_name(picture, "circle")) do
-            if element.attributes.class:find "heed%-point" then points[#points + 1] = element.attributes.class:match "fill%-%d" end
+            if element.attributes.class:find "heed%-point" then
+                points[#points + 1] = element.attributes.class:match "fill%-%d"
+            end
         end
         assert.same({ "fill-1", "fill-2" }, points)
         assert.same({ "2: 2, 5", "10: 1, 4" }, hints_of(picture))
@@ -150,7 +165,8 @@ describe("viz.scatter", function()
     end)
 
     it("draws one group in dots, and very many as one path", function()
-        assert.is_truthy(tostring(viz.scatter(heed.rand(50), heed.rand(50))):find "[\u{2801}-\u{28FF}]")
+        assert.is_truthy(tostring(viz.scatter(heed.rand(50),
+            heed.rand(50))):find "[\u{2801}-\u{28FF}]")
         local picture = viz.scatter(heed.randn(30000), heed.randn(30000))
         assert.equal(0, #of_name(picture, "circle"))
         assert.equal(1, #of_name(picture, "path"))
@@ -158,9 +174,12 @@ describe("viz.scatter", function()
     end)
 
     it("teaches on misuse", function()
-        assert.error_matches(function() viz.scatter({ 1 }, { 1, 2 }) end, "y: expected as many as x %(1%), got 2")
-        assert.error_matches(function() viz.scatter({ 1 }, { 1 }, { groups = { 1, 2 } }) end, "groups: expected 1 labels, got 2")
-        assert.error_matches(function() viz.scatter(heed.ones(2, 2), { 1 }) end, "x: expected a vector of numbers, got f32 tensor %[2, 2%]")
+        assert.error_matches(function() viz.scatter({ 1 }, { 1, 2 }) end,
+            "y: expected as many as x %(1%), got 2")
+        assert.error_matches(function() viz.scatter({ 1 }, { 1 }, { groups = { 1, 2 } }) end,
+            "groups: expected 1 labels, got 2")
+        assert.error_matches(function() viz.scatter(heed.ones(2, 2), { 1 }) end,
+            "x: expected a vector of numbers, got f32 tensor %[2, 2%]")
     end)
 end)
 
@@ -169,7 +188,8 @@ describe("viz.histogram", function()
         local picture = viz.histogram({ 0, 0.5, 1, 1.5, 2, 2 }, { bins = 2 })
         assert.same({ 2, 4 }, picture.counts)
         assert.same({ 0, 1, 2 }, picture.edges)
-        assert.same({ 3, 3, 4 }, viz.histogram({ 0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9 }, { bins = 3, low = 0, high = 0.9 }).counts)
+        assert.same({ 3, 3, 4 }, viz.histogram({ 0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9 },
+            { bins = 3, low = 0, high = 0.9 }).counts)
     end)
 
     it("puts a value on an edge above it, however edges round", function()
@@ -190,9 +210,12 @@ describe("viz.histogram", function()
 
     it("draws columns by eighths, no bin without a mark", function()
         local values = { 0.5, 1.5, 1.5, 1.5, 1.5, 1.5, 1.5, 1.5, 1.5 }
-        assert.equal(table.concat({ "8 ┤     █████", "  │     █████", "0 ┤▃▃▃▃▃█████", "  └───────────────", "   0             3" }, "\n"),
-            tostring(viz.histogram(values, { bins = 3, low = 0, high = 3, width = 20, height = 3 })))
-        assert.is_truthy(tostring(viz.histogram(heed.cat { heed.ones(10000), heed.tensor { 2 } }, { bins = 2 })):find "▁")
+        assert.equal(table.concat({ "8 ┤     █████", "  │     █████", "0 ┤▃▃▃▃▃█████",
+            "  └───────────────", "   0             3" }, "\n"),
+            tostring(viz.histogram(values, { bins = 3, low = 0, high = 3, width = 20,
+                height = 3 })))
+        assert.is_truthy(tostring(viz.histogram(heed.cat { heed.ones(10000), heed.tensor { 2 } },
+            { bins = 2 })):find "▁")
     end)
 
     it("has a bar a bin, and takes tensors of any shape", function()
@@ -208,10 +231,14 @@ describe("viz.histogram", function()
     end)
 
     it("teaches on misuse", function()
-        assert.error_matches(function() viz.histogram({ 1 }, { low = 2, high = 1 }) end, "high: expected a finite number above low %(2%), got 1")
-        assert.error_matches(function() viz.histogram({ 1 }, { bins = 0 }) end, "bins: expected an integer of at least 1, got 0")
-        assert.error_matches(function() viz.histogram({ 1 }, { bins = 1e6 }) end, "bins: expected at most 10000, got 1000000")
-        assert.error_matches(function() viz.histogram(heed.ones(2):gt(0)) end, "values: expected a vector of numbers, got bool tensor")
+        assert.error_matches(function() viz.histogram({ 1 }, { low = 2, high = 1 }) end,
+            "high: expected a finite number above low %(2%), got 1")
+        assert.error_matches(function() viz.histogram({ 1 }, { bins = 0 }) end,
+            "bins: expected an integer of at least 1, got 0")
+        assert.error_matches(function() viz.histogram({ 1 }, { bins = 1e6 }) end,
+            "bins: expected at most 10000, got 1000000")
+        assert.error_matches(function() viz.histogram(heed.ones(2):gt(0)) end,
+            "values: expected a vector of numbers, got bool tensor")
     end)
 end)
 
@@ -222,7 +249,8 @@ describe("viz.bar", function()
             "down ██████ -1",
             "  no       nan",
             "zero       0" }, "\n"),
-            tostring(viz.bar({ 2, -1, NAN, 0 }, { labels = { "up", "down", "no", "zero" }, width = 27 })))
+            tostring(viz.bar({ 2, -1, NAN, 0 },
+                { labels = { "up", "down", "no", "zero" }, width = 27 })))
     end)
 
     it("never loses a bar that is not 0", function()
@@ -236,7 +264,8 @@ describe("viz.bar", function()
         assert.same({ "1: 1.5" }, hints_of(viz.bar(heed.tensor { 1.5 })))
         local rects = of_name(viz.bar { 2, -4 }, "rect")
         assert.is_truthy(rects[3].attributes.class:find "heed%-negative")
-        assert.near(2, tonumber(rects[3].attributes.width) / tonumber(rects[2].attributes.width), 0.01)
+        assert.near(2, tonumber(rects[3].attributes.width) / tonumber(rects[2].attributes.width),
+            0.01)
     end)
 
     it("says what is no number, and goes to the end for what is infinite", function()
@@ -246,8 +275,11 @@ describe("viz.bar", function()
     end)
 
     it("teaches on misuse", function()
-        assert.error_matches(function() viz.bar({ 1 }, { labels = { "a", "b" } }) end, "labels: expected 1 labels, got 2")
-        assert.error_matches(function() viz.bar({ a = 1 }, { labels = { "a" } }) end, "labels: the numbers have names already")
-        assert.error_matches(function() viz.bar { a = "x" } end, 'values: expected numbers, got "x" for a')
+        assert.error_matches(function() viz.bar({ 1 }, { labels = { "a", "b" } }) end,
+            "labels: expected 1 labels, got 2")
+        assert.error_matches(function() viz.bar({ a = 1 }, { labels = { "a" } }) end,
+            "labels: the numbers have names already")
+        assert.error_matches(function() viz.bar { a = "x" } end,
+            'values: expected numbers, got "x" for a')
     end)
 end)

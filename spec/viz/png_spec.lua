@@ -1,4 +1,5 @@
--- Pictures as pixels: what is drawn where, and the file. spec/c/png_test.c reads with libpng what was written.
+-- Pictures as pixels: what is drawn where, and the file. spec/c/png_test.c reads with libpng what
+-- was written.
 
 local core = require "heed.core"
 local heed = require "heed"
@@ -11,7 +12,8 @@ local GROUND, INK = "ffffff", "1c2128"
 
 -- A drawing of elements, 20 x 10, and a function that gives the colour of a pixel, from 0.
 local function painted(elements, scale, dark)
-    local bytes, wide, high = raster.pixels({ width = 20, height = 10, body = elements }, scale or 1, dark or false)
+    local bytes, wide, high = raster.pixels({ width = 20, height = 10, body = elements },
+        scale or 1, dark or false)
     assert.equal(wide * high * 3, #bytes)
     return function(x, y)
         local at = (y * wide + x) * 3
@@ -27,7 +29,8 @@ end
 describe("a drawing as pixels", function()
     it("fills rectangles, with edges in shares", function()
         local at = painted { rect(2, 1, 3.5, 2, { "class", "heed-ink" }) }
-        assert.same({ GROUND, INK, INK, INK, GROUND }, { at(1, 1), at(2, 1), at(4, 2), at(2, 2), at(6, 2) })
+        assert.same({ GROUND, INK, INK, INK, GROUND },
+            { at(1, 1), at(2, 1), at(4, 2), at(2, 2), at(6, 2) })
         assert.equal("8e9094", at(5, 1)) -- half of each
         at = painted({ rect(2, 1, 3.5, 2, { "class", "heed-ink" }) }, 2)
         assert.same({ INK, GROUND }, { at(10, 2), at(11, 2) })
@@ -36,25 +39,30 @@ describe("a drawing as pixels", function()
     it("has the palette of light or dark screens, and opacity", function()
         local at = painted({ rect(0, 0, 1, 1, { "class", "heed-fill-1" }) }, 1, true)
         assert.same({ "6cabff", "14171b" }, { at(0, 0), at(1, 0) })
-        at = painted { rect(0, 0, 1, 1, { "class", "heed-ground heed-ink", "fill-opacity", 0.5 }), rect(1, 0, 1, 1, { "fill", "#ff0000",
+        at = painted { rect(0, 0, 1, 1, { "class", "heed-ground heed-ink", "fill-opacity", 0.5 }),
+            rect(1, 0, 1, 1, { "fill", "#ff0000",
             "fill-opacity", 0.5 }) }
         assert.same({ GROUND, "ff8080" }, { at(0, 0), at(1, 0) })
     end)
 
     it("moves groups, whose class their elements have where they have none", function()
         local inside = { rect(1, 1, 1, 1, {}), rect(3, 1, 1, 1, { "class", "heed-nan" }) }
-        local at = painted { svg.element("g", { "class", "heed-cells heed-weight", "transform", "translate(4 2)" }, inside) }
+        local at = painted { svg.element("g", { "class", "heed-cells heed-weight", "transform",
+            "translate(4 2)" }, inside) }
         assert.same({ "1d57b5", "8d959e", GROUND }, { at(5, 3), at(7, 3), at(1, 1) })
     end)
 
     it("draws lines, frames, paths and circles", function()
-        local at = painted { svg.element("line", { "class", "heed-axis", "x1", 2, "x2", 18, "y1", 5.5, "y2", 5.5 }) }
+        local at = painted { svg.element("line",
+            { "class", "heed-axis", "x1", 2, "x2", 18, "y1", 5.5, "y2", 5.5 }) }
         assert.same({ "5b6570", GROUND, GROUND }, { at(10, 5), at(10, 4), at(10, 6) })
         at = painted { rect(2.5, 2.5, 10, 5, { "class", "heed-line" }) }
         assert.same({ "d9dde2", "d9dde2", GROUND }, { at(7, 2), at(12, 5), at(7, 5) })
-        at = painted { svg.element("path", { "class", "heed-curve heed-stroke-2", "d", "M2 5L10 5M14 5L18 5" }) }
+        at = painted { svg.element("path", { "class", "heed-curve heed-stroke-2", "d",
+            "M2 5L10 5M14 5L18 5" }) }
         assert.same({ "c4560d", GROUND, "c4560d" }, { at(6, 4), at(12, 4), at(16, 5) })
-        at = painted { svg.element("path", { "class", "heed-dots heed-stroke-1", "d", "M5 5h0M15 5h0" }) }
+        at = painted { svg.element("path", { "class", "heed-dots heed-stroke-1", "d",
+            "M5 5h0M15 5h0" }) }
         assert.same({ "7ca1dc", GROUND, "7ca1dc" }, { at(5, 5), at(10, 5), at(14, 4) })
         at = painted { svg.element("path", { "fill", "#00ff00", "d", "M1 1h2v3h-2zM5 1h1v1h-1z" }) }
         assert.same({ "00ff00", "00ff00", GROUND }, { at(2, 3), at(5, 1), at(5, 2) })
@@ -64,7 +72,8 @@ describe("a drawing as pixels", function()
     end)
 
     it("leaves what lies outside away", function()
-        local at = painted { rect(-5, -5, 100, 6, { "class", "heed-ink" }), svg.text(-30, 30, "outside"), svg.text(200, 5, "outside") }
+        local at = painted { rect(-5, -5, 100, 6, { "class", "heed-ink" }),
+            svg.text(-30, 30, "outside"), svg.text(200, 5, "outside") }
         assert.same({ INK, GROUND }, { at(19, 0), at(19, 1) })
     end)
 
@@ -78,7 +87,9 @@ describe("a drawing as pixels", function()
     end
 
     it("writes texts from a point, to it, around it, and turned", function()
-        local function text(anchor, turn) return { svg.text(10, 9, "H", "heed-label heed-ink", anchor, turn) } end
+        local function text(anchor, turn)
+            return { svg.text(10, 9, "H", "heed-label heed-ink", anchor, turn) }
+        end
         assert.is_true(ink(text(), 20, 39, 0, 19) > 1000 and ink(text(), 0, 19, 0, 19) == 0)
         assert.is_true(ink(text "end", 0, 19, 0, 19) > 1000 and ink(text "end", 21, 39, 0, 19) == 0)
         local left, right = ink(text "middle", 0, 19, 0, 19), ink(text "middle", 20, 39, 0, 19)
@@ -95,7 +106,9 @@ describe("a drawing as pixels", function()
             local strokes = letters.strokes(character)
             local key = {}
             for _, stroke in ipairs(strokes) do
-                for _, point in ipairs(stroke) do key[#key + 1] = ("%g,%g"):format(point[1], point[2]) end
+                for _, point in ipairs(stroke) do
+                    key[#key + 1] = ("%g,%g"):format(point[1], point[2])
+                end
                 key[#key + 1] = stroke.curved and "~" or "|"
             end
             local text = table.concat(key, " ")
@@ -121,7 +134,8 @@ describe("a picture as PNG", function()
     it("has twice the size of the SVG, or what was asked for", function()
         if not has_png then return pending "built without libpng" end
         local drawing = picture:draw(true)
-        for scale, options in pairs { [2] = {}, [1] = { scale = 1 }, [3] = { scale = 3, dark = true } } do
+        for scale, options in pairs { [2] = {}, [1] = { scale = 1 },
+            [3] = { scale = 3, dark = true } } do
             local bytes = assert(picture:png(options))
             assert.equal("\x89PNG\r\n\x1a\n", bytes:sub(1, 8))
             assert.equal(math.ceil(drawing.width * scale), number_at(bytes, 17))
@@ -137,9 +151,12 @@ describe("a picture as PNG", function()
         local seen <close> = heed.capture(model)
         model(heed.randn(1, 3, 4))
         for name, one in pairs {
-            attention = heed.viz.attention(heed.full({ 2, 2, 2 }, 0.5), { x = words, y = words }), model = heed.viz.attention(seen),
-            curve = heed.viz.curve { a = { 1, 2 }, b = { 0 / 0 } }, heatmap = heed.viz.heatmap({ { 1, -1 } }, { numbers = true }),
-            histogram = heed.viz.histogram { 1, 2 }, scatter = heed.viz.scatter(heed.randn(5000), heed.randn(5000)),
+            attention = heed.viz.attention(heed.full({ 2, 2, 2 }, 0.5), { x = words, y = words }),
+            model = heed.viz.attention(seen),
+            curve = heed.viz.curve { a = { 1, 2 }, b = { 0 / 0 } },
+            heatmap = heed.viz.heatmap({ { 1, -1 } }, { numbers = true }),
+            histogram = heed.viz.histogram { 1, 2 },
+            scatter = heed.viz.scatter(heed.randn(5000), heed.randn(5000)),
             image = heed.viz.image(heed.rand(3, 4, 3)), nothing = heed.viz.image(heed.zeros(0, 0)),
         } do
             local bytes, message = one:png { scale = 1 }
@@ -163,16 +180,22 @@ describe("a picture as PNG", function()
         local bytes, message = huge:png { scale = 10 }
         assert.is_nil(bytes)
         assert.is_truthy(message:find "ask for a smaller scale")
-        assert.is_nil((heed.viz.image({ heed.rand(1, 1) }, { caption = ("x"):rep(5e3) }):png { scale = 1 }))
+        assert.is_nil((heed.viz.image({ heed.rand(1, 1) },
+            { caption = ("x"):rep(5e3) }):png { scale = 1 }))
     end)
 
     it("teaches on misuse", function()
-        assert.error_matches(function() picture:png(5) end, "heed.viz.bar:png: path: expected a string, got 5")
-        assert.error_matches(function() picture:png { scale = 0 } end, "heed.viz.bar:png: scale: expected a number from 0.1 to 10, got 0")
+        assert.error_matches(function() picture:png(5) end,
+            "heed.viz.bar:png: path: expected a string, got 5")
+        assert.error_matches(function() picture:png { scale = 0 } end,
+            "heed.viz.bar:png: scale: expected a number from 0.1 to 10, got 0")
         assert.error_matches(function() picture:png { size = 1 } end, 'there is no option "size"')
-        assert.error_matches(function() core.png_encode("abc", 2, 1) end, "pixels: expected 6 bytes, 2 x 1 of 3, got 3")
-        assert.error_matches(function() core.png_encode("", 0, 1) end, "width: expected an integer in 1..32767, got 0")
-        assert.error_matches(function() core.png_encode("", 1, 40000) end, "height: expected an integer in 1..32767, got 40000")
+        assert.error_matches(function() core.png_encode("abc", 2, 1) end,
+            "pixels: expected 6 bytes, 2 x 1 of 3, got 3")
+        assert.error_matches(function() core.png_encode("", 0, 1) end,
+            "width: expected an integer in 1..32767, got 0")
+        assert.error_matches(function() core.png_encode("", 1, 40000) end,
+            "height: expected an integer in 1..32767, got 40000")
     end)
 
     it("is saved as what the path ends in", function()
@@ -187,9 +210,11 @@ describe("a picture as PNG", function()
         end
         os.execute("rm -r " .. folder)
         for _, path in ipairs { "it", "it.jpg", "svg", ".svg/it" } do
-            assert.error_matches(function() picture:save(path) end, "heed.viz.bar:save: path: expected one that ends in .svg, .html or .png, got")
+            assert.error_matches(function() picture:save(path) end,
+                "heed.viz.bar:save: path: expected one that ends in .svg, .html or .png, got")
         end
-        assert.error_matches(function() picture:save() end, "heed.viz.bar:save: path: expected a string, got nil")
+        assert.error_matches(function() picture:save() end,
+            "heed.viz.bar:save: path: expected a string, got nil")
         local ok, message = picture:save "/nowhere/it.svg"
         assert.is_nil(ok)
         assert.is_truthy(message:find "/nowhere/it.svg")

@@ -14,10 +14,12 @@ local WHERE = "heed.optim.EarlyStopping"
 local Rule = {}
 Rule.__index = Rule
 
----Watches a value, usually the loss of the validation: step(value) is true when `patience` values in a row were not better than
----the best before them by more than min_delta. NaN is never better. It has state_dict and load_state_dict.
+---Watches a value, usually the loss of the validation: step(value) is true when `patience` values
+---in a row were not better than the best before them by more than min_delta. NaN is never better.
+---It has state_dict and load_state_dict.
 ---
----step says too whether the value was the best so far; on_best is called with each such value, and saves the model.
+---step says too whether the value was the best so far; on_best is called with each such value, and
+---saves the model.
 ---
 ---```lua
 ---local stopping = heed.optim.EarlyStopping { patience = 2, on_best = function(loss, step) print("best", loss, step) end }
@@ -28,8 +30,8 @@ Rule.__index = Rule
 ---print(stopping.best, stopping.best_step, stopping.steps) --> 2.0 2 4
 ---```
 ---@param options { patience: integer, min_delta?: number, mode?: "min"|"max", on_best?: fun(best: number, step: integer): any, any }
----patience: values in a row; min_delta: default 0; mode: default "min", lower is better; on_best: called with the value and its
----step; nil and a message, as saving gives them, are raised
+---patience: values in a row; min_delta: default 0; mode: default "min", lower is better; on_best:
+---called with the value and its step; nil and a message, as saving gives them, are raised
 ---@return heed.optim.StoppingRule
 local function EarlyStopping(options)
     options = check.options(WHERE, options, check.set("patience", "min_delta", "mode", "on_best"))
@@ -37,7 +39,8 @@ local function EarlyStopping(options)
         patience = check.integer(WHERE, "patience", options.patience),
         min_delta = check.number(WHERE, "min_delta", options.min_delta or 0, 0),
         mode = check.one_of(WHERE, "mode", options.mode or "min", { "min", "max" }),
-        on_best = options.on_best ~= nil and check.type(WHERE, "on_best", options.on_best, "function") or nil,
+        on_best = options.on_best ~= nil and check.type(WHERE, "on_best", options.on_best,
+            "function") or nil,
         best = nil, best_step = 0, steps = 0,
     }, Rule)
 end
@@ -51,7 +54,9 @@ end
 
 -- What on_best gave: nil and a message are a save that failed.
 local function check_saved(result, message)
-    if result == nil and message ~= nil then errors.raise("%s: on_best: %s", WHERE, tostring(message)) end
+    if result == nil and message ~= nil then
+        errors.raise("%s: on_best: %s", WHERE, tostring(message))
+    end
 end
 
 ---Takes the next value; true says that the run may stop.
@@ -66,7 +71,9 @@ end
 ---@return boolean best whether this was the best so far
 function Rule:step(value)
     if check.is_tensor(value) then value = value:item() end
-    if type(value) ~= "number" then errors.raise("%s:step: value: expected a number, got %s", WHERE, check.describe(value)) end
+    if type(value) ~= "number" then
+        errors.raise("%s:step: value: expected a number, got %s", WHERE, check.describe(value))
+    end
     self.steps = self.steps + 1
     local best = is_better(self, value)
     if best then
@@ -78,18 +85,23 @@ end
 
 ---What it has seen, for load_state_dict.
 ---@return table
-function Rule:state_dict() return { mode = self.mode, best = self.best, best_step = self.best_step, steps = self.steps } end
+function Rule:state_dict()
+    return { mode = self.mode, best = self.best, best_step = self.best_step, steps = self.steps }
+end
 
 ---Would load_state_dict take this?
 ---@param state table
 ---@return true|nil
 ---@return string? message
 function Rule:check_state_dict(state)
-    local sound = type(state) == "table" and math.type(state.steps) == "integer" and math.type(state.best_step) == "integer"
-        and state.steps >= state.best_step and state.best_step >= 0 and (state.best == nil or type(state.best) == "number")
+    local sound = type(state) == "table" and math.type(state.steps) == "integer"
+        and math.type(state.best_step) == "integer"
+        and state.steps >= state.best_step and state.best_step >= 0
+            and (state.best == nil or type(state.best) == "number")
     if not sound then return nil, "not the state of EarlyStopping" end
     if state.mode ~= self.mode then
-        return nil, ("the state is of mode %s, here is %q"):format(check.describe(state.mode), self.mode)
+        return nil, ("the state is of mode %s, here is %q"):format(check.describe(state.mode),
+            self.mode)
     end
     return true
 end

@@ -7,7 +7,8 @@ local DOTS = { [0] = { [0] = 0x01, 0x02, 0x04, 0x40 }, { [0] = 0x08, 0x10, 0x20,
 ---An empty grid of so many cells.
 ---@param columns integer
 ---@param rows integer
----@return { wide: integer, high: integer, columns: integer, rows: integer } grid with the numbers of the last dots
+---@return { wide: integer, high: integer, columns: integer, rows: integer } grid with the numbers
+---of the last dots
 function braille.new(columns, rows)
     return { columns = columns, rows = rows, wide = columns * 2 - 1, high = rows * 4 - 1 }
 end

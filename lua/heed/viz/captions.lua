@@ -1,5 +1,5 @@
---- What a person says of a picture: a title above it and a caption below, and what the picture itself has to say of what it
---- could not draw.
+--- What a person says of a picture: a title above it and a caption below, and what the picture
+--- itself has to say of what it could not draw.
 
 local check = require "heed.check"
 local svg = require "heed.viz.svg"
@@ -44,7 +44,7 @@ local function below(picture, columns)
     return lines
 end
 
--- ---- in the terminal -----------------------------------------------------------------------------------------------
+-- ---- in the terminal ----------------------------------------------------------------------------
 
 ---The picture's lines between its title and its caption.
 ---@param picture table
@@ -61,7 +61,7 @@ function captions.text(picture, lines, gap)
     return table.concat(all, "\n")
 end
 
--- ---- as SVG --------------------------------------------------------------------------------------------------------
+-- ---- as SVG -------------------------------------------------------------------------------------
 
 ---Puts the title into a drawing's body.
 ---@param picture table
@@ -70,7 +70,8 @@ end
 ---@return number top where the picture begins
 function captions.above(picture, titled, body)
     if not (titled and picture.title) then return MARGIN end
-    body[#body + 1] = svg.text(MARGIN, MARGIN + svg.TITLE_SIZE, picture.title, "heed-title heed-ink")
+    body[#body + 1] = svg.text(MARGIN, MARGIN + svg.TITLE_SIZE, picture.title,
+        "heed-title heed-ink")
     return MARGIN + svg.TITLE_SIZE + 14
 end
 

@@ -24,11 +24,12 @@ local KNOWN = check.set("title", "caption", "x", "x_name", "y_name", "width", "h
 ---@field private y_low number
 local Curve = Picture.class(WHERE)
 
--- ---- what is drawn -------------------------------------------------------------------------------------------------
+-- ---- what is drawn ------------------------------------------------------------------------------
 
 -- A list of { name, values }, sorted by name; one list alone has no name.
 local function series_of(values)
-    if check.is_tensor(values) or type(values) ~= "table" or values[1] ~= nil or next(values) == nil then
+    if check.is_tensor(values) or type(values) ~= "table" or values[1] ~= nil
+        or next(values) == nil then
         return { { values = plot.numbers(WHERE, "values", values) } }
     end
     local series = {}
@@ -48,27 +49,34 @@ local function place(self, x, count)
         return
     end
     self.x = plot.numbers(WHERE, "x", x)
-    if #self.x < count then errors.raise("%s: x: expected a number for each of %d values, got %d", WHERE, count, #self.x) end
+    if #self.x < count then
+        errors.raise("%s: x: expected a number for each of %d values, got %d", WHERE, count,
+            #self.x)
+    end
     for i, value in ipairs(self.x) do
-        if not plot.is_finite(value) then errors.raise("%s: x: expected finite numbers, got %s at %d", WHERE, value, i) end
+        if not plot.is_finite(value) then
+            errors.raise("%s: x: expected finite numbers, got %s at %d", WHERE, value, i)
+        end
     end
     self.x_low, self.x_high = plot.extent { self.x }
 end
 
 local function place_of(self, i) return self.x and self.x[i] or i end
 
----A picture of curves over 1, 2, 3 ... or over x: print it, or write it with `:save "it.svg"`, `"it.html"` or `"it.png"`. Numbers
----that are not finite leave gaps.
+---A picture of curves over 1, 2, 3 ... or over x: print it, or write it with `:save "it.svg"`,
+---`"it.html"` or `"it.png"`. Numbers that are not finite leave gaps.
 ---
 ---```lua
 ---local train, valid = {}, {}
 ---for epoch = 1, 20 do train[epoch], valid[epoch] = 3 / epoch, 3 / epoch + epoch / 40 end
 ---print(heed.viz.curve({ train = train, valid = valid }, { title = "loss", x_name = "epoch", height = 6, width = 60 }))
 ---```
----@param values number[]|heed.Tensor|table<string, number[]|heed.Tensor> one list or vector, or several by their names
+---@param values number[]|heed.Tensor|table<string, number[]|heed.Tensor> one list or vector, or
+---several by their names
 ---@param options? { title?: string, caption?: string, x?: number[]|heed.Tensor, x_name?: string, y_name?: string, width?: integer, height?: integer }
----title: above it; caption: below; x: where the values stand, default 1, 2, 3 ...; x_name, y_name: of the axes; width: columns
----of the terminal in all, default 80; height: lines of the curve, default 12
+---title: above it; caption: below; x: where the values stand, default 1, 2, 3 ...; x_name, y_name:
+---of the axes; width: columns of the terminal in all, default 80; height: lines of the curve,
+---default 12
 ---@return heed.viz.Curve
 local function curve(values, options)
     options = check.options(WHERE, options, KNOWN)
@@ -82,8 +90,9 @@ local function curve(values, options)
     return setmetatable(self, Curve)
 end
 
--- Calls line(i, a, j, b) for each pair of neighbours, and for a number alone with itself. Long lists are drawn by the lowest
--- and highest of each stretch, in their order, so that no peak is lost.
+-- Calls line(i, a, j, b) for each pair of neighbours, and for a number alone with itself. Long
+-- lists are drawn by the lowest and highest of each stretch, in their order, so that no peak is
+-- lost.
 local function each_line(values, stretches, line)
     local step = math.max(1, #values // stretches)
     local last_i, last
@@ -115,14 +124,19 @@ local function last_of(values)
     end
 end
 
--- ---- in the terminal -----------------------------------------------------------------------------------------------
+-- ---- in the terminal ----------------------------------------------------------------------------
 
 local function dots(self, columns)
     local grid = braille.new(columns, self.height)
-    local function x_of(i) return (place_of(self, i) - self.x_low) / (self.x_high - self.x_low) * grid.wide end
-    local function y_of(value) return (self.y_high - value) / (self.y_high - self.y_low) * grid.high end
+    local function x_of(i)
+        return (place_of(self, i) - self.x_low) / (self.x_high - self.x_low) * grid.wide
+    end
+    local function y_of(value)
+        return (self.y_high - value) / (self.y_high - self.y_low) * grid.high
+    end
     for _, one in ipairs(self.series) do
-        each_line(one.values, 2 * grid.wide, function(i, a, j, b) braille.line(grid, x_of(i), y_of(a), x_of(j), y_of(b)) end)
+        each_line(one.values, 2 * grid.wide, function(i, a, j, b) braille.line(grid, x_of(i),
+            y_of(a), x_of(j), y_of(b)) end)
     end
     return braille.rows(grid)
 end
@@ -149,7 +163,7 @@ function Curve:__tostring()
     return plot.text(self, dots(self, columns), names, columns, ends, indent)
 end
 
--- ---- as SVG --------------------------------------------------------------------------------------------------------
+-- ---- as SVG -------------------------------------------------------------------------------------
 
 local MOST_SPOTS = 240 -- points with a number under the pointer, a curve
 
@@ -157,16 +171,21 @@ local function draw_line(self, one, colour, frame)
     local path, previous, body = {}, nil, frame.body
     local function x_of(i) return frame.x_of(place_of(self, i)) end
     each_line(one.values, plot.WIDTH, function(i, a, j, b)
-        if i ~= previous or i == j then path[#path + 1] = ("M%s %s"):format(svg.number(x_of(i)), svg.number(frame.y_of(a))) end
+        if i ~= previous or i == j then
+            path[#path + 1] = ("M%s %s"):format(svg.number(x_of(i)), svg.number(frame.y_of(a)))
+        end
         path[#path + 1] = ("L%s %s"):format(svg.number(x_of(j)), svg.number(frame.y_of(b)))
         previous = j
     end)
-    body[#body + 1] = svg.element("path", { "class", "heed-curve heed-stroke-" .. colour, "d", table.concat(path) })
+    body[#body + 1] = svg.element("path", { "class", "heed-curve heed-stroke-" .. colour, "d",
+        table.concat(path) })
     for i = 1, #one.values, math.max(1, math.ceil(#one.values / MOST_SPOTS)) do
         local value = one.values[i]
         if plot.is_finite(value) then
-            local hint = svg.hint(("%s%.10g: %.6g"):format(one.name and one.name .. " " or "", place_of(self, i), value))
-            body[#body + 1] = svg.element("circle", { "class", "heed-spot heed-fill-" .. colour, "cx", x_of(i), "cy", frame.y_of(value),
+            local hint = svg.hint(("%s%.10g: %.6g"):format(one.name and one.name .. " " or "",
+                place_of(self, i), value))
+            body[#body + 1] = svg.element("circle",
+                { "class", "heed-spot heed-fill-" .. colour, "cx", x_of(i), "cy", frame.y_of(value),
                 "r", 4 }, hint)
         end
     end
@@ -181,13 +200,15 @@ local function push_apart(places, distance, bottom)
     end
 end
 
--- The names at the ends of their curves, pushed apart where they would meet. The room that they take.
+-- The names at the ends of their curves, pushed apart where they would meet. The room that they
+-- take.
 local function draw_names(self, frame)
     local ends, room = {}, 0
     for s, one in ipairs(self.series) do
         local value, i = last_of(one.values)
         if one.name and value then
-            ends[#ends + 1] = { y = frame.y_of(value), x = frame.x_of(place_of(self, i)), name = one.name, colour = plot.colour(s) }
+            ends[#ends + 1] = { y = frame.y_of(value), x = frame.x_of(place_of(self, i)),
+                name = one.name, colour = plot.colour(s) }
         end
     end
     table.sort(ends, function(a, b) return a.y < b.y end)
@@ -195,7 +216,8 @@ local function draw_names(self, frame)
     for _, at in ipairs(ends) do
         local name = width.cut(at.name, plot.LONGEST_NAME)
         room = math.max(room, at.x + 8 + svg.label_width(name) - frame.left - plot.WIDTH)
-        frame.body[#frame.body + 1] = svg.text(at.x + 8, at.y + 4, name, "heed-label heed-fill-" .. at.colour)
+        frame.body[#frame.body + 1] = svg.text(at.x + 8, at.y + 4, name,
+            "heed-label heed-fill-" .. at.colour)
     end
     return room
 end

@@ -11,7 +11,8 @@ local scale = require "heed.viz.scale"
 local terminal = require "heed.viz.terminal"
 
 local WHERE = "heed.viz.heatmap"
-local KNOWN = check.set("x", "y", "title", "caption", "panels", "width", "min", "max", "numbers", "colour")
+local KNOWN = check.set("x", "y", "title", "caption", "panels", "width", "min", "max", "numbers",
+    "colour")
 
 ---What heed.viz.heatmap gives: it prints, and goes out as SVG, HTML and PNG.
 ---@class heed.viz.Heatmap: heed.viz.Picture
@@ -25,15 +26,19 @@ function Heatmap:draw(titled, live) return panels.draw(self, titled, live) end
 local function tensor_of(values)
     if type(values) == "table" then
         local ok, t = pcall(core.tensor, values, { dtype = "f64" })
-        if not ok then errors.raise("%s: values: %s", WHERE, tostring(t):match "values: (.*)$" or tostring(t)) end
+        if not ok then
+            errors.raise("%s: values: %s", WHERE, tostring(t):match "values: (.*)$" or tostring(t))
+        end
         values = t
     end
     if not check.is_live(values) then
-        errors.raise("%s: values: expected a tensor or a table of rows, got %s", WHERE, check.describe(values))
+        errors.raise("%s: values: expected a tensor or a table of rows, got %s", WHERE,
+            check.describe(values))
     end
     local dims = values:dim()
     if dims ~= 2 and dims ~= 3 then
-        errors.raise("%s: values: expected [R, C] or [P, R, C], got %s", WHERE, tostring(values.shape))
+        errors.raise("%s: values: expected [R, C] or [P, R, C], got %s", WHERE,
+            tostring(values.shape))
     end
     return values.dtype == "bool" and values:to "u8" or values
 end
@@ -52,7 +57,9 @@ local function extent(list)
     for _, panel in ipairs(list) do
         for _, row in ipairs(panel.rows) do
             for _, value in ipairs(row) do
-                if math.abs(value) < math.huge then low, high = math.min(low, value), math.max(high, value) end
+                if math.abs(value) < math.huge then
+                    low, high = math.min(low, value), math.max(high, value)
+                end
             end
         end
     end
@@ -60,8 +67,9 @@ local function extent(list)
     return low, high
 end
 
----A picture of a matrix in shades: print it, or write it with `:save "it.svg"`, `"it.html"` or `"it.png"`. Numbers below 0 have a
----colour of their own (in a terminal without colours, lines); what is no number is marked.
+---A picture of a matrix in shades: print it, or write it with `:save "it.svg"`, `"it.html"` or
+---`"it.png"`. Numbers below 0 have a colour of their own (in a terminal without colours, lines);
+---what is no number is marked.
 ---
 ---```lua
 ---local names = { "cat", "dog", "cow" }
@@ -71,11 +79,12 @@ end
 ---```
 ---@param values heed.Tensor|number[][] [R, C], or [P, R, C]: a panel a matrix
 ---@param options? { x?: string[]|string, y?: string[]|string, title?: string, caption?: string, panels?: string[], width?: integer, min?: number, max?: number, numbers?: boolean, colour?: boolean }
----x, y: labels of the columns and rows, a list, or a string whose characters they are (default their numbers); title: above;
----caption: below; panels: titles of panels (default their numbers); width: columns of the terminal for panels side by side, default
----80; min: the number that is drawn weakest, default 0; max: strongest, default the highest; where some are negative, both sides
----reach as far as the further; numbers: whether each cell says its number, default false; colour: whether the terminal has
----colours, default whether standard output is one that has
+---x, y: labels of the columns and rows, a list, or a string whose characters they are (default
+---their numbers); title: above; caption: below; panels: titles of panels (default their numbers);
+---width: columns of the terminal for panels side by side, default 80; min: the number that is drawn
+---weakest, default 0; max: strongest, default the highest; where some are negative, both sides
+---reach as far as the further; numbers: whether each cell says its number, default false; colour:
+---whether the terminal has colours, default whether standard output is one that has
 ---@return heed.viz.Heatmap
 local function heatmap(values, options)
     options = check.options(WHERE, options, KNOWN)

@@ -7,7 +7,8 @@ local plot = require "heed.viz.plot"
 local svg = require "heed.viz.svg"
 
 local WHERE = "heed.viz.histogram"
-local KNOWN = check.set("title", "caption", "x_name", "y_name", "bins", "low", "high", "width", "height")
+local KNOWN = check.set("title", "caption", "x_name", "y_name", "bins", "low", "high", "width",
+    "height")
 local MOST_BINS = 10000
 
 ---What heed.viz.histogram gives: it prints, and goes out as SVG, HTML and PNG.
@@ -18,7 +19,7 @@ local MOST_BINS = 10000
 ---@field private note string?
 local Histogram = Picture.class(WHERE)
 
--- ---- what is drawn -------------------------------------------------------------------------------------------------
+-- ---- what is drawn ------------------------------------------------------------------------------
 
 local function numbers_of(values)
     if check.is_live(values) and values.dtype ~= "bool" then return values:flatten():totable() end
@@ -33,7 +34,9 @@ local function edges_of(values, options)
         errors.raise("%s: high: expected a finite number above low (%g), got %g", WHERE, low, high)
     end
     local bins = check.integer(WHERE, "bins", check.default(options.bins, 20))
-    if bins > MOST_BINS then errors.raise("%s: bins: expected at most %d, got %d", WHERE, MOST_BINS, bins) end
+    if bins > MOST_BINS then
+        errors.raise("%s: bins: expected at most %d, got %d", WHERE, MOST_BINS, bins)
+    end
     low, high = low + 0.0, high + 0.0
     local edges = {}
     for i = 0, bins do edges[i + 1] = low + (high - low) * (i / bins) end
@@ -41,7 +44,8 @@ local function edges_of(values, options)
     return edges
 end
 
--- A bin has its lower edge, the last its upper one too. Counts, and how many are no numbers and how many lie outside.
+-- A bin has its lower edge, the last its upper one too. Counts, and how many are no numbers and how
+-- many lie outside.
 local function count(values, edges)
     local counts, bins, low, high = {}, #edges - 1, edges[1], edges[#edges]
     local nan, outside = 0, 0
@@ -53,15 +57,20 @@ local function count(values, edges)
             outside = outside + 1
         else
             local i = math.min(bins, math.floor((value - low) / (high - low) * bins) + 1)
-            if i > 1 and value < edges[i] then i = i - 1 elseif i < bins and value >= edges[i + 1] then i = i + 1 end
+            if i > 1 and value < edges[i] then
+                i = i - 1
+            elseif i < bins and value >= edges[i + 1] then
+                i = i + 1
+            end
             counts[i] = counts[i] + 1
         end
     end
     return counts, nan, outside
 end
 
----A picture of how often numbers fall between bounds: print it, or write it with `:save "it.svg"`, `"it.html"` or `"it.png"`. It says
----how many are no numbers, or outside. `counts` and `edges` are what it draws.
+---A picture of how often numbers fall between bounds: print it, or write it with `:save "it.svg"`,
+---`"it.html"` or `"it.png"`. It says how many are no numbers, or outside. `counts` and `edges` are
+---what it draws.
 ---
 ---```lua
 ---local picture = heed.viz.histogram(heed.randn(1000), { bins = 24, low = -3, high = 3, title = "randn", height = 6, width = 50 })
@@ -70,8 +79,9 @@ end
 ---```
 ---@param values number[]|heed.Tensor of any shape
 ---@param options? { title?: string, caption?: string, x_name?: string, y_name?: string, bins?: integer, low?: number, high?: number, width?: integer, height?: integer }
----title: above it; caption: below; x_name, y_name: of the axes; bins: default 20; low, high: bounds, default the lowest and
----highest number; width: columns of the terminal in all, default 80; height: lines, default 12
+---title: above it; caption: below; x_name, y_name: of the axes; bins: default 20; low, high:
+---bounds, default the lowest and highest number; width: columns of the terminal in all, default 80;
+---height: lines, default 12
 ---@return heed.viz.Histogram
 local function histogram(values, options)
     options = check.options(WHERE, options, KNOWN)
@@ -89,7 +99,7 @@ local function histogram(values, options)
     return setmetatable(self, Histogram)
 end
 
--- ---- in the terminal -----------------------------------------------------------------------------------------------
+-- ---- in the terminal ----------------------------------------------------------------------------
 
 local EIGHTHS = { [0] = " ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" }
 
@@ -109,17 +119,20 @@ function Histogram:__tostring()
     local filled, rows = {}, {}
     for column = 1, columns do
         local most = count_at(self, column, columns)
-        filled[column] = most > 0 and math.max(1, math.floor(most / self.y_high * self.height * 8 + 0.5)) or 0
+        filled[column] = most > 0 and math.max(1,
+            math.floor(most / self.y_high * self.height * 8 + 0.5)) or 0
     end
     for row = 1, self.height do
         local cells, below = {}, (self.height - row) * 8
-        for column, eighths in ipairs(filled) do cells[column] = EIGHTHS[math.max(0, math.min(8, eighths - below))] end
+        for column, eighths in ipairs(filled) do
+            cells[column] = EIGHTHS[math.max(0, math.min(8, eighths - below))]
+        end
         rows[row] = table.concat(cells)
     end
     return plot.text(self, rows, nil, columns, ends, indent)
 end
 
--- ---- as SVG --------------------------------------------------------------------------------------------------------
+-- ---- as SVG -------------------------------------------------------------------------------------
 
 function Histogram:draw(titled)
     local frame = plot.frame(self, titled)
@@ -127,9 +140,12 @@ function Histogram:draw(titled)
     for i, n in ipairs(self.counts) do
         local left, right = frame.x_of(self.edges[i]), frame.x_of(self.edges[i + 1])
         local closing = i == #self.counts and "]" or ")"
-        local hint = svg.hint(("[%.6g, %.6g%s: %d"):format(self.edges[i], self.edges[i + 1], closing, n))
-        frame.body[#frame.body + 1] = svg.element("rect", { "class", "heed-bar heed-fill-1", "x", left + gap / 2, "y", frame.y_of(n),
-            "width", math.max(0.5, right - left - gap), "height", bottom - frame.y_of(n) }, n > 0 and hint or nil)
+        local hint = svg.hint(("[%.6g, %.6g%s: %d"):format(self.edges[i], self.edges[i + 1],
+            closing, n))
+        frame.body[#frame.body + 1] = svg.element("rect",
+            { "class", "heed-bar heed-fill-1", "x", left + gap / 2, "y", frame.y_of(n),
+            "width", math.max(0.5, right - left - gap), "height", bottom - frame.y_of(n) },
+                n > 0 and hint or nil)
     end
     return plot.drawing(self, titled, frame, "Histogram")
 end

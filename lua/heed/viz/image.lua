@@ -15,32 +15,41 @@ local KNOWN = check.set("title", "caption", "panels", "min", "max", "width", "co
 
 ---What heed.viz.image gives: it prints, and goes out as SVG, HTML and PNG.
 ---@class heed.viz.Image: heed.viz.Picture
----@field private panels { pixels: heed.Tensor, title: string? }[] pixels [H, W, 1 or 3] of f64 from 0 to 1
+---@field private panels { pixels: heed.Tensor, title: string? }[] pixels [H, W, 1 or 3] of f64 from
+---0 to 1
 ---@field private colour boolean
 ---@field private width integer
 local Image = Picture.class(WHERE)
 
--- ---- what is drawn -------------------------------------------------------------------------------------------------
+-- ---- what is drawn ------------------------------------------------------------------------------
 
 -- [H, W, 1 or 3] from 0 to 1; NaN stays what it is.
 local function pixels_of(image, options)
     if type(image) == "table" then
         local ok, t = pcall(core.tensor, image, { dtype = "f64" })
-        if not ok then errors.raise("%s: image: %s", WHERE, tostring(t):match "values: (.*)$" or tostring(t)) end
+        if not ok then
+            errors.raise("%s: image: %s", WHERE, tostring(t):match "values: (.*)$" or tostring(t))
+        end
         image = t
     end
     if not check.is_live(image) then
-        errors.raise("%s: image: expected a tensor or a table of rows, got %s", WHERE, check.describe(image))
+        errors.raise("%s: image: expected a tensor or a table of rows, got %s", WHERE,
+            check.describe(image))
     end
     local dims = image:dim()
     local channels = dims == 2 and 1 or dims == 3 and image:size(3)
     if channels ~= 1 and channels ~= 3 then
-        local hint = dims == 3 and (image:size(1) == 1 or image:size(1) == 3) and "; channels come last: image:permute(2, 3, 1)" or ""
-        errors.raise("%s: image: expected [H, W], [H, W, 1] or [H, W, 3], got %s%s", WHERE, tostring(image.shape), hint)
+        local hint = dims == 3 and (image:size(1) == 1 or image:size(1) == 3)
+            and "; channels come last: image:permute(2, 3, 1)" or ""
+        errors.raise("%s: image: expected [H, W], [H, W, 1] or [H, W, 3], got %s%s", WHERE,
+            tostring(image.shape), hint)
     end
     local low = options.min and check.number(WHERE, "min", options.min) or 0
-    local high = options.max and check.number(WHERE, "max", options.max) or image.dtype == "u8" and 255 or 1
-    if low >= high then errors.raise("%s: min: expected less than max (%g), got %g", WHERE, high, low) end
+    local high = options.max and check.number(WHERE, "max", options.max) or image.dtype == "u8"
+        and 255 or 1
+    if low >= high then
+        errors.raise("%s: min: expected less than max (%g), got %g", WHERE, high, low)
+    end
     local pixels = (image:detach():to "f64" - low) / (high - low)
     return pixels:clamp(0, 1):view(image:size(1), image:size(2), channels)
 end
@@ -56,8 +65,9 @@ local function panels_of(images, options)
     return list
 end
 
----A picture of an image, or of several side by side: print it, or write it with `:save "it.svg"`, `"it.html"` or `"it.png"`. In a
----terminal without colours bright is dense. Pixels that are no numbers are marked.
+---A picture of an image, or of several side by side: print it, or write it with `:save "it.svg"`,
+---`"it.html"` or `"it.png"`. In a terminal without colours bright is dense. Pixels that are no
+---numbers are marked.
 ---
 ---```lua
 ---local x = heed.linspace(0, 1, 24)
@@ -65,12 +75,12 @@ end
 ---local digits = { heed.rand(8, 8), heed.rand(8, 8) }
 ---print(heed.viz.image(digits, { panels = { "a 3", "a 5, said to be 6" } }))
 ---```
----@param images heed.Tensor|number[][]|heed.Tensor[] [H, W], [H, W, 1] or [H, W, 3]: u8 from 0 to 255, others from 0 to 1; or a list
----of such
+---@param images heed.Tensor|number[][]|heed.Tensor[] [H, W], [H, W, 1] or [H, W, 3]: u8 from 0 to
+---255, others from 0 to 1; or a list of such
 ---@param options? { title?: string, caption?: string, panels?: string[], min?: number, max?: number, width?: integer, colour?: boolean }
----title: above; caption: below; panels: titles of several, default their numbers; min, max: what is black and what is white;
----width: columns of the terminal in all, default 80; colour: whether the terminal has colours, default whether standard output
----is one that has
+---title: above; caption: below; panels: titles of several, default their numbers; min, max: what is
+---black and what is white; width: columns of the terminal in all, default 80; colour: whether the
+---terminal has colours, default whether standard output is one that has
 ---@return heed.viz.Image
 local function image(images, options)
     options = check.options(WHERE, options, KNOWN)
@@ -84,12 +94,13 @@ local function image(images, options)
     }, Image)
 end
 
--- ---- in the terminal -----------------------------------------------------------------------------------------------
+-- ---- in the terminal ----------------------------------------------------------------------------
 
 local NAN_COLOUR = { 1, 0, 1 }
 local SHADES = { [0] = " ", "░", "▒", "▓", "█" }
 
--- The mean of the pixels of [top, bottom) x [left, right), as red, green and blue from 0 to 1; NaN if one of them is.
+-- The mean of the pixels of [top, bottom) x [left, right), as red, green and blue from 0 to 1; NaN
+-- if one of them is.
 local function mean_of(rows, top, bottom, left, right)
     local sums, count = { 0, 0, 0 }, 0
     for i = top, bottom - 1 do
@@ -103,7 +114,8 @@ local function mean_of(rows, top, bottom, left, right)
     return sums
 end
 
--- The image in at most so many columns, two rows of it in a line of text: a grid of colours, and its size.
+-- The image in at most so many columns, two rows of it in a line of text: a grid of colours, and
+-- its size.
 local function reduced(panel, most)
     local rows, H, W = panel.pixels:totable(), panel.pixels:size(1), panel.pixels:size(2)
     local columns = math.min(W, most)
@@ -116,7 +128,8 @@ local function reduced(panel, most)
         local top = (i - 1) * H // lines + 1
         for j = 1, columns do
             local left = (j - 1) * W // columns + 1
-            grid[i][j] = mean_of(rows, top, math.max(top + 1, i * H // lines + 1), left, math.max(left + 1, j * W // columns + 1))
+            grid[i][j] = mean_of(rows, top, math.max(top + 1, i * H // lines + 1), left,
+                math.max(left + 1, j * W // columns + 1))
         end
     end
     return grid, lines, columns
@@ -124,7 +137,9 @@ end
 
 local function byte(share) return math.floor(share * 255 + 0.5) end
 
-local function is_nan(colour) return colour[1] ~= colour[1] or colour[2] ~= colour[2] or colour[3] ~= colour[3] end
+local function is_nan(colour)
+    return colour[1] ~= colour[1] or colour[2] ~= colour[2] or colour[3] ~= colour[3]
+end
 
 local function code(kind, colour)
     if is_nan(colour) then colour = NAN_COLOUR end
@@ -150,7 +165,10 @@ local function block(self, panel, most)
     local texts = panel.title and { (width.cut(panel.title, math.max(columns, 12))) } or {}
     for i = 1, lines, 2 do
         local cells = {}
-        for j = 1, columns do cells[j] = (self.colour and coloured or shaded)(grid[i][j], grid[i + 1] and grid[i + 1][j]) end
+        for j = 1, columns do
+            cells[j] = (self.colour and coloured or shaded)(grid[i][j],
+                grid[i + 1] and grid[i + 1][j])
+        end
         local text = table.concat(cells)
         texts[#texts + 1] = { self.colour and columns > 0 and text .. "\27[0m" or text, columns }
     end
@@ -163,9 +181,10 @@ function Image:__tostring()
     return captions.text(self, terminal.beside(blocks, self.width))
 end
 
--- ---- as SVG --------------------------------------------------------------------------------------------------------
+-- ---- as SVG -------------------------------------------------------------------------------------
 
-local LARGEST, SMALLEST_SIDE, GAP, PAGE_WIDTH = 16, 224, 20, 960 -- pixels: of one pixel, of an image, between images, of all
+-- pixels: of one pixel, of an image, between images, of all
+local LARGEST, SMALLEST_SIDE, GAP, PAGE_WIDTH = 16, 224, 20, 960
 
 -- Runs of one colour, a path for each colour.
 local function draw_pixels(panel, x, y, scale)
@@ -185,7 +204,8 @@ local function draw_pixels(panel, x, y, scale)
                 paths[colour], order[#order + 1] = {}, colour
             end
             local size = (to - from + 1) * scale
-            table.insert(paths[colour], ("M%s %sh%sv%sh-%sz"):format(svg.number((from - 1) * scale), svg.number((i - 1) * scale),
+            table.insert(paths[colour], ("M%s %sh%sv%sh-%sz"):format(svg.number((from - 1) * scale),
+                svg.number((i - 1) * scale),
                 svg.number(size), svg.number(scale), svg.number(size)))
             from = to + 1
         end
@@ -203,7 +223,8 @@ end
 local function scale_of(panel, count)
     local side = math.max(1, panel.pixels:size(1), panel.pixels:size(2))
     local room = count > 1 and SMALLEST_SIDE / 2 or SMALLEST_SIDE
-    return side >= room and (side <= PAGE_WIDTH and 1 or PAGE_WIDTH / side) or math.min(LARGEST, room // side)
+    return side >= room and (side <= PAGE_WIDTH and 1 or PAGE_WIDTH / side)
+        or math.min(LARGEST, room // side)
 end
 
 function Image:draw(titled)
@@ -218,15 +239,19 @@ function Image:draw(titled)
         if x > MARGIN and x + math.max(wide, label) > PAGE_WIDTH then
             x, y, row_height = MARGIN, y + row_height + GAP, 0
         end
-        if panel.title then body[#body + 1] = svg.text(x, y + svg.FONT_SIZE, panel.title, "heed-ink") end
-        body[#body + 1] = svg.element("rect", { "class", "heed-line", "x", x - 0.5, "y", y + title - 0.5, "width", wide + 1,
+        if panel.title then
+            body[#body + 1] = svg.text(x, y + svg.FONT_SIZE, panel.title, "heed-ink")
+        end
+        body[#body + 1] = svg.element("rect", { "class", "heed-line", "x", x - 0.5, "y",
+            y + title - 0.5, "width", wide + 1,
             "height", high + 1 })
         body[#body + 1] = draw_pixels(panel, x, y + title, scale)
         x, row_height = x + math.max(wide, label) + GAP, math.max(row_height, high + title)
         right = math.max(right, x - GAP)
     end
     local size = captions.around(self, titled, body, right + MARGIN, y + row_height)
-    return { width = size.width, height = size.height + MARGIN, title = self.title or "Image", body = body }
+    return { width = size.width, height = size.height + MARGIN, title = self.title or "Image",
+        body = body }
 end
 
 return image

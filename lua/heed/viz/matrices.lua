@@ -1,5 +1,5 @@
---- The picture of matrices: a row and a column of cells for each label, the darker the more; a panel for each matrix.
---- heed.viz.attention and heed.viz.heatmap are such.
+--- The picture of matrices: a row and a column of cells for each label, the darker the more; a
+--- panel for each matrix. heed.viz.attention and heed.viz.heatmap are such.
 
 local captions = require "heed.viz.captions"
 local check = require "heed.check"
@@ -31,12 +31,13 @@ local Attention = Picture.class(WHERE)
 
 local matrices = { WHERE = WHERE }
 
--- ---- what is drawn -------------------------------------------------------------------------------------------------
+-- ---- what is drawn ------------------------------------------------------------------------------
 
 -- A list of { rows = [L][S] numbers, title }; one panel alone has no title of its own.
 local function panels_of(weights)
     if not check.is_live(weights) or weights.dtype == "bool" then
-        errors.raise("heed.viz.attention: weights: expected a tensor of numbers, got %s", check.describe(weights))
+        errors.raise("heed.viz.attention: weights: expected a tensor of numbers, got %s",
+            check.describe(weights))
     end
     local dims = weights:dim()
     if dims == 2 then return { { rows = weights:totable() } } end
@@ -48,7 +49,8 @@ local function panels_of(weights)
     for b, heads in ipairs(batches) do
         for h, rows in ipairs(heads) do
             local title = ("head %d"):format(h)
-            list[#list + 1] = { rows = rows, title = #batches > 1 and ("%d, %s"):format(b, title) or title }
+            list[#list + 1] = { rows = rows, title = #batches > 1 and ("%d, %s"):format(b, title)
+                or title }
         end
     end
     if #list == 1 then list[1].title = nil end
@@ -69,7 +71,9 @@ function matrices.labels(where, name, labels, count)
     end
     if type(labels) == "string" then labels = width.characters(labels) end
     check.type(where, name, labels, "table")
-    if #labels ~= count then errors.raise("%s: %s: expected %d labels, got %d", where, name, count, #labels) end
+    if #labels ~= count then
+        errors.raise("%s: %s: expected %d labels, got %d", where, name, count, #labels)
+    end
     for i, label in ipairs(labels) do texts[i] = tostring(label) end
     return texts
 end
@@ -80,13 +84,16 @@ end
 ---@param titles string[]|nil
 function matrices.name_panels(where, list, titles)
     if titles == nil then return end
-    for i, title in ipairs(matrices.labels(where, "panels", titles, #list)) do list[i].title = title end
+    for i, title in ipairs(matrices.labels(where, "panels", titles, #list)) do
+        list[i].title = title
+    end
 end
 
 ---The picture of options that are known to be ones.
 ---@param weights heed.Tensor [L, S], [H, L, S] or [B, H, L, S]
 ---@param options { x?: string[]|string, y?: string[]|string, title?: string, caption?: string, panels?: string[], width?: integer,
----max?: number, small?: boolean } small: one of many pictures on a page, so several panels a row and no legend
+---max?: number, small?: boolean } small: one of many pictures on a page, so several panels a row
+---and no legend
 ---@return heed.viz.Attention
 function matrices.new(weights, options)
     local list = panels_of(weights)
@@ -96,16 +103,18 @@ function matrices.new(weights, options)
         panels = list,
         x = matrices.labels(WHERE, "x", options.x, weights:size(-1)),
         y = matrices.labels(WHERE, "y", options.y, weights:size(-2)),
-        title = title, caption = caption, sides = not caption and panels.SIDES or nil, kind = "Attention weights",
+        title = title, caption = caption, sides = not caption and panels.SIDES or nil,
+        kind = "Attention weights",
         width = check.integer(WHERE, "width", options.width or terminal.COLUMNS),
         scale = scale.weights(check.number(WHERE, "max", options.max or 1, 1e-30)),
         small = options.small,
     }, Attention)
 end
 
--- ---- in the terminal -----------------------------------------------------------------------------------------------
+-- ---- in the terminal ----------------------------------------------------------------------------
 
--- Below 1/8 is blank, then a shade for each quarter. Where there are no colours, numbers below 0 have shades of their own.
+-- Below 1/8 is blank, then a shade for each quarter. Where there are no colours, numbers below 0
+-- have shades of their own.
 local SHADES = { [0] = "  ", "░░", "▒▒", "▓▓", "██" }
 local NEGATIVE = { [0] = "  ", "··", "──", "══", "≡≡" }
 local WIDEST_CELL = 12
@@ -115,7 +124,8 @@ local BLUE, RED, PLAIN = "\27[34m", "\27[31m", "\27[0m"
 local function cell(self, value, columns)
     local strength, negative = self.scale:level(value)
     local step = strength and math.floor(strength * 4 + 0.5)
-    local shade = not strength and "??" or (negative and not self.colour and NEGATIVE or SHADES)[step]
+    local shade = not strength and "??" or (negative and not self.colour and NEGATIVE
+        or SHADES)[step]
     if not self.numbers then return shade, step, negative end
     local text = width.fit(self.scale:text(value), columns - 1, true)
     return text .. (strength and shade:sub(1, #shade // 2) or " "), step, negative
@@ -126,8 +136,11 @@ local function cells(self, row, columns)
     local parts, colour_before = {}, nil
     for j, value in ipairs(row) do
         local text, step, negative = cell(self, value, columns)
-        local colour = self.colour and self.scale.diverging and step and step > 0 and (negative and RED or BLUE) or nil
-        if colour ~= colour_before then text = (colour_before and PLAIN or "") .. (colour or "") .. text end
+        local colour = self.colour and self.scale.diverging and step and step > 0
+            and (negative and RED or BLUE) or nil
+        if colour ~= colour_before then
+            text = (colour_before and PLAIN or "") .. (colour or "") .. text
+        end
         parts[j], colour_before = text, colour
     end
     return table.concat(parts) .. (colour_before and PLAIN or "")
@@ -139,8 +152,8 @@ local function widest_of(labels)
     return widest
 end
 
--- Columns of a cell: two, or as many as the widest number needs, a blank before it and its shade behind it; a few more where
--- the labels then fit above.
+-- Columns of a cell: two, or as many as the widest number needs, a blank before it and its shade
+-- behind it; a few more where the labels then fit above.
 local function cell_columns(self, indent)
     if not self.numbers then return 2 end
     local most = 2
@@ -150,7 +163,8 @@ local function cell_columns(self, indent)
         end
     end
     local label = widest_of(self.x) + 2
-    return label <= WIDEST_CELL and indent + 1 + label * #self.x <= self.width and math.max(most, label) or most
+    return label <= WIDEST_CELL and indent + 1 + label * #self.x <= self.width
+        and math.max(most, label) or most
 end
 
 -- The labels of the columns, read from top to bottom, or, where they fit, from left to right.
@@ -167,7 +181,8 @@ local function header(labels, indent, columns)
             characters[LONGEST_LABEL] = "…"
             taken[LONGEST_LABEL] = 1
         end
-        marks[i] = { characters = characters, taken = taken, height = math.min(#characters, LONGEST_LABEL) }
+        marks[i] = { characters = characters, taken = taken,
+            height = math.min(#characters, LONGEST_LABEL) }
         height = math.max(height, marks[i].height)
     end
     local lines = {}
@@ -202,7 +217,8 @@ local function legend(self)
     for step = 1, 4 do above[step] = SHADES[step] end
     local left, right = table.concat(below), table.concat(above)
     if self.colour then left, right = RED .. left .. PLAIN, BLUE .. right .. PLAIN end
-    return ("%s %s 0 %s %s"):format(scale.bound(self.scale.low), left, right, scale.bound(self.scale.high))
+    return ("%s %s 0 %s %s"):format(scale.bound(self.scale.low), left, right,
+        scale.bound(self.scale.high))
 end
 
 ---What a picture of matrices prints.
@@ -222,7 +238,7 @@ end
 
 Attention.__tostring = matrices.text
 
--- ---- as SVG, HTML and PNG ------------------------------------------------------------------------------------------
+-- ---- as SVG, HTML and PNG -----------------------------------------------------------------------
 
 -- The picture as a drawing of heed.viz.svg.
 function Attention:draw(titled, live) return panels.draw(self, titled, live) end

@@ -1,4 +1,5 @@
---- What every picture can do: print (tostring), and go out as SVG, HTML and PNG, as a text or into a file.
+--- What every picture can do: print (tostring), and go out as SVG, HTML and PNG, as a text or into
+--- a file.
 
 local check = require "heed.check"
 local core = require "heed.core"
@@ -26,11 +27,12 @@ local function one_section(self)
     return drawing.title, { { drawing = drawing } }
 end
 
--- A class of pictures: give it `name` as it is called in messages, `__tostring`, and `draw(self, titled, live)`, which makes
--- a drawing of heed.viz.svg, with its title inside or without it, for a page with a script or to stand alone; `sections(self)`, if
--- its page has several.
+-- A class of pictures: give it `name` as it is called in messages, `__tostring`, and `draw(self,
+-- titled, live)`, which makes a drawing of heed.viz.svg, with its title inside or without it, for a
+-- page with a script or to stand alone; `sections(self)`, if its page has several.
 function Picture.class(name)
-    local class = { name = name, svg = Picture.svg, html = Picture.html, png = Picture.png, save = Picture.save,
+    local class = { name = name, svg = Picture.svg, html = Picture.html, png = Picture.png,
+        save = Picture.save,
         sections = one_section }
     class.__index = class
     return class
@@ -40,7 +42,9 @@ end
 ---@param path? string replaced whole or not at all; without it the text is returned
 ---@return string|true|nil # text or true; nil when the file could not be written
 ---@return string? message
-function Picture:svg(path) return deliver(self.name .. ":svg", path, svg.document(self:draw(true))) end
+function Picture:svg(path)
+    return deliver(self.name .. ":svg", path, svg.document(self:draw(true)))
+end
 
 ---As one HTML page that needs no other file.
 ---@param path? string replaced whole or not at all; without it the text is returned
@@ -53,10 +57,13 @@ end
 local PNG = check.set("dark", "scale")
 local MOST_PIXELS, LONGEST = 1 << 24, 32767
 
----As a PNG file. Its letters are drawn here, those of Latin scripts; others are boxes, for which `:svg` is the way.
+---As a PNG file. Its letters are drawn here, those of Latin scripts; others are boxes, for which
+---`:svg` is the way.
 ---@param path? string replaced whole or not at all; without it the bytes are returned
----@param options? { dark?: boolean, scale?: number } dark: for a dark screen, default false; scale: pixels for one of the SVG's, default 2
----@return string|true|nil # bytes or true; nil when the file could not be written, or heed was built without libpng
+---@param options? { dark?: boolean, scale?: number } dark: for a dark screen, default false; scale:
+---pixels for one of the SVG's, default 2
+---@return string|true|nil # bytes or true; nil when the file could not be written, or heed was
+---built without libpng
 ---@return string? message
 function Picture:png(path, options)
     local where = self.name .. ":png"
@@ -85,7 +92,8 @@ function Picture:save(path)
     for _, format in ipairs(SAVED) do
         if ending and ending:lower() == format then return self[format](self, path) end
     end
-    return errors.raise("%s: path: expected one that ends in .svg, .html or .png, got %q", where, path)
+    return errors.raise("%s: path: expected one that ends in .svg, .html or .png, got %q", where,
+        path)
 end
 
 return Picture

@@ -1,7 +1,8 @@
---- What pictures over two axes share: their numbers, where these stand, and the axes, in the terminal and as SVG.
+--- What pictures over two axes share: their numbers, where these stand, and the axes, in the
+--- terminal and as SVG.
 ---
---- Such a picture has x_low, x_high, y_low and y_high, the ends of its axes; x_name and y_name, what a person calls them; and width and
---- height, its columns and lines in the terminal.
+--- Such a picture has x_low, x_high, y_low and y_high, the ends of its axes; x_name and y_name,
+--- what a person calls them; and width and height, its columns and lines in the terminal.
 
 local captions = require "heed.viz.captions"
 local check = require "heed.check"
@@ -16,14 +17,15 @@ local MARGIN = captions.MARGIN
 local LEAST_LEFT, MOST_CELLS = 56, 10000
 local SMALLEST = 1e-290 -- between numbers that are closer there are no round ones
 
--- ---- numbers -------------------------------------------------------------------------------------------------------
+-- ---- numbers ------------------------------------------------------------------------------------
 
 ---A list of numbers, or a vector, as a list.
 ---@return number[]
 function plot.numbers(where, name, values)
     if check.is_live(values) then
         if values:dim() ~= 1 or values.dtype == "bool" then
-            errors.raise("%s: %s: expected a vector of numbers, got %s", where, name, check.describe(values))
+            errors.raise("%s: %s: expected a vector of numbers, got %s", where, name,
+                check.describe(values))
         end
         return values:totable()
     end
@@ -31,7 +33,8 @@ function plot.numbers(where, name, values)
     for i = 1, rawlen(check.type(where, name, values, "table")) do
         numbers[i] = values[i]
         if type(numbers[i]) ~= "number" then
-            errors.raise("%s: %s: expected numbers, got %s at %d", where, name, check.describe(numbers[i]), i)
+            errors.raise("%s: %s: expected numbers, got %s at %d", where, name,
+                check.describe(numbers[i]), i)
         end
     end
     return numbers
@@ -49,7 +52,9 @@ function plot.extent(lists)
     local low, high = math.huge, -math.huge
     for _, list in ipairs(lists) do
         for _, value in ipairs(list) do
-            if plot.is_finite(value) then low, high = math.min(low, value), math.max(high, value) end
+            if plot.is_finite(value) then
+                low, high = math.min(low, value), math.max(high, value)
+            end
         end
     end
     return plot.apart(low, high)
@@ -70,12 +75,15 @@ end
 ---@return integer
 function plot.size(where, name, value, default, least)
     value = check.integer(where, name, value or default, least)
-    return value <= MOST_CELLS and value or errors.raise("%s: %s: expected at most %d, got %d", where, name, MOST_CELLS, value)
+    return value <= MOST_CELLS and value or errors.raise("%s: %s: expected at most %d, got %d",
+        where, name, MOST_CELLS, value)
 end
 
 ---The longest name beside a picture in the terminal: a quarter of its columns, or a few letters.
 ---@return integer
-function plot.longest_name(self) return math.max(6, math.min(plot.LONGEST_NAME, self.width // 4)) end
+function plot.longest_name(self)
+    return math.max(6, math.min(plot.LONGEST_NAME, self.width // 4))
+end
 
 ---What every picture over axes takes: title, caption, x_name, y_name, width, height.
 ---@param where string
@@ -85,8 +93,10 @@ function plot.options(where, options)
     local title, caption = captions.of(where, options)
     return {
         title = title, caption = caption,
-        x_name = options.x_name ~= nil and check.type(where, "x_name", options.x_name, "string") or nil,
-        y_name = options.y_name ~= nil and check.type(where, "y_name", options.y_name, "string") or nil,
+        x_name = options.x_name ~= nil and check.type(where, "x_name", options.x_name, "string")
+            or nil,
+        y_name = options.y_name ~= nil and check.type(where, "y_name", options.y_name, "string")
+            or nil,
         width = plot.size(where, "width", options.width, terminal.COLUMNS, 20),
         height = plot.size(where, "height", options.height, 12, 2),
     }
@@ -119,11 +129,13 @@ function plot.ticks(low, high, count)
         end
     end
     local list = {}
-    for k = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) do list[#list + 1] = k * step end
+    for k = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) do
+        list[#list + 1] = k * step
+    end
     return list, step
 end
 
--- ---- in the terminal -----------------------------------------------------------------------------------------------
+-- ---- in the terminal ----------------------------------------------------------------------------
 
 ---The columns that are left for the picture beside its axis and for_names.
 ---@param self table
@@ -145,7 +157,8 @@ local function x_line(self, columns, indent)
         local name, taken = width.cut(self.x_name, columns)
         local before = (columns - taken) // 2
         if before > #ends[1] and before + taken < columns - #ends[2] then
-            lines[1] = width.fit(ends[1], before) .. name .. width.fit(ends[2], columns - before - taken, true)
+            lines[1] = width.fit(ends[1], before) .. name
+                .. width.fit(ends[2], columns - before - taken, true)
         else
             lines[2] = (" "):rep(before) .. name
         end
@@ -167,7 +180,8 @@ function plot.text(self, rows, after, columns, ends, indent)
     if self.y_name then lines[1] = (" "):rep(indent + 1) .. (width.cut(self.y_name, columns)) end
     for i, row in ipairs(rows) do
         local label = i == 1 and ends[1] or i == #rows and ends[2] or ""
-        local line = ("%s %s%s %s"):format(width.fit(label, indent, true), label == "" and "│" or "┤", row, after and after[i - 1] or "")
+        local line = ("%s %s%s %s"):format(width.fit(label, indent, true),
+            label == "" and "│" or "┤", row, after and after[i - 1] or "")
         lines[#lines + 1] = line:gsub("%s+$", "")
     end
     lines[#lines + 1] = (" "):rep(indent + 1) .. "└" .. ("─"):rep(columns)
@@ -175,7 +189,7 @@ function plot.text(self, rows, after, columns, ends, indent)
     return captions.text(self, lines)
 end
 
--- ---- as SVG --------------------------------------------------------------------------------------------------------
+-- ---- as SVG -------------------------------------------------------------------------------------
 
 ---Where the picture's numbers are on a drawing, with its title and axes in the body.
 ---@param self table
@@ -188,11 +202,16 @@ function plot.frame(self, titled)
     local texts, widest = plot.texts(values, step), 0
     for _, text in ipairs(texts) do widest = math.max(widest, svg.label_width(text)) end
     frame.left = math.max(LEAST_LEFT, widest + MARGIN + 8) + (self.y_name and 18 or 0)
-    function frame.x_of(x) return frame.left + (x - self.x_low) / (self.x_high - self.x_low) * plot.WIDTH end
-    function frame.y_of(y) return frame.top + (self.y_high - y) / (self.y_high - self.y_low) * plot.HEIGHT end
+    function frame.x_of(x)
+        return frame.left + (x - self.x_low) / (self.x_high - self.x_low) * plot.WIDTH
+    end
+    function frame.y_of(y)
+        return frame.top + (self.y_high - y) / (self.y_high - self.y_low) * plot.HEIGHT
+    end
     for i, value in ipairs(values) do
         local y = frame.y_of(value)
-        local line = { "class", value == 0 and "heed-axis" or "heed-line", "x1", frame.left, "x2", frame.left + plot.WIDTH,
+        local line = { "class", value == 0 and "heed-axis" or "heed-line", "x1", frame.left, "x2",
+            frame.left + plot.WIDTH,
             "y1", y, "y2", y }
         body[#body + 1] = svg.element("line", line)
         body[#body + 1] = svg.text(frame.left - 8, y + 4, texts[i], "heed-faint", "end")
@@ -202,7 +221,9 @@ function plot.frame(self, titled)
     for i, text in ipairs(plot.texts(marks, #marks > 1 and marks[2] - marks[1] or 0)) do
         body[#body + 1] = svg.text(frame.x_of(marks[i]), bottom + 18, text, "heed-faint", "middle")
     end
-    if self.x_name then body[#body + 1] = svg.text(middle, bottom + 36, self.x_name, "heed-faint", "middle") end
+    if self.x_name then
+        body[#body + 1] = svg.text(middle, bottom + 36, self.x_name, "heed-faint", "middle")
+    end
     if self.y_name then
         local x, y = MARGIN + 10, frame.top + plot.HEIGHT / 2
         local turn = ("rotate(-90 %s %s)"):format(svg.number(x), svg.number(y))
@@ -222,7 +243,8 @@ function plot.drawing(self, titled, frame, kind, room)
     local right = frame.left + plot.WIDTH + math.max(room or 0, 8) + MARGIN
     local bottom = frame.top + plot.HEIGHT + 26 + (self.x_name and 18 or 0)
     local size = captions.around(self, titled, frame.body, right, bottom)
-    return { width = size.width, height = size.height + MARGIN, title = self.title or kind, body = frame.body }
+    return { width = size.width, height = size.height + MARGIN, title = self.title or kind,
+        body = frame.body }
 end
 
 ---The colour of a series; more series than colours begin again.

@@ -1,4 +1,5 @@
---- Drawings of heed.viz.svg as pixels: rectangles, lines, paths, circles and letters, with soft edges.
+--- Drawings of heed.viz.svg as pixels: rectangles, lines, paths, circles and letters, with soft
+--- edges.
 
 local letters = require "heed.viz.letters"
 local svg = require "heed.viz.svg"
@@ -11,7 +12,7 @@ local STROKE_WIDTHS = { ["heed-curve"] = 2, ["heed-dots"] = 4 }
 local OPACITIES = { ["heed-point"] = 0.75, ["heed-dots"] = 0.6, ["heed-spot"] = 0 }
 local SIZES = { ["heed-title"] = svg.TITLE_SIZE, ["heed-small"] = 11 }
 
--- ---- pixels --------------------------------------------------------------------------------------------------------
+-- ---- pixels -------------------------------------------------------------------------------------
 
 ---@class heed.viz.Canvas
 ---@field width integer
@@ -49,7 +50,8 @@ local function fill_rect(canvas, x, y, wide, high, colour, opacity)
     local s = canvas.scale
     cover(y * s, (y + high) * s, canvas.height, function(j, down)
         local row = canvas.rows[j]
-        cover(x * s, (x + wide) * s, canvas.width, function(i, across) blend(row, i, colour, across * down * opacity) end)
+        cover(x * s, (x + wide) * s, canvas.width,
+            function(i, across) blend(row, i, colour, across * down * opacity) end)
     end)
 end
 
@@ -60,9 +62,11 @@ local function stroke(canvas, x, y, to_x, to_y, thick, colour, opacity)
     local radius, dx, dy = thick * s / 2, to_x - x, to_y - y
     local length = dx * dx + dy * dy
     local reach = radius + 1
-    for j = math.max(0, math.floor(math.min(y, to_y) - reach)), math.min(canvas.height - 1, math.ceil(math.max(y, to_y) + reach)) do
+    for j = math.max(0, math.floor(math.min(y, to_y) - reach)),
+        math.min(canvas.height - 1, math.ceil(math.max(y, to_y) + reach)) do
         local row, py = canvas.rows[j], j + 0.5 - y
-        for i = math.max(0, math.floor(math.min(x, to_x) - reach)), math.min(canvas.width - 1, math.ceil(math.max(x, to_x) + reach)) do
+        for i = math.max(0, math.floor(math.min(x, to_x) - reach)),
+            math.min(canvas.width - 1, math.ceil(math.max(x, to_x) + reach)) do
             local px = i + 0.5 - x
             local t = length > 0 and math.max(0, math.min(1, (px * dx + py * dy) / length)) or 0
             local ex, ey = px - t * dx, py - t * dy
@@ -72,13 +76,14 @@ local function stroke(canvas, x, y, to_x, to_y, thick, colour, opacity)
     end
 end
 
--- ---- letters -------------------------------------------------------------------------------------------------------
+-- ---- letters ------------------------------------------------------------------------------------
 
 local CURVE_STEPS = 6
 local DOT = 1.5 -- as thick as lines
 local NARROW = 0.9 -- of texts whose letters differ in width in other fonts
 
--- A stroke's points as short lines: a curve bends from middle to middle of its inner points, as a B-spline of degree 2 does.
+-- A stroke's points as short lines: a curve bends from middle to middle of its inner points, as a
+-- B-spline of degree 2 does.
 local function each_piece(points, line)
     if #points == 1 then return line(points[1], points[1]) end
     if not points.curved then
@@ -93,7 +98,8 @@ local function each_piece(points, line)
         for k = 1, CURVE_STEPS do
             local t = k / CURVE_STEPS
             local a, b, c = (1 - t) ^ 2, 2 * t * (1 - t), t ^ 2
-            local point = { a * from[1] + b * bend[1] + c * to[1], a * from[2] + b * bend[2] + c * to[2] }
+            local point = { a * from[1] + b * bend[1] + c * to[1],
+                a * from[2] + b * bend[2] + c * to[2] }
             line(before, point)
             before = point
         end
@@ -101,7 +107,8 @@ local function each_piece(points, line)
     end
 end
 
--- A text from x on, its line at y, turned by so many degrees around that point; letters of a narrow one are closer.
+-- A text from x on, its line at y, turned by so many degrees around that point; letters of a narrow
+-- one are closer.
 local function draw_text(canvas, text, x, y, size, narrow, thick, angle, colour)
     local unit, sine, cosine = size / 12, math.sin(math.rad(angle)), math.cos(math.rad(angle))
     local characters, taken = width.characters(text)
@@ -115,14 +122,15 @@ local function draw_text(canvas, text, x, y, size, narrow, thick, angle, colour)
             each_piece(points, function(from, to)
                 local x1, y1 = place(from)
                 local x2, y2 = place(to)
-                stroke(canvas, x1, y1, x2, y2, thick * unit * (#points == 1 and DOT or 1), colour, 1)
+                stroke(canvas, x1, y1, x2, y2, thick * unit * (#points == 1 and DOT or 1), colour,
+                    1)
             end)
         end
         at = at + letters.ADVANCE * taken[c]
     end
 end
 
--- ---- elements ------------------------------------------------------------------------------------------------------
+-- ---- elements -----------------------------------------------------------------------------------
 
 -- The attributes by name, over what the group around says.
 local function attributes_of(element, around)
@@ -138,7 +146,8 @@ local function attributes_of(element, around)
     return found
 end
 
--- The colour that fill or stroke has, by what is said, by the element's classes, or by those around it.
+-- The colour that fill or stroke has, by what is said, by the element's classes, or by those around
+-- it.
 local function paint_of(canvas, kind, element, at)
     if at[kind] then return colour_of(at[kind]) end
     for i = 1, #element.attributes, 2 do
@@ -164,17 +173,20 @@ function draw.rect(canvas, element, at, left, top)
     local x, y, wide, high = left + at.x, top + at.y, at.width, at.height
     local line = paint_of(canvas, "stroke", element, at)
     if line then
-        for _, side in ipairs { { x, y, x + wide, y }, { x, y + high, x + wide, y + high }, { x, y, x, y + high },
+        for _, side in ipairs { { x, y, x + wide, y }, { x, y + high, x + wide, y + high },
+            { x, y, x, y + high },
             { x + wide, y, x + wide, y + high } } do
             stroke(canvas, side[1], side[2], side[3], side[4], 1, line, 1)
         end
         return
     end
-    fill_rect(canvas, x, y, wide, high, paint_of(canvas, "fill", element, at) or 0, at["fill-opacity"] or 1)
+    fill_rect(canvas, x, y, wide, high, paint_of(canvas, "fill", element, at) or 0,
+        at["fill-opacity"] or 1)
 end
 
 function draw.line(canvas, element, at, left, top)
-    stroke(canvas, left + at.x1, top + at.y1, left + at.x2, top + at.y2, 1, paint_of(canvas, "stroke", element, at), 1)
+    stroke(canvas, left + at.x1, top + at.y1, left + at.x2, top + at.y2, 1,
+        paint_of(canvas, "stroke", element, at), 1)
 end
 
 function draw.circle(canvas, element, at, left, top)
@@ -186,11 +198,13 @@ end
 
 -- Squares "Mx yhWvHh-Wz", dots "Mx yh0", or lines "Mx yLx y...".
 function draw.path(canvas, element, at, left, top)
-    local line, fill = paint_of(canvas, "stroke", element, at), paint_of(canvas, "fill", element, at)
+    local line, fill = paint_of(canvas, "stroke", element, at),
+        paint_of(canvas, "fill", element, at)
     local thick, opacity = number_by_class(STROKE_WIDTHS, at, 1), number_by_class(OPACITIES, at, 1)
     if not line then
         for x, y, wide, high in at.d:gmatch "M([%d.-]+) ([%d.-]+)h([%d.]+)v([%d.]+)" do
-            fill_rect(canvas, left + x, top + y, tonumber(wide), tonumber(high), fill, at["fill-opacity"] or 1)
+            fill_rect(canvas, left + x, top + y, tonumber(wide), tonumber(high), fill,
+                at["fill-opacity"] or 1)
         end
         return
     end
@@ -211,10 +225,13 @@ function draw.text(canvas, element, at, left, top)
     local narrow = (at["heed-label"] or at["heed-title"]) and 1 or NARROW
     local long = width.of(element.content) * letters.ADVANCE * narrow * size / 12
     local angle = at.transform and tonumber(at.transform:match "^rotate%(([%d.-]+)") or 0
-    local back = at["text-anchor"] == "end" and long or at["text-anchor"] == "middle" and long / 2 or 0
-    local x, y = left + at.x - back * math.cos(math.rad(angle)), top + at.y - back * math.sin(math.rad(angle))
+    local back = at["text-anchor"] == "end" and long or at["text-anchor"] == "middle" and long / 2
+        or 0
+    local x, y = left + at.x - back * math.cos(math.rad(angle)),
+        top + at.y - back * math.sin(math.rad(angle))
     local colour = paint_of(canvas, "fill", element, at) or canvas.fill["heed-ink"]
-    draw_text(canvas, element.content, x, y, size, narrow, at["heed-title"] and 1.7 or 1.05, angle, colour)
+    draw_text(canvas, element.content, x, y, size, narrow, at["heed-title"] and 1.7 or 1.05, angle,
+        colour)
 end
 
 local function draw_all(canvas, elements, around, left, top)
@@ -222,7 +239,8 @@ local function draw_all(canvas, elements, around, left, top)
         local at = attributes_of(element, around)
         if element.name == "g" then
             local x, y = (at.transform or ""):match "^translate%(([%d.-]+) ([%d.-]+)%)"
-            at["paint-fill"], at["paint-stroke"] = paint_of(canvas, "fill", element, at), paint_of(canvas, "stroke", element, at)
+            at["paint-fill"], at["paint-stroke"] = paint_of(canvas, "fill", element, at),
+                paint_of(canvas, "stroke", element, at)
             at.transform = false
             draw_all(canvas, element.content, at, left + (x or 0), top + (y or 0))
         else
@@ -231,17 +249,19 @@ local function draw_all(canvas, elements, around, left, top)
     end
 end
 
--- ---- the whole -----------------------------------------------------------------------------------------------------
+-- ---- the whole ----------------------------------------------------------------------------------
 
 local function new_canvas(drawing, scale, palette)
-    local canvas = { width = math.ceil(drawing.width * scale), height = math.ceil(drawing.height * scale), scale = scale, rows = {},
+    local canvas = { width = math.ceil(drawing.width * scale),
+        height = math.ceil(drawing.height * scale), scale = scale, rows = {},
         fill = {}, stroke = {} }
     for _, look in ipairs(svg.LOOKS) do
         local kind = look.fill and "fill" or "stroke"
         canvas[kind][look.class] = colour_of(palette[look[kind]])
     end
     for i, colour in ipairs(palette.series) do
-        canvas.fill["heed-fill-" .. i], canvas.stroke["heed-stroke-" .. i] = colour_of(colour), colour_of(colour)
+        canvas.fill["heed-fill-" .. i], canvas.stroke["heed-stroke-" .. i] = colour_of(colour),
+            colour_of(colour)
     end
     local ground = colour_of(palette.ground)
     for j = 0, canvas.height - 1 do

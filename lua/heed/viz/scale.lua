@@ -18,10 +18,12 @@ local scale = {}
 ---@param max number
 ---@return heed.viz.Scale
 function scale.weights(max)
-    return setmetatable({ low = 0, high = max, diverging = false, format = "%.3f", sparse = true }, Scale)
+    return setmetatable({ low = 0, high = max, diverging = false, format = "%.3f", sparse = true },
+        Scale)
 end
 
----Of any numbers. Where some are negative both sides reach equally far; where none are it begins at 0.
+---Of any numbers. Where some are negative both sides reach equally far; where none are it begins at
+---0.
 ---@param where string
 ---@param low number the lowest that there is
 ---@param high number
@@ -30,7 +32,9 @@ end
 function scale.of(where, low, high, options)
     local min = options.min and check.number(where, "min", options.min)
     local max = options.max and check.number(where, "max", options.max)
-    if min and max and min >= max then errors.raise("%s: min: expected less than max (%g), got %g", where, max, min) end
+    if min and max and min >= max then
+        errors.raise("%s: min: expected less than max (%g), got %g", where, max, min)
+    end
     local self = { low = min or math.min(0, low), high = max or high, format = "%.4g" }
     self.diverging = self.low < 0
     if self.diverging then
@@ -47,7 +51,8 @@ end
 ---@return boolean negative
 function Scale:level(value)
     if value ~= value then return nil, false end
-    local strength = self.diverging and math.abs(value) / self.high or (value - self.low) / (self.high - self.low)
+    local strength = self.diverging and math.abs(value) / self.high
+        or (value - self.low) / (self.high - self.low)
     return math.max(0, math.min(1, strength)), self.diverging and value < 0
 end
 
@@ -55,7 +60,9 @@ end
 ---@return string
 function Scale:text(value)
     if value ~= value then return "nan" end
-    if value == math.floor(value) and math.abs(value) < 1e6 and not self.sparse then return ("%d"):format(value) end
+    if value == math.floor(value) and math.abs(value) < 1e6 and not self.sparse then
+        return ("%d"):format(value)
+    end
     return self.format:format(value)
 end
 

@@ -18,13 +18,15 @@ local KNOWN = check.set("title", "caption", "x_name", "y_name", "groups", "width
 ---@field private note string?
 local Scatter = Picture.class(WHERE)
 
--- ---- what is drawn -------------------------------------------------------------------------------------------------
+-- ---- what is drawn ------------------------------------------------------------------------------
 
 -- The group of each point, as texts.
 local function labels_of(labels, count)
     if check.is_live(labels) and labels:dim() == 1 then labels = labels:totable() end
     check.type(WHERE, "groups", labels, "table")
-    if #labels ~= count then errors.raise("%s: groups: expected %d labels, got %d", WHERE, count, #labels) end
+    if #labels ~= count then
+        errors.raise("%s: groups: expected %d labels, got %d", WHERE, count, #labels)
+    end
     local texts = {}
     for i, label in ipairs(labels) do texts[i] = tostring(label) end
     return texts
@@ -64,8 +66,8 @@ local function padded(low, high)
     return low - pad, high + pad
 end
 
----A picture of points: print it, or write it with `:save "it.svg"`, `"it.html"` or `"it.png"`. Points that are not finite are not
----drawn, and it says how many.
+---A picture of points: print it, or write it with `:save "it.svg"`, `"it.html"` or `"it.png"`.
+---Points that are not finite are not drawn, and it says how many.
 ---
 ---```lua
 ---local x, y = heed.randn(60), heed.randn(60)
@@ -76,8 +78,9 @@ end
 ---@param x number[]|heed.Tensor [N]
 ---@param y number[]|heed.Tensor [N]
 ---@param options? { title?: string, caption?: string, x_name?: string, y_name?: string, groups?: any[]|heed.Tensor, width?: integer, height?: integer }
----title: above it; caption: below; x_name, y_name: of the axes; groups: what each point belongs to, words or classes, which get
----colours (in the terminal, marks); width: columns of the terminal in all, default 80; height: lines, default 12
+---title: above it; caption: below; x_name, y_name: of the axes; groups: what each point belongs to,
+---words or classes, which get colours (in the terminal, marks); width: columns of the terminal in
+---all, default 80; height: lines, default 12
 ---@return heed.viz.Scatter
 local function scatter(x, y, options)
     options = check.options(WHERE, options, KNOWN)
@@ -85,7 +88,8 @@ local function scatter(x, y, options)
     x, y = plot.numbers(WHERE, "x", x), plot.numbers(WHERE, "y", y)
     if #x ~= #y then errors.raise("%s: y: expected as many as x (%d), got %d", WHERE, #x, #y) end
     local lost
-    self.groups, lost = groups_of(x, y, options.groups ~= nil and labels_of(options.groups, #x) or nil)
+    self.groups, lost = groups_of(x, y, options.groups ~= nil and labels_of(options.groups, #x)
+        or nil)
     if lost > 0 then self.note = ("%d of %d points are not finite"):format(lost, #x) end
     local xs, ys = {}, {}
     for g, group in ipairs(self.groups) do xs[g], ys[g] = group.x, group.y end
@@ -94,7 +98,7 @@ local function scatter(x, y, options)
     return setmetatable(self, Scatter)
 end
 
--- ---- in the terminal -----------------------------------------------------------------------------------------------
+-- ---- in the terminal ----------------------------------------------------------------------------
 
 local MARKS = { "●", "○", "+", "×", "◆", "◇", "▲", "△" }
 
@@ -135,7 +139,8 @@ function Scatter:__tostring()
     local names, for_names = {}, 0
     for g, group in ipairs(named and self.groups or {}) do
         if g <= self.height then
-            names[g - 1] = ("%s %s"):format(mark_of(g), (width.cut(group.name, plot.longest_name(self))))
+            names[g - 1] = ("%s %s"):format(mark_of(g),
+                (width.cut(group.name, plot.longest_name(self))))
             for_names = math.max(for_names, width.of(names[g - 1]) + 1)
         end
     end
@@ -143,14 +148,16 @@ function Scatter:__tostring()
     return plot.text(self, (named and marks or dots)(self, columns), names, columns, ends, indent)
 end
 
--- ---- as SVG --------------------------------------------------------------------------------------------------------
+-- ---- as SVG -------------------------------------------------------------------------------------
 
 local MOST_POINTS = 4000 -- with numbers under the pointer
 
 local function draw_circles(group, colour, frame)
     for i, x in ipairs(group.x) do
-        local hint = svg.hint(("%s%.6g, %.6g"):format(group.name and group.name .. ": " or "", x, group.y[i]))
-        frame.body[#frame.body + 1] = svg.element("circle", { "class", "heed-point heed-fill-" .. colour, "cx", frame.x_of(x),
+        local hint = svg.hint(("%s%.6g, %.6g"):format(group.name and group.name .. ": " or "", x,
+            group.y[i]))
+        frame.body[#frame.body + 1] = svg.element("circle",
+            { "class", "heed-point heed-fill-" .. colour, "cx", frame.x_of(x),
             "cy", frame.y_of(group.y[i]), "r", 3.5 }, hint)
     end
 end
@@ -159,18 +166,22 @@ end
 local function draw_dots(group, colour, frame)
     local path, seen = {}, {}
     for i, x in ipairs(group.x) do
-        local at = ("M%d %dh0"):format(math.floor(frame.x_of(x) + 0.5), math.floor(frame.y_of(group.y[i]) + 0.5))
+        local at = ("M%d %dh0"):format(math.floor(frame.x_of(x) + 0.5),
+            math.floor(frame.y_of(group.y[i]) + 0.5))
         if not seen[at] then path[#path + 1], seen[at] = at, true end
     end
-    frame.body[#frame.body + 1] = svg.element("path", { "class", "heed-dots heed-stroke-" .. colour, "d", table.concat(path) })
+    frame.body[#frame.body + 1] = svg.element("path",
+        { "class", "heed-dots heed-stroke-" .. colour, "d", table.concat(path) })
 end
 
 local function draw_legend(self, frame)
     local room, x = 0, frame.left + plot.WIDTH + 12
     for g, group in ipairs(self.groups) do
         if group.name then
-            local y, name = frame.top + (g - 0.5) * (svg.FONT_SIZE + 6), (width.cut(group.name, plot.LONGEST_NAME))
-            frame.body[#frame.body + 1] = svg.element("circle", { "class", "heed-fill-" .. plot.colour(g), "cx", x + 4, "cy", y, "r", 4 })
+            local y, name = frame.top + (g - 0.5) * (svg.FONT_SIZE + 6),
+                (width.cut(group.name, plot.LONGEST_NAME))
+            frame.body[#frame.body + 1] = svg.element("circle",
+                { "class", "heed-fill-" .. plot.colour(g), "cx", x + 4, "cy", y, "r", 4 })
             frame.body[#frame.body + 1] = svg.text(x + 14, y + 4, name, "heed-label heed-ink")
             room = math.max(room, 26 + svg.label_width(name))
         end

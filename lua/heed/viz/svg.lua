@@ -1,8 +1,10 @@
---- What pictures are drawn of, and its text as SVG, in colours that follow the reader's light or dark screen.
+--- What pictures are drawn of, and its text as SVG, in colours that follow the reader's light or
+--- dark screen.
 ---
---- A drawing is { width, height, title, body }: a size in pixels and a list of elements (svg.element); for a page with heed.viz.pointer also
---- words = { x, y }, lists of those along its sides. It stands alone as a document, or
---- inside a page (heed.viz.page), which brings the style once for all of its drawings.
+--- A drawing is { width, height, title, body }: a size in pixels and a list of elements
+--- (svg.element); for a page with heed.viz.pointer also words = { x, y }, lists of those along its
+--- sides. It stands alone as a document, or inside a page (heed.viz.page), which brings the style
+--- once for all of its drawings.
 
 local width = require "heed.viz.width"
 
@@ -13,12 +15,14 @@ local svg = { FONT_SIZE = 12, TITLE_SIZE = 14 }
 ---What has a colour, on light and on dark screens.
 svg.PALETTES = {
     light = {
-        ground = "#ffffff", ink = "#1c2128", faint = "#5b6570", line = "#d9dde2", weight = "#1d57b5",
+        ground = "#ffffff", ink = "#1c2128", faint = "#5b6570", line = "#d9dde2",
+        weight = "#1d57b5",
         negative = "#b4530a", nan = "#8d959e", marked = "#ff00ff",
         series = { "#2463c4", "#c4560d", "#1f8050", "#a8338a", "#6d51c9", "#7a6500" },
     },
     dark = {
-        ground = "#14171b", ink = "#e5e8ec", faint = "#98a2ad", line = "#333a42", weight = "#7fb8ff",
+        ground = "#14171b", ink = "#e5e8ec", faint = "#98a2ad", line = "#333a42",
+        weight = "#7fb8ff",
         negative = "#ffa65c", nan = "#6b747e", marked = "#ff00ff",
         series = { "#6cabff", "#ff9a56", "#58c88e", "#ee86d2", "#ab98ff", "#d3b93f" },
     },
@@ -42,7 +46,8 @@ local function colours(palette)
         rules[i] = (".%s{%s:%s}"):format(look.class, property, palette[look[property]])
     end
     for i, colour in ipairs(palette.series) do
-        rules[#rules + 1] = (".heed-stroke-%d{stroke:%s}.heed-fill-%d{fill:%s}"):format(i, colour, i, colour)
+        rules[#rules + 1] = (".heed-stroke-%d{stroke:%s}.heed-fill-%d{fill:%s}"):format(i, colour,
+            i, colour)
     end
     return table.concat(rules) .. (".heed{color:%s}"):format(palette.ink)
 end
@@ -58,12 +63,14 @@ svg.STYLE = table.concat({
     ".heed-curve{fill:none;stroke-width:2;stroke-linejoin:round;stroke-linecap:round}",
     ".heed-cells :hover,.heed-bar:hover,.heed-point:hover{stroke:currentColor;stroke-width:1.5}",
     ".heed-spot{fill-opacity:0}.heed-spot:hover{fill-opacity:1}",
-    colours(svg.PALETTES.light), "@media(prefers-color-scheme:dark){", colours(svg.PALETTES.dark), "}",
+    colours(svg.PALETTES.light), "@media(prefers-color-scheme:dark){", colours(svg.PALETTES.dark),
+    "}",
 })
 
 -- ---- elements ----------------------------------------------------------------------------------
 
-local ENTITIES = { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;", ["'"] = "&#39;" }
+local ENTITIES = { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;",
+    ["'"] = "&#39;" }
 
 ---A text as XML and HTML may hold it: no control characters, no bytes that are not UTF-8.
 ---@param text string
@@ -135,7 +142,9 @@ end
 function svg.text(x, y, text, class, anchor, more)
     local attributes = { "x", x, "y", y }
     if class then table.move({ "class", class }, 1, 2, 5, attributes) end
-    if anchor and anchor ~= "start" then table.move({ "text-anchor", anchor }, 1, 2, #attributes + 1, attributes) end
+    if anchor and anchor ~= "start" then
+        table.move({ "text-anchor", anchor }, 1, 2, #attributes + 1, attributes)
+    end
     if more then table.move(more, 1, #more, #attributes + 1, attributes) end
     return svg.element("text", attributes, text)
 end
@@ -150,14 +159,20 @@ function svg.hint(text) return svg.element("title", {}, text) end
 ---@param style? string for a document that stands alone
 ---@return string
 function svg.render(drawing, style)
-    local size = { "xmlns", "http://www.w3.org/2000/svg", "class", "heed", "width", drawing.width, "height", drawing.height,
-        "viewBox", ("0 0 %s %s"):format(svg.number(drawing.width), svg.number(drawing.height)), "role",
+    local size = { "xmlns", "http://www.w3.org/2000/svg", "class", "heed", "width", drawing.width,
+        "height", drawing.height,
+        "viewBox", ("0 0 %s %s"):format(svg.number(drawing.width), svg.number(drawing.height)),
+        "role",
         drawing.words and "group" or "img", "aria-label", drawing.title }
-    if drawing.words then table.move({ "data-x", drawing.words.x, "data-y", drawing.words.y }, 1, 4, #size + 1, size) end
-    local ground = svg.element("rect", { "class", "heed-ground", "width", drawing.width, "height", drawing.height })
+    if drawing.words then
+        table.move({ "data-x", drawing.words.x, "data-y", drawing.words.y }, 1, 4, #size + 1, size)
+    end
+    local ground = svg.element("rect", { "class", "heed-ground", "width", drawing.width, "height",
+        drawing.height })
     local opening = write(svg.element("svg", size, "")):gsub("</svg>$", "")
     local sheet = style and ("<style>%s</style>"):format(style) or ""
-    return table.concat({ opening .. sheet, write(ground), content_of(drawing.body) }, "\n") .. "</svg>\n"
+    return table.concat({ opening .. sheet, write(ground), content_of(drawing.body) }, "\n")
+        .. "</svg>\n"
 end
 
 ---A drawing as a document.

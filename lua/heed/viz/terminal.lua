@@ -9,7 +9,8 @@ local terminal = { COLUMNS = 80 }
 
 local GAP = 3
 
----For a descriptor of the process: a terminal that is not dumb, and no NO_COLOR (https://no-color.org).
+---For a descriptor of the process: a terminal that is not dumb, and no NO_COLOR
+---(https://no-color.org).
 ---@param descriptor integer 1 or 2
 ---@return boolean
 function terminal.wants_colour(descriptor)
@@ -40,7 +41,8 @@ local function row_of(blocks, from, to, sizes)
 end
 
 ---As many blocks in a row as fit, at least one; an empty line between rows.
----@param blocks (string|{ [1]: string, [2]: integer })[][] lists of lines: texts, or such with escapes and their columns
+---@param blocks (string|{ [1]: string, [2]: integer })[][] lists of lines: texts, or such with
+---escapes and their columns
 ---@param columns integer
 ---@return string[] lines
 function terminal.beside(blocks, columns)
