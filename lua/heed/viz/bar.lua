@@ -40,6 +40,13 @@ local function of_names(values)
     return labels, numbers
 end
 
+---@class heed.viz.BarOptions
+---@field title? string above it
+---@field caption? string below it
+---@field labels? string[]|string of a list, default its indices
+---@field x_name? string what is measured
+---@field width? integer columns of the terminal in all, default 80
+
 ---A picture of bars, a number for each name: print it, or write it with `:save "it.svg"`,
 ---`"it.html"` or `"it.png"`. Numbers below 0 go to the left; what is no number says so.
 ---
@@ -49,9 +56,7 @@ end
 ---```
 ---@param values number[]|heed.Tensor|table<string, number> [N], or numbers by their names, in the
 ---order of these
----@param options? { title?: string, caption?: string, labels?: string[]|string, x_name?: string, width?: integer }
----title: above it; caption: below; labels: of a list, default its indices; x_name: what is
----measured; width: columns of the terminal in all, default 80
+---@param options? heed.viz.BarOptions
 ---@return heed.viz.Bar
 local function bar(values, options)
     options = check.options(WHERE, options, KNOWN)

@@ -63,6 +63,15 @@ end
 
 local function place_of(self, i) return self.x and self.x[i] or i end
 
+---@class heed.viz.CurveOptions
+---@field title? string above it
+---@field caption? string below it
+---@field x? number[]|heed.Tensor where the values stand, default 1, 2, 3 ...
+---@field x_name? string of the axis
+---@field y_name? string of the axis
+---@field width? integer columns of the terminal in all, default 80
+---@field height? integer lines, default 12
+
 ---A picture of curves over 1, 2, 3 ... or over x: print it, or write it with `:save "it.svg"`,
 ---`"it.html"` or `"it.png"`. Numbers that are not finite leave gaps.
 ---
@@ -73,10 +82,7 @@ local function place_of(self, i) return self.x and self.x[i] or i end
 ---```
 ---@param values number[]|heed.Tensor|table<string, number[]|heed.Tensor> one list or vector, or
 ---several by their names
----@param options? { title?: string, caption?: string, x?: number[]|heed.Tensor, x_name?: string, y_name?: string, width?: integer, height?: integer }
----title: above it; caption: below; x: where the values stand, default 1, 2, 3 ...; x_name, y_name:
----of the axes; width: columns of the terminal in all, default 80; height: lines of the curve,
----default 12
+---@param options? heed.viz.CurveOptions
 ---@return heed.viz.Curve
 local function curve(values, options)
     options = check.options(WHERE, options, KNOWN)

@@ -67,6 +67,21 @@ local function extent(list)
     return low, high
 end
 
+---@class heed.viz.HeatmapOptions
+---@field x? string[]|string labels of the columns, a list, or a string whose characters they are
+---(default their numbers)
+---@field y? string[]|string labels of the rows
+---@field title? string above it
+---@field caption? string below it
+---@field panels? string[] titles of panels, default their numbers
+---@field width? integer columns of the terminal for panels side by side, default 80
+---@field min? number what is drawn weakest, default 0; where some are negative, both sides reach as
+---far as the further
+---@field max? number what is drawn strongest, default the highest
+---@field numbers? boolean whether each cell says its number, default false
+---@field colour? boolean whether the terminal has colours, default whether standard output is one
+---that has
+
 ---A picture of a matrix in shades: print it, or write it with `:save "it.svg"`, `"it.html"` or
 ---`"it.png"`. Numbers below 0 have a colour of their own (in a terminal without colours, lines);
 ---what is no number is marked.
@@ -78,13 +93,7 @@ end
 ---print(heed.viz.heatmap { { 1.5, -0.5, 0 }, { 0 / 0, 0.5, -1.5 } })
 ---```
 ---@param values heed.Tensor|number[][] [R, C], or [P, R, C]: a panel a matrix
----@param options? { x?: string[]|string, y?: string[]|string, title?: string, caption?: string, panels?: string[], width?: integer, min?: number, max?: number, numbers?: boolean, colour?: boolean }
----x, y: labels of the columns and rows, a list, or a string whose characters they are (default
----their numbers); title: above; caption: below; panels: titles of panels (default their numbers);
----width: columns of the terminal for panels side by side, default 80; min: the number that is drawn
----weakest, default 0; max: strongest, default the highest; where some are negative, both sides
----reach as far as the further; numbers: whether each cell says its number, default false; colour:
----whether the terminal has colours, default whether standard output is one that has
+---@param options? heed.viz.HeatmapOptions
 ---@return heed.viz.Heatmap
 local function heatmap(values, options)
     options = check.options(WHERE, options, KNOWN)

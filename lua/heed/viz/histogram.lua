@@ -68,6 +68,17 @@ local function count(values, edges)
     return counts, nan, outside
 end
 
+---@class heed.viz.HistogramOptions
+---@field title? string above it
+---@field caption? string below it
+---@field x_name? string of the axis
+---@field y_name? string of the axis
+---@field bins? integer default 20
+---@field low? number the lower bound, default the lowest number
+---@field high? number the upper one, default the highest
+---@field width? integer columns of the terminal in all, default 80
+---@field height? integer lines, default 12
+
 ---A picture of how often numbers fall between bounds: print it, or write it with `:save "it.svg"`,
 ---`"it.html"` or `"it.png"`. It says how many are no numbers, or outside. `counts` and `edges` are
 ---what it draws.
@@ -78,10 +89,7 @@ end
 ---print(#picture.counts, picture.edges[1]) --> 24 -3.0
 ---```
 ---@param values number[]|heed.Tensor of any shape
----@param options? { title?: string, caption?: string, x_name?: string, y_name?: string, bins?: integer, low?: number, high?: number, width?: integer, height?: integer }
----title: above it; caption: below; x_name, y_name: of the axes; bins: default 20; low, high:
----bounds, default the lowest and highest number; width: columns of the terminal in all, default 80;
----height: lines, default 12
+---@param options? heed.viz.HistogramOptions
 ---@return heed.viz.Histogram
 local function histogram(values, options)
     options = check.options(WHERE, options, KNOWN)

@@ -65,6 +65,16 @@ local function panels_of(images, options)
     return list
 end
 
+---@class heed.viz.ImageOptions
+---@field title? string above it
+---@field caption? string below it
+---@field panels? string[] titles of several, default their numbers
+---@field min? number what is black, default 0
+---@field max? number what is white, default 1, of u8 255
+---@field width? integer columns of the terminal in all, default 80
+---@field colour? boolean whether the terminal has colours, default whether standard output is one
+---that has
+
 ---A picture of an image, or of several side by side: print it, or write it with `:save "it.svg"`,
 ---`"it.html"` or `"it.png"`. In a terminal without colours bright is dense. Pixels that are no
 ---numbers are marked.
@@ -77,10 +87,7 @@ end
 ---```
 ---@param images heed.Tensor|number[][]|heed.Tensor[] [H, W], [H, W, 1] or [H, W, 3]: u8 from 0 to
 ---255, others from 0 to 1; or a list of such
----@param options? { title?: string, caption?: string, panels?: string[], min?: number, max?: number, width?: integer, colour?: boolean }
----title: above; caption: below; panels: titles of several, default their numbers; min, max: what is
----black and what is white; width: columns of the terminal in all, default 80; colour: whether the
----terminal has colours, default whether standard output is one that has
+---@param options? heed.viz.ImageOptions
 ---@return heed.viz.Image
 local function image(images, options)
     options = check.options(WHERE, options, KNOWN)

@@ -66,6 +66,16 @@ local function padded(low, high)
     return low - pad, high + pad
 end
 
+---@class heed.viz.ScatterOptions
+---@field title? string above it
+---@field caption? string below it
+---@field x_name? string of the axis
+---@field y_name? string of the axis
+---@field groups? any[]|heed.Tensor what each point belongs to, words or classes, which get colours
+---(in the terminal, marks)
+---@field width? integer columns of the terminal in all, default 80
+---@field height? integer lines, default 12
+
 ---A picture of points: print it, or write it with `:save "it.svg"`, `"it.html"` or `"it.png"`.
 ---Points that are not finite are not drawn, and it says how many.
 ---
@@ -77,10 +87,7 @@ end
 ---```
 ---@param x number[]|heed.Tensor [N]
 ---@param y number[]|heed.Tensor [N]
----@param options? { title?: string, caption?: string, x_name?: string, y_name?: string, groups?: any[]|heed.Tensor, width?: integer, height?: integer }
----title: above it; caption: below; x_name, y_name: of the axes; groups: what each point belongs to,
----words or classes, which get colours (in the terminal, marks); width: columns of the terminal in
----all, default 80; height: lines, default 12
+---@param options? heed.viz.ScatterOptions
 ---@return heed.viz.Scatter
 local function scatter(x, y, options)
     options = check.options(WHERE, options, KNOWN)
