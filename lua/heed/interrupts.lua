@@ -38,9 +38,10 @@ end
 ---
 ---```lua
 ---local parts = { model = nn.Linear(2, 2) }
----local forget = heed.on_interrupt(function() assert(heed.checkpoint.save("run.safetensors", parts)) end)
------ ... the loop that trains ...
----if forget then forget() end -- the run is over: Ctrl-C is Ctrl-C again
+---local forget = heed.on_interrupt(function()
+---    assert(heed.checkpoint.save("run.safetensors", parts))
+---end)
+---if forget then forget() end -- when the run is over, Ctrl-C is Ctrl-C again
 ---```
 ---@param fn fun()
 ---@return fun()|nil forget takes it back; nil where nobody hears of Ctrl-C

@@ -124,7 +124,11 @@ describe("viz.curve over x", function()
         local places, bottom = {}, 0
         for _, element in ipairs(of_name(picture, "text")) do
             local y = tonumber(element.attributes.y)
-            if element.text:find "^[abc]$" then places[#places + 1] = y else bottom = math.max(bottom, y) end
+            if element.text:find "^[abc]$" then
+                places[#places + 1] = y
+            else
+                bottom = math.max(bottom, y)
+            end
         end
         table.sort(places)
         for i = 2, 3 do assert.is_true(places[i] - places[i - 1] >= 14) end

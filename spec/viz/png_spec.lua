@@ -98,7 +98,7 @@ describe("a drawing as pixels", function()
         assert.is_true(ink(turned, 0, 20, 0, 19) > 1000 and ink(turned, 22, 39, 0, 19) == 0)
     end)
 
-    it("knows the letters of ASCII and of Latin scripts, each by itself, and draws a box for others", function()
+    it("knows letters of ASCII and Latin scripts, and draws a box for others", function()
         local box = #letters.strokes "\u{6771}"
         assert.equal(1, box)
         local seen = {}

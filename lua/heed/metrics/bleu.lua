@@ -18,7 +18,8 @@ end
 ---BLEU of a corpus, from 0 to 100, as sacreBLEU computes it by default: heed.text.bleu.corpus.
 ---
 ---```lua
----print(("%.2f"):format(heed.metrics.bleu({ "the cat sat on the mat" }, { "the cat sat on a mat" }))) --> 53.73
+---local score = heed.metrics.bleu({ "the cat sat on the mat" }, { "the cat sat on a mat" })
+---print(("%.2f"):format(score)) --> 53.73
 ---```
 ---@param hypotheses string[] one a segment
 ---@param references string[] as many

@@ -88,7 +88,8 @@ end
 ---references share. With word_order = 2 it is chrF++.
 ---
 ---```lua
----print(("%.2f"):format(heed.metrics.chrf({ "the cat sat on the mat" }, { "the cat sat on a mat" }))) --> 72.08
+---local score = heed.metrics.chrf({ "the cat sat on the mat" }, { "the cat sat on a mat" })
+---print(("%.2f"):format(score)) --> 72.08
 ---```
 ---@param hypotheses string[] one a segment
 ---@param references string[] as many

@@ -27,7 +27,8 @@ end
 ---was right, as scikit-learn's confusion_matrix. `heed.viz.heatmap` draws it.
 ---
 ---```lua
----print(heed.metrics.confusion({ 1, 2, 2, 3 }, { 1, 1, 2, 3 })) --> [[1, 1, 0], [0, 1, 0], [0, 0, 1]] i64 [3, 3]
+---local matrix = heed.metrics.confusion({ 1, 2, 2, 3 }, { 1, 1, 2, 3 })
+---print(matrix) --> [[1, 1, 0], [0, 1, 0], [0, 0, 1]] i64 [3, 3]
 ---```
 ---@param predictions heed.Tensor|table classes [...], or scores of every class [..., C]
 ---@param targets heed.Tensor|table classes [...], from 1

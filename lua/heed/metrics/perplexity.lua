@@ -48,7 +48,8 @@ function definition.value(state) return math.exp(state.sum / state.count) end
 ---
 ---```lua
 ---local logits = heed.zeros(2, 3, 50) -- two sentences of three tokens, of which it knows nothing
----print(("%.3f"):format(heed.metrics.perplexity(logits, { { 1, 7, 3 }, { 50, 2, 1 } }, { ignore_index = 1 }))) --> 50.000
+---local targets = { { 1, 7, 3 }, { 50, 2, 1 } }
+---print(("%.3f"):format(heed.metrics.perplexity(logits, targets, { ignore_index = 1 }))) --> 50.000
 ---```
 ---@param logits heed.Tensor [..., V]; or, without targets, the tokens' own losses (reduction =
 ---"none")

@@ -14,7 +14,8 @@ function definition.start(where, options)
     state.positive = options.positive ~= nil and check.integer(where, "positive", options.positive)
         or nil
     if state.positive and options.average ~= nil then
-        errors.raise("%s: positive: the numbers of one class have no average; leave one of the two out", where)
+        errors.raise("%s: positive: the numbers of one class have no average; leave one of them out",
+            where)
     end
     if state.positive and state.classes and state.positive > state.classes then
         errors.raise("%s: positive: expected a class in 1..%d, got %d", where, state.classes,
@@ -77,9 +78,10 @@ end
 ---
 ---```lua
 ---local predictions, targets = { 2, 2, 1, 1, 2 }, { 2, 1, 1, 1, 2 } -- 2 is spam
----local precision, recall, f1 = heed.metrics.precision_recall_f1(predictions, targets, { positive = 2 })
+---local score = heed.metrics.precision_recall_f1
+---local precision, recall, f1 = score(predictions, targets, { positive = 2 })
 ---print(("%.3f %.3f %.3f"):format(precision, recall, f1)) --> 0.667 1.000 0.800
----print(heed.metrics.precision_recall_f1(predictions, targets, { average = "none" }))
+---print(score(predictions, targets, { average = "none" }))
 ---```
 ---@param predictions heed.Tensor|table classes [...], or scores of every class [..., C]
 ---@param targets heed.Tensor|table classes [...], from 1

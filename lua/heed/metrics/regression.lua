@@ -109,7 +109,8 @@ end
 ---otherwise; of fewer than two, and where a number is NaN, NaN.
 ---
 ---```lua
----print(("%.4f"):format(heed.metrics.r2({ 2.5, 0.0, 2.0, 8.0 }, { 3.0, -0.5, 2.0, 7.0 }))) --> 0.9486
+---local score = heed.metrics.r2({ 2.5, 0.0, 2.0, 8.0 }, { 3.0, -0.5, 2.0, 7.0 })
+---print(("%.4f"):format(score)) --> 0.9486
 ---```
 ---@param predictions heed.Tensor|table numbers [N], or [N, D]: the mean of the columns' own R²
 ---@param targets heed.Tensor|table numbers of the same shape

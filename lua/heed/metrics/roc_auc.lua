@@ -44,7 +44,7 @@ local function check_columns(state, where, columns)
             columns)
     end
     if columns == 1 and state.averaged then
-        errors.raise("%s: average: scores of one class have none; give scores of every class, [N, C]", where)
+        errors.raise("%s: average: scores of one class have none; give scores of all, [N, C]", where)
     elseif columns > 1 and state.chosen then
         errors.raise("%s: positive: every class of scores [N, C] is it in turn; give scores [N]",
             where)
@@ -123,8 +123,8 @@ end
 ---```lua
 ---print(heed.metrics.roc_auc({ 0.1, 0.4, 0.35, 0.8 }, { 1, 1, 2, 2 })) --> 0.75
 ---print(heed.metrics.roc_auc({ 0.2, 0.2, 0.9 }, { false, true, true })) --> 0.75
----local scores = heed.tensor { { 0.8, 0.1, 0.1 }, { 0.2, 0.7, 0.1 }, { 0.3, 0.4, 0.3 }, { 0.1, 0.2, 0.7 } }
----print(heed.metrics.roc_auc(scores, { 1, 2, 3, 3 }, { average = "none" })) --> [1., 1., 1.] f64 [3]
+---local scores = heed.tensor { { 0.8, 0.1, 0.1 }, { 0.2, 0.7, 0.1 }, { 0.3, 0.1, 0.6 } }
+---print(heed.metrics.roc_auc(scores, { 1, 2, 3 }, { average = "none" })) --> [1., 1., 1.] f64 [3]
 ---```
 ---@param scores heed.Tensor|table [N], of being the positive class; or [N, C], of every class
 ---@param targets heed.Tensor|table classes [N], from 1; for scores [N] also booleans

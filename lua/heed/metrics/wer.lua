@@ -51,7 +51,8 @@ end
 ---infinite where there should have been none.
 ---
 ---```lua
----print(heed.metrics.wer({ "the cat sit on mat" }, { "the cat sat on the mat" })) --> 0.33333333333333 ...
+---local rate, counts = heed.metrics.wer({ "the cat sit on mat" }, { "the cat sat on the mat" })
+---print(rate, counts.edits, counts.length) --> 0.33333333333333 2 6
 ---print((heed.metrics.wer({ "cat" }, { "cart" }, { unit = "character" }))) --> 0.25
 ---```
 ---@param hypotheses string[] one a segment

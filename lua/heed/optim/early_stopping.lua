@@ -22,14 +22,15 @@ Rule.__index = Rule
 ---saves the model.
 ---
 ---```lua
----local stopping = heed.optim.EarlyStopping { patience = 2, on_best = function(loss, step) print("best", loss, step) end }
+---local function save(loss, step) print("best", loss, step) end
+---local stopping = heed.optim.EarlyStopping { patience = 2, on_best = save }
 ---for _, loss in ipairs { 3.0, 2.0, 2.1, 2.2, 1.0 } do
 ---    local stop, best = stopping:step(loss)
 ---    if stop then break end
 ---end
 ---print(stopping.best, stopping.best_step, stopping.steps) --> 2.0 2 4
 ---```
----@param options { patience: integer, min_delta?: number, mode?: "min"|"max", on_best?: fun(best: number, step: integer): any, any }
+---@param options { patience: integer, min_delta?: number, mode?: "min"|"max", on_best?: function }
 ---patience: values in a row; min_delta: default 0; mode: default "min", lower is better; on_best:
 ---called with the value and its step; nil and a message, as saving gives them, are raised
 ---@return heed.optim.StoppingRule

@@ -34,7 +34,8 @@ end
 ---1- to 4-grams. The precisions come with it, in percent.
 ---
 ---```lua
----local score, how = heed.text.bleu.corpus({ "the cat sat on the mat" }, { "the cat sat on a mat" })
+---local hypotheses, references = { "the cat sat on the mat" }, { "the cat sat on a mat" }
+---local score, how = heed.text.bleu.corpus(hypotheses, references)
 ---print(("%.2f"):format(score), how.brevity_penalty) --> 53.73 1
 ---```
 --- @param hypotheses string[] one a segment
@@ -45,7 +46,8 @@ function bleu.corpus(hypotheses, references)
     check_lines("hypotheses", hypotheses)
     check_lines("references", references)
     if #hypotheses ~= #references then
-        errors.raise("heed.text.bleu.corpus: references: expected as many as hypotheses (%d), got %d", #hypotheses, #references)
+        errors.raise("heed.text.bleu.corpus: references: expected as many as hypotheses (%d), got %d",
+            #hypotheses, #references)
     end
     local counts = bleu_counts.new()
     for i, line in ipairs(hypotheses) do bleu_counts.add(counts, line, references[i]) end

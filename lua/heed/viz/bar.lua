@@ -51,7 +51,8 @@ end
 ---`"it.html"` or `"it.png"`. Numbers below 0 go to the left; what is no number says so.
 ---
 ---```lua
----print(heed.viz.bar({ accuracy = 0.91, recall = 0.85, precision = 0.97 }, { width = 50, title = "spam" }))
+---local scores = { accuracy = 0.91, recall = 0.85, precision = 0.97 }
+---print(heed.viz.bar(scores, { width = 50, title = "spam" }))
 ---print(heed.viz.bar({ 3, -1.5, 0 / 0 }, { labels = { "up", "down", "nowhere" }, width = 50 }))
 ---```
 ---@param values number[]|heed.Tensor|table<string, number> [N], or numbers by their names, in the

@@ -78,7 +78,8 @@ local function place_of(self, i) return self.x and self.x[i] or i end
 ---```lua
 ---local train, valid = {}, {}
 ---for epoch = 1, 20 do train[epoch], valid[epoch] = 3 / epoch, 3 / epoch + epoch / 40 end
----print(heed.viz.curve({ train = train, valid = valid }, { title = "loss", x_name = "epoch", height = 6, width = 60 }))
+---local both = { train = train, valid = valid }
+---print(heed.viz.curve(both, { title = "loss", x_name = "epoch", height = 6, width = 60 }))
 ---```
 ---@param values number[]|heed.Tensor|table<string, number[]|heed.Tensor> one list or vector, or
 ---several by their names
@@ -153,7 +154,8 @@ local function names_by_line(self)
     for _, one in ipairs(self.series) do
         local value = one.name and last_of(one.values)
         if value then
-            local line = math.floor((self.y_high - value) / (self.y_high - self.y_low) * (self.height - 1) + 0.5)
+            local share = (self.y_high - value) / (self.y_high - self.y_low)
+            local line = math.floor(share * (self.height - 1) + 0.5)
             while names[line] and line < self.height - 1 do line = line + 1 end
             while names[line] and line > 0 do line = line - 1 end
             names[line] = (width.cut(one.name, plot.longest_name(self)))

@@ -89,7 +89,8 @@ end
 ---```lua
 ---local names = { "cat", "dog", "cow" }
 ---local matrix = heed.metrics.confusion({ 1, 2, 2, 3, 3 }, { 1, 1, 2, 3, 2 })
----print(heed.viz.heatmap(matrix, { x = names, y = names, numbers = true, caption = "rows: what it is; columns: the guess" }))
+---local caption = "rows: what it is; columns: the guess"
+---print(heed.viz.heatmap(matrix, { x = names, y = names, numbers = true, caption = caption }))
 ---print(heed.viz.heatmap { { 1.5, -0.5, 0 }, { 0 / 0, 0.5, -1.5 } })
 ---```
 ---@param values heed.Tensor|number[][] [R, C], or [P, R, C]: a panel a matrix

@@ -84,7 +84,8 @@ end
 ---what it draws.
 ---
 ---```lua
----local picture = heed.viz.histogram(heed.randn(1000), { bins = 24, low = -3, high = 3, title = "randn", height = 6, width = 50 })
+---local options = { bins = 24, low = -3, high = 3, title = "randn", height = 6, width = 50 }
+---local picture = heed.viz.histogram(heed.randn(1000), options)
 ---print(picture)
 ---print(#picture.counts, picture.edges[1]) --> 24 -3.0
 ---```

@@ -81,7 +81,7 @@ end
 ---
 ---```lua
 ---local x = heed.linspace(0, 1, 24)
----print(heed.viz.image(x:view(1, 24):expand(8, 24), { title = "from black to white", colour = false }))
+---print(heed.viz.image(x:view(1, 24):expand(8, 24), { title = "black to white", colour = false }))
 ---local digits = { heed.rand(8, 8), heed.rand(8, 8) }
 ---print(heed.viz.image(digits, { panels = { "a 3", "a 5, said to be 6" } }))
 ---```

@@ -42,7 +42,8 @@ local function panels_of(weights)
     local dims = weights:dim()
     if dims == 2 then return { { rows = weights:totable() } } end
     if dims ~= 3 and dims ~= 4 then
-        errors.raise("heed.viz.attention: weights: expected [L, S], [H, L, S] or [B, H, L, S], got %s", tostring(weights.shape))
+        errors.raise("%s: weights: expected [L, S], [H, L, S] or [B, H, L, S], got %s", WHERE,
+            tostring(weights.shape))
     end
     local batches = dims == 4 and weights:totable() or { weights:totable() }
     local list = {}

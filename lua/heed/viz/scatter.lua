@@ -83,7 +83,8 @@ end
 ---local x, y = heed.randn(60), heed.randn(60)
 ---local groups = {}
 ---for i = 1, 60 do groups[i] = x[i] + y[i] > 0 and "above" or "below" end
----print(heed.viz.scatter(x, y, { groups = groups, title = "two halves", x_name = "x", height = 8, width = 50 }))
+---local options = { groups = groups, title = "two halves", x_name = "x", height = 8, width = 50 }
+---print(heed.viz.scatter(x, y, options))
 ---```
 ---@param x number[]|heed.Tensor [N]
 ---@param y number[]|heed.Tensor [N]
@@ -128,8 +129,10 @@ local function marks(self, columns)
     local cells, rows = {}, {}
     for g, group in ipairs(self.groups) do
         for i, x in ipairs(group.x) do
-            local column = math.floor((x - self.x_low) / (self.x_high - self.x_low) * (columns - 1) + 0.5)
-            local row = math.floor((self.y_high - group.y[i]) / (self.y_high - self.y_low) * (self.height - 1) + 0.5)
+            local right = (x - self.x_low) / (self.x_high - self.x_low)
+            local down = (self.y_high - group.y[i]) / (self.y_high - self.y_low)
+            local column = math.floor(right * (columns - 1) + 0.5)
+            local row = math.floor(down * (self.height - 1) + 0.5)
             cells[row * columns + column] = mark_of(g)
         end
     end
