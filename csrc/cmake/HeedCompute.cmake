@@ -16,8 +16,11 @@ foreach(room base tensor kernels autograd ops layers io)
 endforeach()
 add_library(heed_compute OBJECT ${compute_sources})
 target_link_libraries(heed_compute PUBLIC heed_flags)
-target_include_directories(heed_compute PRIVATE ${CJSON_INCLUDE_DIRS} ${PNG_INCLUDE_DIRS})
-target_compile_definitions(heed_compute PRIVATE $<$<BOOL:${PNG_FOUND}>:HEED_HAVE_PNG>)
+target_include_directories(heed_compute PRIVATE ${CJSON_INCLUDE_DIRS})
+if(PNG_FOUND)
+  set_source_files_properties(${CMAKE_SOURCE_DIR}/csrc/io/png.c PROPERTIES COMPILE_DEFINITIONS HEED_HAVE_PNG
+                              INCLUDE_DIRECTORIES "${PNG_INCLUDE_DIRS}")
+endif()
 set_source_files_properties(${CMAKE_SOURCE_DIR}/csrc/kernels/gemm.c PROPERTIES
                             INCLUDE_DIRECTORIES "${BLIS_INCLUDE_DIR}" COMPILE_OPTIONS "${BLIS_COMPILE_OPTIONS}")
 

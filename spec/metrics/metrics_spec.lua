@@ -164,6 +164,14 @@ describe("metrics of classes", function()
             { classes = 2, normalize = "targets" })[1]:totable())
     end)
 
+    it("refuse to count more classes than there can be", function()
+        assert.error_matches(function() metrics.confusion({ 1 }, { 1 << 40 }) end,
+            "expected classes in 1..16777216, got 1099511627776")
+        assert.equal(0, metrics.accuracy({ 1 }, { 1 << 40 }))
+        local precision = metrics.precision_recall_f1({ 1, 200000 }, { 1, 200000 })
+        assert.equal(1, precision)
+    end)
+
     it("hold the counts of many", function()
         local metric = metrics.Confusion { classes = 2 }
         local ones = heed.ones(100000):to "i64"

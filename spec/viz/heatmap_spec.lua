@@ -69,6 +69,24 @@ describe("viz.heatmap in the terminal", function()
         assert.equal(3, select(2, text:gsub("1 ██", "")))
     end)
 
+    it("has a cell for each block where the terminal has no more, and says so", function()
+        local values = heed.zeros(130, 100)
+        values[{ 5, 7 }], values[{ 130, 100 }], values[{ 1, 100 }] = -3, 3, NAN
+        local text = plain(values, { width = 30 })
+        local lines = {}
+        for line in (text .. "\n"):gmatch "(.-)\n" do
+            assert.is_true(utf8.len(line) <= 30 or line:find "^each cell" ~= nil, line)
+            lines[#lines + 1] = line
+        end
+        assert.equal("each cell is the strongest of 3 x 8", lines[#lines])
+        assert.is_truthy(text:find "\n  1 +%?%?\n  4 ≡≡\n")
+        assert.is_truthy(text:find "\n130 +██\n")
+        local svg = heatmap(heed.rand(500, 450)):svg()
+        assert.is_truthy(svg:find(">each cell is the strongest of 2 x 2<", 1, true))
+        assert.equal(250 * 225, select(2, svg:gsub("<title>", "")))
+        assert.is_truthy(plain(values, { width = 300 }):find "each cell is the strongest of 3 x 1$")
+    end)
+
     it("takes bounds, tables, booleans, and nothing at all", function()
         assert.equal("  1 2\n1 ▒▒██", plain({ { 11, 12 } }, { min = 10, max = 12 }))
         assert.equal("  1 2\n1 ██", plain(heed.tensor { { true, false } }))

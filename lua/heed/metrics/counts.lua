@@ -3,9 +3,12 @@
 
 local check = require "heed.check"
 local core = require "heed.core"
+local errors = require "heed.errors"
 local inputs = require "heed.metrics.inputs"
 
 local counts = {}
+
+local MOST = 1 << 24 -- classes
 
 ---@param classes any how many there are, or nil: as many as occur
 function counts.start(where, classes)
@@ -14,8 +17,11 @@ function counts.start(where, classes)
 end
 
 -- Targets and predictions that occur together, and how often.
-local function pairs_of(targets, predictions)
+local function pairs_of(where, targets, predictions)
     local size = math.max(targets:max():item(), predictions:max():item())
+    if size > MOST then
+        errors.raise("%s: targets: expected classes in 1..%d, got %d", where, MOST, size)
+    end
     local cells, _, often = ((targets - 1) * size + (predictions - 1)):flatten():unique()
     return size, cells:totable(), often:totable()
 end
@@ -25,7 +31,7 @@ function counts.add(state, where, predictions, targets)
     targets = inputs.classes(where, "targets", targets, state.classes)
     predictions = inputs.predictions(where, predictions, targets, state.classes)
     if targets:numel() == 0 then return end
-    local size, cells, often = pairs_of(targets, predictions)
+    local size, cells, often = pairs_of(where, targets, predictions)
     state.size = math.max(state.size, size)
     for i, cell in ipairs(cells) do
         local target, predicted = cell // size + 1, cell % size + 1

@@ -7,6 +7,7 @@ local errors = require "heed.errors"
 local matrices = require "heed.viz.matrices"
 local panels = require "heed.viz.panels"
 local Picture = require "heed.viz.picture"
+local reduce = require "heed.viz.reduce"
 local scale = require "heed.viz.scale"
 local terminal = require "heed.viz.terminal"
 
@@ -18,9 +19,15 @@ local KNOWN = check.set("x", "y", "title", "caption", "panels", "width", "min", 
 ---@class heed.viz.Heatmap: heed.viz.Picture
 local Heatmap = Picture.class(WHERE)
 
-Heatmap.__tostring = matrices.text
+local MOST_LINES, MOST_CELLS = 60, 400 -- in the terminal; of an SVG on each side
 
-function Heatmap:draw(titled, live) return panels.draw(self, titled, live) end
+function Heatmap:__tostring()
+    return matrices.text(reduce.to(self, MOST_LINES, matrices.most_columns(self)))
+end
+
+function Heatmap:draw(titled, live)
+    return panels.draw(reduce.to(self, MOST_CELLS, MOST_CELLS), titled, live)
+end
 
 -- [R, C] or [P, R, C], of numbers or of what is true.
 local function tensor_of(values)
@@ -84,7 +91,8 @@ end
 
 ---A picture of a matrix in shades: print it, or write it with `:save "it.svg"`, `"it.html"` or
 ---`"it.png"`. Numbers below 0 have a colour of their own (in a terminal without colours, lines);
----what is no number is marked.
+---what is no number is marked. Where a screen has too few cells, each stands for a block, and it
+---says so.
 ---
 ---```lua
 ---local names = { "cat", "dog", "cow" }

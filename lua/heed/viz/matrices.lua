@@ -222,6 +222,14 @@ local function legend(self)
         scale.bound(self.scale.high))
 end
 
+---How many columns of a matrix fit into the picture's width.
+---@param self heed.viz.Attention
+---@return integer
+function matrices.most_columns(self)
+    local indent = math.min(widest_of(self.y), LONGEST_LABEL)
+    return math.max(1, (self.width - indent - 1) // cell_columns(self, indent))
+end
+
 ---What a picture of matrices prints.
 ---@param self heed.viz.Attention
 ---@return string
