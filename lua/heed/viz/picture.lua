@@ -68,6 +68,7 @@ local MOST_PIXELS, LONGEST = 1 << 24, 32767
 function Picture:png(path, options)
     local where = self.name .. ":png"
     if type(path) == "table" and options == nil then path, options = nil, path end
+    if path ~= nil then check.type(where, "path", path, "string") end
     options = check.options(where, options, PNG)
     local scale = check.number(where, "scale", check.default(options.scale, 2), 0.1, 10)
     local drawing, dark = self:draw(true), check.flag(where, "dark", options.dark, false)
