@@ -77,6 +77,7 @@ registry.not_operations = {
     locate_errors = "how messages begin",
     npy_load = "files; spec/io",
     npy_save = "files; spec/io",
+    png_encode = "pixels; spec/viz/png_spec.lua, spec/c/png_test.c",
     safetensors_load = "files; spec/io",
     replace_file = "files; spec/io",
     safetensors_save = "files; spec/io",

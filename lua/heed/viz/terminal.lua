@@ -3,7 +3,7 @@
 local core = require "heed.core"
 local width = require "heed.viz.width"
 
-local getenv = os.getenv
+local getenv = os and os.getenv -- a host may leave os out
 
 local terminal = { COLUMNS = 80 }
 
@@ -14,6 +14,7 @@ local GAP = 3
 ---@param descriptor integer 1 or 2
 ---@return boolean
 function terminal.wants_colour(descriptor)
+    if not getenv then return false end
     local kind, refused = getenv "TERM", getenv "NO_COLOR"
     if not kind or kind == "" or kind == "dumb" then return false end
     return (refused or "") == "" and core.isatty(descriptor)
