@@ -17,6 +17,10 @@ endforeach()
 add_library(heed_compute OBJECT ${compute_sources})
 target_link_libraries(heed_compute PUBLIC heed_flags)
 target_include_directories(heed_compute PRIVATE ${CJSON_INCLUDE_DIRS})
+if(PNG_FOUND)
+  set_source_files_properties(${CMAKE_SOURCE_DIR}/csrc/io/png.c PROPERTIES COMPILE_DEFINITIONS HEED_HAVE_PNG
+                              INCLUDE_DIRECTORIES "${PNG_INCLUDE_DIRS}")
+endif()
 set_source_files_properties(${CMAKE_SOURCE_DIR}/csrc/kernels/gemm.c PROPERTIES
                             INCLUDE_DIRECTORIES "${BLIS_INCLUDE_DIR}" COMPILE_OPTIONS "${BLIS_COMPILE_OPTIONS}")
 
@@ -39,4 +43,4 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")
 endif()
 
 set(heed_compute_objects $<TARGET_OBJECTS:heed_compute> ${isa_objects})
-set(heed_compute_libraries ${BLIS_LIBRARY} ${CJSON_LINK_LIBRARIES} Threads::Threads m)
+set(heed_compute_libraries ${BLIS_LIBRARY} ${CJSON_LINK_LIBRARIES} ${PNG_LINK_LIBRARIES} Threads::Threads m)

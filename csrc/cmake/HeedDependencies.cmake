@@ -16,6 +16,10 @@ option(HEED_EDIT "The prompt edits, completes and remembers lines with libedit, 
 if(HEED_EDIT)
   pkg_check_modules(EDIT libedit)
 endif()
+option(HEED_PNG "Pictures can be written as PNG with libpng, where there is one" ON)
+if(HEED_PNG)
+  pkg_check_modules(PNG libpng)
+endif()
 
 find_path(BLIS_INCLUDE_DIR blis.h PATH_SUFFIXES blis ${CMAKE_LIBRARY_ARCHITECTURE} REQUIRED)
 find_library(BLIS_LIBRARY blis REQUIRED)

@@ -11,6 +11,9 @@ install(TARGETS heed RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 if(HEED_INSTALL_HOST)
   # The prefix as seen from heed.pc, so that cmake --install --prefix and moving the tree keep it right.
   file(RELATIVE_PATH PREFIX_FROM_PC ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+  if(PNG_FOUND)
+    set(HEED_PC_PNG ", libpng")
+  endif()
   configure_file(${CMAKE_SOURCE_DIR}/csrc/cmake/heed.pc.in ${CMAKE_BINARY_DIR}/heed.pc @ONLY)
   install(TARGETS heed_shared heed_static ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
                                           LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})

@@ -31,6 +31,10 @@ endforeach()
 # It answers for the kernel, whose pages may be larger than those of this machine.
 target_link_options(pages_test PRIVATE -Wl,--wrap=sysconf,--wrap=madvise)
 
+# It reads with libpng what was written.
+target_compile_definitions(png_test PRIVATE $<$<BOOL:${PNG_FOUND}>:HEED_HAVE_PNG>)
+target_include_directories(png_test PRIVATE ${PNG_INCLUDE_DIRS})
+
 # A host's view of libheed.
 add_executable(embed_test ${CMAKE_SOURCE_DIR}/spec/c/embed/embed_test.c)
 target_link_libraries(embed_test PRIVATE heed_flags heed_static)

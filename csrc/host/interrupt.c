@@ -33,6 +33,7 @@ static struct {
     int64_t recent[INSISTING]; /* when the last ones came, in a ring */
     int next;
     bool warns, warned; /* before the end of a session, once */
+    volatile sig_atomic_t ends_all, ended;
 } self;
 
 static int64_t monotonic_ns(void) {
@@ -109,7 +110,8 @@ static void lose_patience(void) {
 
 static void ask_to_stop(void) {
     int64_t now = monotonic_ns();
-    if (insists(now)) self.breaking = 1;
+    bool impatient = insists(now);
+    if (impatient || self.ends_all) self.breaking = self.ended = 1;
     if (self.pending && now - self.since > PATIENCE_NS) {
         lose_patience();
         return;
@@ -205,7 +207,7 @@ void hh_interrupt_warn_first(void) {
 }
 
 void hh_interrupt_begin(void) {
-    self.pending = self.breaking = 0;
+    self.pending = self.breaking = self.ended = 0;
     self.main.L = self.coroutine.L = NULL;
     self.warned = false;
     self.running_coroutine = self.L;
@@ -215,6 +217,14 @@ void hh_interrupt_begin(void) {
 void hh_interrupt_end(void) {
     self.running = self.breaking = 0;
     clear();
+}
+
+void hh_interrupt_ends_all(bool ends) {
+    self.ends_all = ends;
+}
+
+bool hh_interrupt_ended(void) {
+    return self.ended;
 }
 
 bool hh_interrupt_pending(void) {

@@ -10,6 +10,7 @@
 #include <lualib.h>
 
 #include "heed.h"
+#include "host/at_interrupt.h"
 #include "host/interrupt.h"
 #include "host/repl.h"
 #include "host/run.h"
@@ -72,10 +73,17 @@ static void set_arg_table(lua_State *L, const command *c) {
     lua_setglobal(L, "arg");
 }
 
+/* Runs the function below its arguments. What waits for an interrupt that ended it comes before what it says. */
+static int run_function(lua_State *L, int arguments) {
+    int status = hh_call(L, arguments, 0, hh_traceback);
+    bool ended = hh_at_interrupt_run(L);
+    status = hh_report(L, status);
+    return ended ? HH_INTERRUPTED : status;
+}
+
 static int run_code(lua_State *L, const char *code) {
     int status = luaL_loadbuffer(L, code, strlen(code), "=(command line)");
-    if (status == LUA_OK) status = hh_call(L, 0, 0, hh_traceback);
-    return hh_report(L, status);
+    return status == LUA_OK ? run_function(L, 0) : hh_report(L, status);
 }
 
 static int run_require(lua_State *L, const char *module) {
@@ -107,7 +115,7 @@ static int run_script(lua_State *L, const command *c) {
     int count = c->argc - c->script - 1;
     luaL_checkstack(L, count + LUA_MINSTACK, "too many arguments to script");
     for (int i = 0; i < count; i++) lua_pushstring(L, c->argv[c->script + 1 + i]);
-    return hh_report(L, hh_call(L, count, 0, hh_traceback));
+    return run_function(L, count);
 }
 
 static int print_version(lua_State *L) {
@@ -134,6 +142,7 @@ static int prompt(lua_State *L, const command *c) {
         puts("heed " HEED_VERSION ", " LUA_RELEASE
              ". Expressions print their values; Tab completes; help says more; Ctrl-D ends.");
     offer_heed(L);
+    hh_at_interrupt_listen(L, false);
     int failed = hh_repl(L);
     return failed && !isatty(STDIN_FILENO) ? LUA_ERRRUN : LUA_OK;
 }
@@ -149,6 +158,7 @@ static int protected_main(lua_State *L) {
     luaL_requiref(L, "heed", luaopen_heed, c->eval || (at_prompt && !has_script));
     lua_pop(L, 1);
     hh_interrupt_install(L);
+    hh_at_interrupt_listen(L, true);
     if (at_prompt) hh_repl_prepare(L);
     int status = c->version ? print_version(L) : LUA_OK;
     if (status == LUA_OK) status = run_options(L, c);

@@ -19,6 +19,7 @@ local header_of = {
     { pattern = "^lauxlib%.h$", rooms = { lua = true, host = true } },
     { pattern = "^cJSON%.h$", rooms = { io = true } },
     { pattern = "cjson/", rooms = { io = true } },
+    { pattern = "^png%.h$", rooms = { io = true } },
     { pattern = "^histedit%.h$", rooms = { host = true } },
 }
 

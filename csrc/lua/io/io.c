@@ -1,6 +1,7 @@
 /* Files of tensors, and files replaced as a whole. What the world does wrong (files, bytes) comes back as nil
  * and a message; misuse raises. */
 #include "io/npy.h"
+#include "io/png.h"
 #include "io/replace.h"
 #include "io/safetensors.h"
 
@@ -191,6 +192,34 @@ static int npy_save(lua_State *L) {
     return 1;
 }
 
+/* ---- pixels ------------------------------------------------------------------------------ */
+
+static int64_t side_at(hd_call *c, int index, const char *name) {
+    int64_t side = hd_integer_at(c, index, name);
+    if (side < 1 || side > HD_PNG_LONGEST)
+        hd_arg_error(c, name, "expected an integer in 1..%d, got %lld", HD_PNG_LONGEST, (long long)side);
+    return side;
+}
+
+/* png_encode(pixels, width, height): the bytes of a PNG file, or nil and message */
+static int png_encode(lua_State *L) {
+    hd_call c = hd_begin(L, "png_encode");
+    if (!hd_given(&c, 1) || lua_type(L, 1) != LUA_TSTRING) hd_arg_expected(&c, 1, "pixels", "a string");
+    int64_t width = side_at(&c, 2, "width"), height = side_at(&c, 3, "height");
+    size_t length, needed = (size_t)(width * height * HD_PNG_CHANNELS);
+    const char *pixels = lua_tolstring(L, 1, &length);
+    if (length != needed)
+        hd_arg_error(&c, "pixels", "expected %zu bytes, %lld x %lld of %d, got %zu", needed, (long long)width,
+                     (long long)height, HD_PNG_CHANNELS, length);
+    luaL_Buffer buffer;
+    uint8_t *out = (uint8_t *)luaL_buffinitsize(L, &buffer, hd_png_bound(width, height));
+    size_t size = 0;
+    hd_status status = hd_png_encode(c.cx, (const uint8_t *)pixels, width, height, out, &size);
+    if (status) return nil_and_message(&c, status);
+    luaL_pushresultsize(&buffer, size);
+    return 1;
+}
+
 /* ---- files as a whole ------------------------------------------------------------------------ */
 
 /* replace_file(path, bytes): true, or nil and message */
@@ -211,6 +240,7 @@ static const hd_function functions[] = {
     {"safetensors_save", safetensors_save, HD_INTERNAL},
     {"npy_load", npy_load, HD_INTERNAL},
     {"npy_save", npy_save, HD_INTERNAL},
+    {"png_encode", png_encode, HD_INTERNAL},
     {"replace_file", replace_file, HD_INTERNAL},
     {NULL, NULL, 0},
 };

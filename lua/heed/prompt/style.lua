@@ -1,8 +1,6 @@
 --- Colours: on terminals that have them, for people who want them.
 
-local core = require "heed.core"
-
-local getenv = os.getenv
+local terminal = require "heed.viz.terminal"
 
 local CODES = { bold = "1", dim = "2", red = "31", green = "32", yellow = "33", blue = "34", cyan = "36" }
 
@@ -29,13 +27,9 @@ function style.new(enabled)
     return made
 end
 
----For a descriptor of the process: a terminal that is not dumb, and no NO_COLOR (https://no-color.org).
+---For a descriptor of the process: a terminal that has them, and a person who has not refused them.
 ---@param descriptor integer 1 or 2
 ---@return boolean
-function style.wanted(descriptor)
-    local terminal, refused = getenv "TERM", getenv "NO_COLOR"
-    if not terminal or terminal == "" or terminal == "dumb" then return false end
-    return (refused or "") == "" and core.isatty(descriptor)
-end
+style.wanted = terminal.wants_colour
 
 return style

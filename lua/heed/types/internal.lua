@@ -311,6 +311,14 @@ function inside.npy_load(path) end
 ---@return string? message
 function inside.npy_save(path, t) end
 
+---Pixels as a PNG file's bytes.
+---@param pixels string red, green and blue of each, row by row
+---@param width integer
+---@param height integer
+---@return string|nil bytes nil when heed was built without libpng
+---@return string? message
+function inside.png_encode(pixels, width, height) end
+
 ---Replaces a file whole or not at all.
 ---@param path string
 ---@param bytes string

@@ -1,10 +1,13 @@
---- The attention of a whole model as one picture: under each module's path its heads as small multiples.
+--- The attention of a whole model as one picture: under each module's path its heads as small
+--- multiples.
 
+local captions = require "heed.viz.captions"
 local check = require "heed.check"
 local errors = require "heed.errors"
 local matrices = require "heed.viz.matrices"
 local panels = require "heed.viz.panels"
 local Picture = require "heed.viz.picture"
+local scale = require "heed.viz.scale"
 local svg = require "heed.viz.svg"
 local terminal = require "heed.viz.terminal"
 local width = require "heed.viz.width"
@@ -17,9 +20,10 @@ local MOST_LINES, MOST_NAMES = 60, 20
 ---@field private parts { heading: string, picture: heed.viz.Attention, shape: string }[]
 local Model = Picture.class(WHERE)
 
--- ---- what is drawn -------------------------------------------------------------------------------------------------
+-- ---- what is drawn ------------------------------------------------------------------------------
 
--- Which side's words a module's queries and keys are, by the names that our stacks give their parts.
+-- Which side's words a module's queries and keys are, by the names that our stacks give their
+-- parts.
 local function sides_of(path)
     local of_decoder = ("." .. path):find(".decoder.", 1, true) ~= nil
     if path:find "multihead_attn$" then return "tgt", "src" end
@@ -51,7 +55,8 @@ end
 
 local function counted(name, labels, count, path)
     if name and #labels ~= count then
-        errors.raise("heed.viz.attention: %s: expected %d labels for %s, got %d", name, count, path, #labels)
+        errors.raise("heed.viz.attention: %s: expected %d labels for %s, got %d", name, count, path,
+            #labels)
     end
     return labels
 end
@@ -63,7 +68,8 @@ local function query_labels(name, labels, rows, count, path)
     for i, row in ipairs(rows) do
         local label = name and labels[row < 0 and #labels + 1 + row or row] or nil
         if name and label == nil then
-            errors.raise("heed.viz.attention: %s: expected a label for row %d of %s, got %d labels", name, row, path, #labels)
+            errors.raise("heed.viz.attention: %s: expected a label for row %d of %s, got %d labels",
+                name, row, path, #labels)
         end
         chosen[i] = label or row
     end
@@ -75,7 +81,9 @@ local function one_sequence(weights, batch)
     batch = check.integer(WHERE, "batch", batch or 1, 1)
     if weights:dim() < 4 then return weights, "" end
     local count = weights:size(1)
-    if batch > count then errors.raise("heed.viz.attention: batch: expected at most %d, got %d", count, batch) end
+    if batch > count then
+        errors.raise("heed.viz.attention: batch: expected at most %d, got %d", count, batch)
+    end
     return weights[batch], count > 1 and (", sequence %d of %d"):format(batch, count) or ""
 end
 
@@ -91,10 +99,13 @@ local function part_of(path, weights, seen, options)
     local y_name, y = given(options, "y", path, query_side)
     local x_name, x = given(options, "x", path, key_side)
     local picture = matrices.new(matrix, {
-        y = query_labels(y_name, y, seen.rows, matrix:size(-2), path), x = counted(x_name, x, matrix:size(-1), path),
-        panels = head_titles(seen.heads, matrix:size(1)), width = options.width, max = options.max, small = true,
+        y = query_labels(y_name, y, seen.rows, matrix:size(-2), path),
+        x = counted(x_name, x, matrix:size(-1), path),
+        panels = head_titles(seen.heads, matrix:size(1)), width = options.width, max = options.max,
+        small = true,
     })
-    return { heading = (path == "" and "attention" or path) .. note, picture = picture, shape = tostring(matrix.shape) }
+    return { heading = (path == "" and "attention" or path) .. note, picture = picture,
+        shape = tostring(matrix.shape) }
 end
 
 ---The picture of what a capture holds.
@@ -109,16 +120,19 @@ local function model(weights, seen, options)
     for _, path in ipairs(seen.paths) do
         if weights[path] then parts[#parts + 1] = part_of(path, weights[path], seen, options) end
     end
-    if #parts == 0 then errors.raise "heed.viz.attention: weights: expected a capture of a model that has run, got an empty one" end
+    if #parts == 0 then
+        errors.raise "heed.viz.attention: weights: expected a capture of a model that has run, got an empty one"
+    end
+    local title, caption = captions.of(WHERE, options)
     return setmetatable({
         parts = parts,
-        title = options.title and check.type(WHERE, "title", options.title, "string"),
+        title = title, caption = caption,
         width = check.integer(WHERE, "width", options.width or terminal.COLUMNS),
         max = options.max or 1,
     }, Model)
 end
 
--- ---- in the terminal -----------------------------------------------------------------------------------------------
+-- ---- in the terminal ----------------------------------------------------------------------------
 
 -- A module's lines; nil when they are too many or too wide.
 local function block(self, part, room)
@@ -135,15 +149,17 @@ end
 -- The names of the modules from here on, and where to see them.
 local function named(parts, from, lines)
     local last = math.min(#parts, from + MOST_NAMES - 1)
-    for p = from, last do lines[#lines + 1] = ("%s  %s"):format(parts[p].heading, parts[p].shape) end
+    for p = from, last do
+        lines[#lines + 1] = ("%s  %s"):format(parts[p].heading, parts[p].shape)
+    end
     if last < #parts then lines[#lines + 1] = ("... and %d more"):format(#parts - last) end
     lines[#lines + 1] = "(:html(path) and :svg(path) show all)"
 end
 
 function Model:__tostring()
-    local lines = self.title and { self.title, "" } or {}
+    local lines, room = {}, MOST_LINES - (self.title and 2 or 0)
     for p, part in ipairs(self.parts) do
-        local more = block(self, part, MOST_LINES - #lines)
+        local more = block(self, part, room - #lines)
         if not more then
             named(self.parts, p, lines)
             break
@@ -151,18 +167,21 @@ function Model:__tostring()
         table.move(more, 1, #more, #lines + 1, lines)
     end
     if lines[#lines] == "" then lines[#lines] = nil end
-    return table.concat(lines, "\n")
+    return captions.text(self, lines, true)
 end
 
--- ---- as SVG and HTML -----------------------------------------------------------------------------------------------
+-- ---- as SVG and HTML ----------------------------------------------------------------------------
 
 local MARGIN, LEGEND_HEIGHT, HEADING_SIZE, SECTION_GAP = 16, 34, 14, 12
 
 local function title_of(self) return self.title or "Attention of a model" end
 
 local function sections(self, live)
-    local legend = { width = 300, height = LEGEND_HEIGHT, title = "Legend", body = { panels.legend(self.max, MARGIN, 12) } }
-    local list = { { drawing = legend } }
+    local body, right = panels.legend(scale.weights(self.max), MARGIN, 12, false,
+        not self.caption and panels.SIDES or nil)
+    local size = captions.around(self, false, body, right + MARGIN, LEGEND_HEIGHT - 6)
+    local list = { { drawing = { width = size.width, height = size.height + 6, title = "Legend",
+        body = body } } }
     for _, part in ipairs(self.parts) do
         local drawing = part.picture:draw(false, live)
         drawing.title = part.heading
@@ -188,7 +207,7 @@ function Model:draw(titled)
             widest = math.max(widest, 2 * MARGIN + width.of(section.heading) * HEADING_SIZE * 0.62)
         end
         local place = { "transform", ("translate(0 %s)"):format(svg.number(y)) }
-        body[#body + 1] = svg.element("g", place, table.concat(section.drawing.body, "\n"))
+        body[#body + 1] = svg.element("g", place, section.drawing.body)
         widest, y = math.max(widest, section.drawing.width), y + section.drawing.height
     end
     return { width = widest, height = y, title = title, body = body }

@@ -6,8 +6,10 @@
 local pointer = {}
 
 pointer.STYLE = table.concat {
-    ".heed-panel{outline:none}.heed-panel .heed-line{pointer-events:all}.heed-panel:focus-visible .heed-line{stroke:currentColor}",
-    ".heed-mark{fill:none;stroke:currentColor;stroke-width:1.5;pointer-events:none}.heed text.heed-lit{font-weight:700}",
+    ".heed-panel{outline:none}.heed-panel .heed-line{pointer-events:all}",
+    ".heed-panel:focus-visible .heed-line{stroke:currentColor}.heed-numbers{pointer-events:none}",
+    ".heed-mark{fill:none;stroke:currentColor;stroke-width:1.5;pointer-events:none}",
+    ".heed text.heed-lit{font-weight:700}",
     ".heed-box{position:fixed;visibility:hidden;pointer-events:none;padding:3px 8px;border-radius:4px;background:#1c2128;color:#fff;",
     "font-size:13px;max-width:calc(100vw - 30px);overflow-wrap:anywhere}",
     "@media(prefers-color-scheme:dark){.heed-box{background:#e5e8ec;color:#14171b}}",
@@ -56,7 +58,9 @@ pointer.SCRIPT = [[
         return element;
     }
 
-    function number(text) { return isNaN(text) ? text : Number(text).toFixed(3); }
+    function number(panel, text) {
+        return isNaN(text) || panel.dataset.exact ? text : Number(text).toFixed(3);
+    }
 
     // Below the cell, or above it where the window ends.
     function place() {
@@ -79,7 +83,7 @@ pointer.SCRIPT = [[
         panel.appendChild(mark);
         light(panel, ".heed-y", i, grid.step);
         light(panel, ".heed-x", j, grid.step);
-        box.replaceChildren(word(grid.y[i]), " → ", word(grid.x[j]), ": " + number(grid.rows[i][j]));
+        box.replaceChildren(word(grid.y[i]), " → ", word(grid.x[j]), ": " + number(panel, grid.rows[i][j]));
         place();
         box.style.visibility = "visible";
     }
