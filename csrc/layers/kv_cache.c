@@ -57,7 +57,7 @@ hd_status hd_kv_cache_append(hd_ctx *cx, const hd_mha_call *c, hd_tensor *k, hd_
 hd_tensor *hd_kv_cache_read(hd_ctx *cx, const hd_mha_call *c, hd_tensor *buffer) {
     hd_tensor *t = hd_transpose_heads(cx, hd_narrow(cx, buffer, 1, 0, c->o->kv_cache->length, 1));
     if (!t || t->dtype == c->query->dtype) return t;
-    if (c->query->dtype == HD_F32 && (t->dtype == HD_F16 || t->dtype == HD_BF16)) return t;
+    if (c->query->dtype == HD_F32 && hd_dtype_is_half((hd_dtype)t->dtype)) return t;
     hd_tensor *cast = hd_cast(cx, t, (hd_dtype)c->query->dtype);
     hd_release(t);
     return cast;
