@@ -84,16 +84,29 @@ end
 
 -- ---- saving ------------------------------------------------------------------------------------------------------
 
+local TWICE = "heed.checkpoint.save: parts: two tensors are called %q: expected a name of its own for each; "
+    .. "rename a key"
+
+-- A name in the file is UTF-8 without zero bytes, whatever the key is.
+local function name_of(key)
+    key = tostring(key)
+    if utf8.len(key) and not key:find("\0", 1, true) then return key end
+    return (key:gsub("[%z\x80-\xff]", function(c) return ("%%%02x"):format(c:byte()) end))
+end
+
 -- The JSON of a state; its tensors go to `tensors` (a list of { name, tensor }), each once.
 local function encode(name, state, tensors, names_by_tensor)
-    local paths, visited = {}, {}
+    local paths, taken, visited = {}, {}, {}
     local function name_tensors(value, path, depth)
         if check.is_tensor(value) then
-            paths[value] = paths[value] or path
+            if not paths[value] then
+                if taken[path] then errors.raise(TWICE, path) end
+                paths[value], taken[path] = path, true
+            end
         elseif type(value) == "table" and depth < 100 and not visited[value] then
             visited[value] = true
             for _, key in ipairs(plain.sorted_keys(value)) do
-                name_tensors(value[key], path .. "." .. tostring(key), depth + 1)
+                name_tensors(value[key], path .. "." .. name_of(key), depth + 1)
             end
         end
     end

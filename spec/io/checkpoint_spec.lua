@@ -224,6 +224,17 @@ describe("checkpoint", function()
         assert.are.equal("string", type(message))
     end)
 
+    it("gives every tensor a name of its own, or none", function()
+        local odd = { ["\xff"] = heed.ones(1), ["a\0b"] = heed.zeros(1), ["é"] = heed.ones(2) }
+        assert.is_true(heed.checkpoint.save(path, { odd = odd }))
+        local again = {}
+        assert.is_true(heed.checkpoint.load(path, { odd = again }))
+        for key, t in pairs(odd) do assert.is_true(heed.equal(t, again[key])) end
+        for _, twice in ipairs { { ["b.c"] = heed.ones(1), b = { c = heed.zeros(1) } }, { heed.ones(1), ["1"] = heed.zeros(1) } } do
+            assert.error_matches(function() heed.checkpoint.save(path, { a = twice }) end, 'save: parts: two tensors are called "a')
+        end
+    end)
+
     it("teaches on misuse", function()
         assert.error_matches(function() heed.checkpoint.save(path, { ["a.b"] = {} }) end, "names of letters, digits and _")
         assert.error_matches(function() heed.checkpoint.save(path, { a = 5 }) end, "parts.a: expected something with state_dict")

@@ -283,3 +283,89 @@ describe("errors inside a model", function()
         assert.is_truthy(message:find "Linear: ", message)
     end)
 end)
+
+describe("a name in a module", function()
+    local function linear() return nn.Linear(1, 1, { bias = false }) end
+
+    it("is refused when another one has it, or could not be told from it", function()
+        for expected, make in pairs {
+            ['ModuleDict: "a.b": expected a name without dots'] = function()
+                nn.ModuleDict { ["a.b"] = linear(), a = nn.ModuleDict { b = linear() } }
+            end,
+            ['ModuleDict: "": expected a name'] = function() nn.ModuleDict { [""] = linear() } end,
+            ['Sequential: "1": expected another name: %[1%] is called so'] = function() nn.Sequential(linear())["1"] = linear() end,
+            ['Sequential: "0": expected another name: %[1%] is called so'] = function() nn.Sequential(linear())["0"] = linear() end,
+            ['ModuleDict: 1: expected another number: %["1"%]'] = function() nn.ModuleDict { ["1"] = linear() }[1] = linear() end,
+            ['ModuleDict: 2: expected another number: %["1"%]'] = function() nn.ModuleDict { ["1"] = linear() }[2] = linear() end,
+            ["ModuleList: 0: expected a name or a number from 1"] = function() nn.ModuleList { linear() }[0] = linear() end,
+            ["ModuleList: 1.5: expected a name or a number from 1"] = function() nn.ModuleList { linear() }[1.5] = linear() end,
+            ['Linear: "a.b": expected a name without dots'] = function() linear()["a.b"] = nn.parameter(heed.ones(1)) end,
+            ['Linear: "in.out": expected a name without dots'] = function() linear():buffer("in.out", heed.ones(1)) end,
+            ['Sequential: "1": expected another name'] = function() nn.Sequential(linear()):buffer("1", heed.ones(1)) end,
+        } do
+            assert.error_matches(make, expected)
+        end
+    end)
+
+    it("may be a number in a dictionary, and have a dot when it names no part", function()
+        local dict = nn.ModuleDict { ["1"] = linear(), ["2"] = linear(), ["01"] = linear() }
+        assert.are.same({ "01.weight", "1.weight", "2.weight" }, names(dict:named_parameters()))
+        dict["a.b"] = 5
+        assert.are.equal(5, dict["a.b"])
+    end)
+
+    it("that two have in plain tables is refused by all that walk", function()
+        local Tables = nn.Module:extend "Tables"
+        function Tables:init(parts) self.parts = parts end
+        for _, parts in ipairs { { ["a.b"] = linear(), a = { b = linear() } }, { linear(), ["1"] = linear() },
+            { ["a.b"] = nn.parameter(heed.ones(1)), a = { b = nn.parameter(heed.ones(1)) } } } do
+            local model = Tables(parts)
+            for _, name in ipairs { "state_dict", "parameters", "named_parameters" } do
+                assert.error_matches(function() model[name](model) end, "Tables: names: two %l+ are called \"parts[.%w]+\"")
+            end
+        end
+        local counted = Tables { linear(), ["0"] = linear() }
+        assert.are.equal(2, #counted:parameters())
+        assert.error_matches(function() counted:state_dict { names = "torch" } end, 'two modules are called "parts.0"')
+        local buffered = Tables { x = nn.parameter(heed.ones(1)) }
+        rawset(buffered, "parts.x", heed.ones(1))
+        buffered._buffers["parts.x"] = "persistent"
+        assert.error_matches(function() buffered:state_dict() end, 'two tensors are called "parts.x"')
+    end)
+
+    it("shared by one tensor or module under two is fine", function()
+        local part = linear()
+        local model = nn.Sequential(part, part)
+        assert.are.equal(1, #model:parameters())
+    end)
+end)
+
+describe("load_state_dict of tensors that share the model's memory", function()
+    it("reads all before it writes", function()
+        heed.manual_seed(3)
+        local model = nn.Sequential(nn.Linear(2, 2, { bias = false }), nn.Linear(2, 2, { bias = false }))
+        local first, second = model[1].weight:clone(), model[2].weight:clone()
+        local state = model:state_dict()
+        state["1.weight"], state["2.weight"] = state["2.weight"], state["1.weight"]
+        model:load_state_dict(state)
+        assert.is_true(heed.equal(model[1].weight, second))
+        assert.is_true(heed.equal(model[2].weight, first))
+        model:load_state_dict { ["1.weight"] = model[2].weight:t(), ["2.weight"] = model[2].weight:t() }
+        assert.is_true(heed.equal(model[1].weight, first:t()))
+        assert.is_true(heed.equal(model[2].weight, first:t()))
+    end)
+
+    it("also of buffers, and of parts of one memory", function()
+        local Halves = nn.Module:extend "Halves"
+        function Halves:init(whole)
+            self.a, self.b = nn.parameter(whole:narrow(1, 1, 2)), nn.parameter(whole:narrow(1, 3, 2))
+            self:buffer("c", heed.zeros(2))
+        end
+        local whole = heed.range(1, 4)
+        local model = Halves(whole)
+        model:load_state_dict { a = whole:narrow(1, 2, 2), b = model.c, c = whole:narrow(1, 1, 2) }
+        assert.are.same({ 2, 3 }, model.a:totable())
+        assert.are.same({ 0, 0 }, model.b:totable())
+        assert.are.same({ 1, 2 }, model.c:totable())
+    end)
+end)

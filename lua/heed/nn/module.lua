@@ -4,6 +4,7 @@ local calls = require "heed.nn.calls"
 local check = require "heed.check"
 local core = require "heed.core"
 local errors = require "heed.errors"
+local check_name = require("heed.nn.names").check
 local walk = require "heed.nn.walk"
 
 local each_member, each_module, each_tensor, is_module = walk.each_member, walk.each_module, walk.each_tensor, walk.is_module
@@ -59,6 +60,7 @@ end
 
 -- The order of fields is that of their first assignment; later ones replace in place.
 local function assign(self, key, value)
+    if walk.is_parameter[value] or is_module(value) then check_name(self, key) end
     if value ~= nil and type(key) == "string" then
         local order = rawget(self, "_order")
         if not order[key] then
@@ -139,6 +141,7 @@ function Module:buffer(name, t, options)
     method(self, "buffer")
     check.type("heed.nn.Module:buffer", "name", name, "string")
     if not check.is_live(t) then errors.raise("heed.nn.Module:buffer: t: expected a tensor, got %s", check.describe(t)) end
+    check_name(self, name)
     options = check.options("heed.nn.Module:buffer", options, { persistent = true })
     self._buffers[name] = options.persistent == false and "temporary" or "persistent"
     self[name] = core.keep(t) -- like a parameter it outlives the scope that its module was made in
@@ -517,6 +520,17 @@ function Module:check_state_dict(state, options)
     return true
 end
 
+-- A state may share the memory of the module: its own, with two layers exchanged. What is still to be read is set aside before
+-- the first is written.
+local function copy_all(copies)
+    local written = {}
+    for _, copy in ipairs(copies) do written[copy[1]:data_id()] = true end
+    for _, copy in ipairs(copies) do
+        if written[copy[2]:data_id()] then copy[2] = copy[2]:clone() end
+    end
+    for _, copy in ipairs(copies) do copy[1]:copy_(copy[2]) end
+end
+
 ---Copies the tensors of a state into the module's own (cast to their dtype). When anything is missing, unexpected or of another
 ---shape an error lists it and nothing is loaded.
 ---
@@ -532,12 +546,10 @@ end
 ---@return { missing: string[], unexpected: string[] } found names, empty unless strict is false
 function Module:load_state_dict(state, options)
     method(self, "load_state_dict")
-    local message, copies, names = differences(self, state, options)
+    local message, copies, found = differences(self, state, options)
     if message then errors.raise("%s: load_state_dict: the state does not fit:\n  %s", self.class_name, message) end
-    core.no_grad(function()
-        for _, copy in ipairs(copies) do copy[1]:copy_(copy[2]) end
-    end)
-    return self, names
+    core.no_grad(function() copy_all(copies) end)
+    return self, found
 end
 
 -- ---- shapes alone --------------------------------------------------------------------------------------------------

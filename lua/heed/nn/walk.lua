@@ -2,6 +2,7 @@
 
 local check = require "heed.check"
 local errors = require "heed.errors"
+local names = require "heed.nn.names"
 
 local walk = {}
 
@@ -60,12 +61,12 @@ end
 
 function look_into_table(list, name, base, visit, outer)
     for i, item in ipairs(list) do look(list, i, item, name .. "." .. (i - 1 + base), base, visit, outer) end
-    local names = {}
+    local keys = {}
     for key in pairs(list) do
-        if type(key) == "string" then names[#names + 1] = key end
+        if type(key) == "string" then keys[#keys + 1] = key end
     end
-    table.sort(names)
-    for _, key in ipairs(names) do look(list, key, list[key], name .. "." .. key, base, visit, outer) end
+    table.sort(keys)
+    for _, key in ipairs(keys) do look(list, key, list[key], name .. "." .. key, base, visit, outer) end
 end
 
 ---Calls visit(name, key, owner, value) for each parameter and module in a field; `base` is what lists count from.
@@ -78,8 +79,8 @@ function walk.each_member(self, base, visit)
     for i, item in ipairs(self) do look(self, i, item, tostring(i - 1 + base), base, visit) end
 end
 
----Calls visit(path, module) for the module and all below it, each once, parents first.
-function walk.each_module(root, base, visit)
+-- As each_module; a path that two modules have is no error here.
+local function visit_modules(root, base, visit)
     local seen = {}
     local function enter(self, path)
         if seen[self] then return end
@@ -92,17 +93,31 @@ function walk.each_module(root, base, visit)
     enter(root, "")
 end
 
+---Calls visit(path, module) for the module and all below it, each once, parents first.
+function walk.each_module(root, base, visit)
+    local taken = {}
+    visit_modules(root, base, function(path, self)
+        names.claim(taken, path, "modules")
+        visit(path, self)
+    end)
+end
+
 ---Calls visit(name, tensor, owner, key, kind) for every parameter and buffer, in order: a module's own, then its modules'.
 function walk.each_tensor(root, base, visit)
+    local taken = {}
+    local function found(name, tensor, owner, key, kind)
+        names.claim(taken, name, "tensors")
+        visit(name, tensor, owner, key, kind)
+    end
     walk.each_module(root, base, function(path, self)
         local prefix = path == "" and "" or path .. "."
         walk.each_member(self, base, function(name, key, owner, value)
-            if type(value) == "userdata" then visit(prefix .. name, value, owner, key, "parameter") end
+            if type(value) == "userdata" then found(prefix .. name, value, owner, key, "parameter") end
         end)
         local buffers = rawget(self, "_buffers")
         if next(buffers) == nil then return end
         for _, key in ipairs(fields_in_order(self)) do
-            if buffers[key] and rawget(self, key) then visit(prefix .. key, rawget(self, key), self, key, buffers[key]) end
+            if buffers[key] and rawget(self, key) then found(prefix .. key, rawget(self, key), self, key, buffers[key]) end
         end
     end)
 end
@@ -111,7 +126,7 @@ errors.is_module = walk.is_module
 
 function errors.path_between(root, leaf)
     local found
-    walk.each_module(root, 1, function(path, self)
+    visit_modules(root, 1, function(path, self)
         if self == leaf then found = path end
     end)
     return found
