@@ -1,12 +1,14 @@
 #define _GNU_SOURCE
 #include "io/replace.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -42,6 +44,67 @@ static mode_t wanted_mode(const char *target) {
     return 0666 & ~mask;
 }
 
+/* ---- the temporary file ---------------------------------------------------------------------------------- */
+
+/* TARGET.heed-XXXXXX.tmp. Its writer holds a lock on it, which ends with the process, so one that nobody
+ * holds was left by a writer that was killed. */
+static const char mark[] = ".heed-", placeholder[] = "XXXXXX", ending[] = ".tmp";
+
+static bool is_temporary_of(const char *name, const char *base) {
+    size_t length = strlen(base);
+    if (strncmp(name, base, length) || strncmp(name + length, mark, sizeof mark - 1)) return false;
+    name += length + sizeof mark - 1;
+    return strlen(name) == sizeof placeholder - 1 + sizeof ending - 1 &&
+           !strcmp(name + sizeof placeholder - 1, ending);
+}
+
+static bool is_same_file(const struct stat *a, const struct stat *b) {
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* Where a file system has no locks, this one fails and the file stays. */
+static void remove_if_unlocked(int directory, const char *name) {
+    int fd = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0) return;
+    struct stat opened, named;
+    if (!fstat(fd, &opened) && S_ISREG(opened.st_mode) && opened.st_uid == geteuid() &&
+        !flock(fd, LOCK_EX | LOCK_NB) && !fstatat(directory, name, &named, AT_SYMLINK_NOFOLLOW) &&
+        is_same_file(&opened, &named))
+        (void)!unlinkat(directory, name, 0);
+    close(fd);
+}
+
+/* What earlier writers of the same target left. */
+static void remove_stale(const char *target) {
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s", target);
+    char *slash = strrchr(path, '/');
+    const char *base = slash ? target + (slash - path) + 1 : target;
+    if (slash) slash[1] = 0;
+    DIR *directory = opendir(slash ? path : ".");
+    if (!directory) return;
+    for (struct dirent *entry; (entry = readdir(directory));)
+        if (is_temporary_of(entry->d_name, base)) remove_if_unlocked(dirfd(directory), entry->d_name);
+    closedir(directory);
+}
+
+/* An open, locked file under a name that nothing else has. Another process may take a new file for a left
+ * one before it is locked; then it has no name any more, and the next is tried. */
+static bool make_temporary(hd_replace *r, size_t size) {
+    struct stat st;
+    for (;;) {
+        snprintf(r->temporary, size, "%s%s%s%s", r->target, mark, placeholder, ending);
+        r->fd = mkostemps(r->temporary, sizeof ending - 1, O_CLOEXEC);
+        if (r->fd < 0) return false;
+        while (flock(r->fd, LOCK_EX) && errno == EINTR) {
+        }
+        if (fstat(r->fd, &st) || st.st_nlink > 0) return true;
+        close(r->fd);
+    }
+}
+
+/* ---- the steps ------------------------------------------------------------------------------------------- */
+
 hd_status hd_replace_begin(hd_ctx *cx, hd_replace *r, const char *path) {
     *r = (hd_replace){.fd = -1, .account = cx->account};
     char resolved[PATH_MAX];
@@ -57,7 +120,7 @@ hd_status hd_replace_begin(hd_ctx *cx, hd_replace *r, const char *path) {
         return hd_fail(cx, HD_EIO, "%s: expected a regular file to write to, it is something else", resolved);
     if (!exists && !lstat(resolved, &st))
         return hd_fail(cx, HD_EIO, "%s: a symbolic link that leads to no file", resolved);
-    size_t size = strlen(resolved) + sizeof ".XXXXXX.tmp";
+    size_t size = strlen(resolved) + sizeof ".heed-XXXXXX.tmp";
     r->target = hd_alloc(cx, size);
     r->temporary = r->target ? hd_alloc(cx, size) : NULL;
     if (!r->temporary) {
@@ -65,9 +128,8 @@ hd_status hd_replace_begin(hd_ctx *cx, hd_replace *r, const char *path) {
         return cx->error.status;
     }
     strcpy(r->target, resolved);
-    snprintf(r->temporary, size, "%s.XXXXXX.tmp", resolved);
-    r->fd = mkostemps(r->temporary, 4, O_CLOEXEC);
-    if (r->fd >= 0 && !fchmod(r->fd, wanted_mode(r->target))) return HD_OK;
+    remove_stale(r->target);
+    if (make_temporary(r, size) && !fchmod(r->fd, wanted_mode(r->target))) return HD_OK;
     hd_status status = failed(cx, r, "creating a file beside it");
     hd_replace_abort(r);
     return status;

@@ -1,6 +1,7 @@
 /* replace.h: replaces a file completely or not at all. The new contents are written to a temporary file
  * beside it, synced, and renamed over it, so a reader sees the old file or the new one. A write that
- * fails or is given up leaves the old file and no other.
+ * fails or is given up leaves the old file and no other. One that is killed leaves its temporary file, which
+ * the next write of the same path removes.
  */
 #ifndef HD_REPLACE_H
 #define HD_REPLACE_H

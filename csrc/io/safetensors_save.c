@@ -1,6 +1,7 @@
 #include "io/safetensors.h"
 
 #include <cjson/cJSON.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,12 +18,48 @@ static int by_name(const void *a, const void *b) {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
+/* How many bytes the character at `at` has; 0 when it is none of UTF-8: a byte that goes on, more bytes than
+ * needed, a surrogate, or beyond U+10FFFF. */
+static int utf8_length(const unsigned char *at) {
+    if (*at < 0x80) return 1;
+    int length = *at < 0xC2 ? 0 : *at < 0xE0 ? 2 : *at < 0xF0 ? 3 : *at < 0xF5 ? 4 : 0;
+    for (int i = 1; i < length; i++)
+        if ((at[i] & 0xC0) != 0x80) return 0;
+    bool overlong = (*at == 0xE0 && at[1] < 0xA0) || (*at == 0xF0 && at[1] < 0x90);
+    bool surrogate = *at == 0xED && at[1] > 0x9F, beyond = *at == 0xF4 && at[1] > 0x8F;
+    return overlong || surrogate || beyond ? 0 : length;
+}
+
+/* JSON is UTF-8: other readers refuse a header that is not. */
+static hd_status check_utf8(hd_ctx *cx, const char *what, const char *text) {
+    for (const unsigned char *at = (const unsigned char *)text; *at;) {
+        int length = utf8_length(at);
+        if (!length)
+            return hd_fail(cx, HD_EARG, "%s: expected UTF-8, got the byte 0x%02x at position %lld", what, *at,
+                           (long long)(at - (const unsigned char *)text) + 1);
+        at += length;
+    }
+    return HD_OK;
+}
+
+static hd_status check_metadata(hd_ctx *cx, int64_t count, const hd_metadata *metadata) {
+    hd_status status = HD_OK;
+    for (int64_t i = 0; i < count && !status; i++) {
+        status = check_utf8(cx, "metadata: a key", metadata[i].key);
+        char what[120];
+        snprintf(what, sizeof what, "metadata: %.80s", metadata[i].key);
+        if (!status) status = check_utf8(cx, what, metadata[i].value);
+    }
+    return status;
+}
+
 static hd_status check_names(hd_ctx *cx, int64_t count, const hd_named_tensor *tensors) {
     const char **names = hd_alloc(cx, (size_t)count * sizeof *names);
     if (!names) return cx->error.status;
     hd_status status = HD_OK;
     for (int64_t i = 0; i < count; i++) {
         names[i] = tensors[i].name;
+        if (!status) status = check_utf8(cx, "tensors: a name", names[i]);
         if (!strcmp(names[i], "__metadata__"))
             status =
                 hd_fail(cx, HD_EARG, "tensors: \"__metadata__\" is not a name for a tensor in this format");
@@ -99,6 +136,7 @@ static hd_status write_all(hd_ctx *cx, hd_replace *file, const char *header, int
 hd_status hd_safetensors_save(hd_ctx *cx, const char *path, int64_t count, const hd_named_tensor *tensors,
                               int64_t metadata_count, const hd_metadata *metadata) {
     hd_status status = check_names(cx, count, tensors);
+    if (!status) status = check_metadata(cx, metadata_count, metadata);
     if (status) return status;
     char *header = header_text(count, tensors, metadata_count, metadata);
     if (!header)

@@ -90,6 +90,29 @@ describe("heed.safetensors", function()
         assert.matches("given twice", message(core.safetensors_save, path, { { "a", t }, { "a", t } }))
     end)
 
+    it("refuses names and metadata that are no UTF-8, which nobody could read", function()
+        local one = heed.ones(1)
+        local function save(tensors, metadata)
+            return heed.safetensors.save(path, tensors, { metadata = metadata })
+        end
+        for _, bytes in ipairs { "\xff", "a\x80", "\xc3", "\xc3a", "\xc0\x80", "\xe0\x80\x80",
+            "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xf0\x8f\xbf\xbf", "\xf8\x88\x80\x80\x80" } do
+            assert.error_matches(function() save { [bytes] = one } end,
+                "tensors: a name: expected UTF%-8, got the byte 0x%x+ at position %d")
+            assert.error_matches(function() save({ x = one }, { [bytes] = "x" }) end,
+                "metadata: a key: expected UTF%-8")
+            assert.error_matches(function() save({ x = one }, { made = bytes }) end,
+                "metadata: made: expected UTF%-8")
+        end
+        for _, text in ipairs { "é", "漢", "\u{7FF}", "\u{800}", "\u{D7FF}", "\u{E000}", "\u{FFFF}",
+            "\u{10000}", "\u{10FFFF}" } do
+            assert.is_true(save({ [text] = one }, { [text] = text }))
+            local tensors, metadata = heed.safetensors.load(path)
+            assert.is_true(heed.equal(one, tensors[text]))
+            assert.are.equal(text, metadata[text])
+        end
+    end)
+
     it("raises when memory fails, and then works", function()
         local tensors = { a = heed.randn(3, 2):t(), b = heed.ones(4) }
         assert(heed.safetensors.save(path, tensors))
