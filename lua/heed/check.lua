@@ -105,6 +105,18 @@ function check.one_of(where, name, value, choices)
     return raise("%s: %s: expected %s, got %s%s", where, name, list, check.describe(value), hint)
 end
 
+---What came behind the last argument; an empty table there is no options.
+---@param where string
+---@param last integer how many there may be
+function check.no_more(where, last, ...)
+    for i = 1, select("#", ...) do
+        local value = (select(i, ...))
+        if value ~= nil and not (type(value) == "table" and next(value) == nil) then
+            raise("%s: arguments: expected at most %d, the first counted, got one more: %s", where, last, check.describe(value))
+        end
+    end
+end
+
 local function names_of(known)
     local names = {}
     for name in pairs(known) do names[#names + 1] = name end

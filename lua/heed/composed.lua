@@ -73,7 +73,8 @@ local SORTED = named("dim", "descending")
 ---@param dim? integer|{ dim?: integer, descending?: boolean } default -1
 ---@param descending? boolean|{ descending?: boolean } default false
 ---@return heed.Tensor # i64, of t's shape
-function both.argsort(t, dim, descending)
+function both.argsort(t, dim, descending, ...)
+    check.no_more("heed.argsort", 3, ...)
     dim, descending = arguments("argsort", SORTED, dim, descending)
     local n = tensor("argsort", t):dim()
     dim = n > 0 and dimension("argsort", n, check.default(dim, -1)) or -1
@@ -93,7 +94,8 @@ local COUNTED = named("weights", "minlength")
 ---@param weights? heed.Tensor|{ weights?: heed.Tensor, minlength?: integer } [N]
 ---@param minlength? integer|{ minlength?: integer } at least so many are counted, default 0
 ---@return heed.Tensor # [the largest number]: i64, or the weights' dtype
-function both.bincount(t, weights, minlength)
+function both.bincount(t, weights, minlength, ...)
+    check.no_more("heed.bincount", 3, ...)
     weights, minlength = arguments("bincount", COUNTED, weights, minlength)
     local index = check.is_tensor(t) and tensor("bincount", t) or core.ids(t)
     minlength = check.integer("heed.bincount", "minlength", check.default(minlength, 0), 0)
@@ -122,7 +124,8 @@ end
 ---@param source heed.Dims
 ---@param destination heed.Dims as many
 ---@return heed.Tensor
-function both.movedim(t, source, destination)
+function both.movedim(t, source, destination, ...)
+    check.no_more("heed.movedim", 3, ...)
     local n = tensor("movedim", t):dim()
     local from = dimensions("movedim", n, source, "source")
     local to = dimensions("movedim", n, destination, "destination")
@@ -149,7 +152,8 @@ end
 ---@param dim integer
 ---@param sizes integer[]
 ---@return heed.Tensor
-function both.unflatten(t, dim, sizes)
+function both.unflatten(t, dim, sizes, ...)
+    check.no_more("heed.unflatten", 3, ...)
     local d = dimension("unflatten", tensor("unflatten", t):dim(), dim)
     check.type("heed.unflatten", "sizes", sizes, "table")
     local shape, product, open = {}, 1, nil
@@ -207,7 +211,8 @@ end
 ---@param times integer|heed.Ids a number for all, or one for each index
 ---@param dim? integer
 ---@return heed.Tensor
-function both.repeat_interleave(t, times, dim)
+function both.repeat_interleave(t, times, dim, ...)
+    check.no_more("heed.repeat_interleave", 3, ...)
     if type(dim) == "table" then dim = check.options("heed.repeat_interleave", dim, check.set "dim").dim end
     if dim == nil then t, dim = tensor("repeat_interleave", t):reshape(-1), 1 end
     local d = dimension("repeat_interleave", tensor("repeat_interleave", t):dim(), dim)
@@ -224,7 +229,10 @@ end
 ---```
 ---@param t heed.Tensor
 ---@return heed.Tensor
-function both.reciprocal(t) return 1 / tensor("reciprocal", t) end
+function both.reciprocal(t, ...)
+    check.no_more("heed.reciprocal", 1, ...)
+    return 1 / tensor("reciprocal", t)
+end
 
 -- ---- norms ---------------------------------------------------------------------------------------------------------
 
@@ -240,7 +248,8 @@ local NORMED = named("p", "dim", "eps")
 ---@param dim? heed.Dims|{ dim?: heed.Dims, eps?: number } default 2, as in PyTorch
 ---@param eps? number|{ eps?: number } default 1e-12
 ---@return heed.Tensor
-function both.normalize(t, p, dim, eps)
+function both.normalize(t, p, dim, eps, ...)
+    check.no_more("heed.normalize", 4, ...)
     p, dim, eps = arguments("normalize", NORMED, p, dim, eps)
     local dims = dimensions("normalize", tensor("normalize", t):dim(), check.default(dim, 2))
     local norm = t:norm(check.default(p, 2), dims, true)
@@ -259,7 +268,8 @@ local COMPARED = named("dim", "eps")
 ---@param dim? integer|{ dim?: integer, eps?: number } default 2, as in PyTorch
 ---@param eps? number|{ eps?: number } default 1e-8
 ---@return heed.Tensor
-function both.cosine_similarity(a, b, dim, eps)
+function both.cosine_similarity(a, b, dim, eps, ...)
+    check.no_more("heed.cosine_similarity", 4, ...)
     dim, eps = arguments("cosine_similarity", COMPARED, dim, eps)
     eps = check.number("heed.cosine_similarity", "eps", check.default(eps, 1e-8), 0)
     local n = math.max(tensor("cosine_similarity", a, "a"):dim(), tensor("cosine_similarity", b, "b"):dim())

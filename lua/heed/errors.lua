@@ -11,7 +11,10 @@ local getinfo, getlocal = debug and debug.getinfo, debug and debug.getlocal
 local own = getinfo and getinfo(1, "S").source:match("^(.-)errors[%w.]*$")
 local layers = own and own .. "nn/"
 
-local function is_own(source)
+---Is this the source of a function of this library?
+---@param source string as debug.getinfo gives it
+---@return boolean
+function errors.is_own(source)
     return own ~= nil and source:sub(1, #own) == own
 end
 
@@ -40,7 +43,7 @@ local function survey(level)
                 local _, module = getlocal(level, 1)
                 if errors.is_module(module) then table.insert(modules, 1, module) end
             end
-            if position == "" and info.currentline > 0 and not is_own(info.source) then
+            if position == "" and info.currentline > 0 and not errors.is_own(info.source) then
                 position = ("%s:%d: "):format(info.short_src, info.currentline)
             end
         end

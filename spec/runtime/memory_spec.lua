@@ -88,6 +88,52 @@ describe("a scope", function()
         assert.error_matches(function() return x + 1 end, "dropped")
     end)
 
+    it("calls a function, and keeps what that returns", function()
+        local made
+        local sum, list, word = heed.scope(function(a, b)
+            made = heed.ones(2)
+            return made + a, { heed.ones(1) * b }, "word"
+        end, 1, 2)
+        assert.same({ 2, 2 }, sum:totable())
+        assert.equal(2, list[1]:item())
+        assert.equal("word", word)
+        assert.error_matches(function() return made + 1 end, "dropped")
+        assert.equal(0, select("#", heed.scope(function() end)))
+        for _, wrong in ipairs { 5, "x", heed.ones(1) } do
+            assert.error_matches(function() heed.scope(wrong) end, "heed.scope: fn: expected a function, or nothing, got")
+        end
+        assert.error_matches(function() heed.scope(nil) end, "heed.scope: fn: expected a function, or nothing, got nil")
+    end)
+
+    it("around a function ends when that fails, and waits when it yields", function()
+        local made
+        local ok, message = pcall(heed.scope, function()
+            made = heed.ones(2)
+            error("no", 0)
+        end)
+        assert.is_false(ok)
+        assert.equal("no", message)
+        assert.error_matches(function() return made + 1 end, "dropped")
+        local outer
+        local co = coroutine.wrap(function()
+            return heed.scope(function()
+                made = heed.ones(2)
+                coroutine.yield()
+                outer = made:sum()
+                return outer
+            end)
+        end)
+        co()
+        assert.equal(2, made:sum():item())
+        assert.equal(2, co():item())
+        assert.error_matches(function() return made + 1 end, "dropped")
+        heed.scope(function()
+            made = heed.scope(function() return heed.ones(1) end)
+            assert.equal(1, made:item())
+        end)
+        assert.error_matches(function() return made + 1 end, "dropped")
+    end)
+
     it("hands what it keeps to the scope around it", function()
         local kept
         do

@@ -5,6 +5,7 @@
 static int backward(lua_State *L) {
     hd_call c = hd_begin(L, "backward");
     hd_take_options(&c, "retain");
+    hd_no_more(&c, 2);
     hd_tensor *root = hd_arg_tensor(&c, 1, "t"), *gradient = hd_opt_tensor(&c, 2, "gradient");
     bool retain = hd_option_boolean(&c, "retain", false);
     lua_State *outer = c.h->backward_state;
@@ -25,6 +26,7 @@ static int backward(lua_State *L) {
 
 static int detach(lua_State *L) {
     hd_call c = hd_enter(L, "detach");
+    hd_no_more(&c, 1);
     return hd_return(&c, hd_tensor_alias(c.cx, hd_arg_tensor(&c, 1, "t")));
 }
 

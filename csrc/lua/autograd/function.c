@@ -475,6 +475,7 @@ static bool is_callable(lua_State *L, int index) {
  * backward gets one gradient for each result and returns one (or nil) for each argument. */
 static int func(lua_State *L) {
     hd_call c = hd_begin(L, "func");
+    hd_no_more(&c, 2);
     if (c.top < 1 || !is_callable(L, 1)) hd_arg_expected(&c, 1, "forward", "a function");
     if (c.top < 2 || !is_callable(L, 2)) hd_arg_expected(&c, 2, "backward", "a function");
     lua_pushvalue(L, lua_upvalueindex(1));

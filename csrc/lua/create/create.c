@@ -56,12 +56,14 @@ static int tensor(lua_State *L) {
     hd_call c = hd_enter(L, "tensor");
     if (c.top > 1) hd_take_options(&c, "dtype requires_grad");
     expect_options_at(&c, 2, "{dtype = ..., requires_grad = ...}");
+    hd_no_more(&c, 2);
     return from_values(&c, hd_option(&c, "dtype") != 0, hd_option_dtype(&c, HD_F32));
 }
 
 static int ids(lua_State *L) {
     hd_call c = hd_enter(L, "ids");
     if (hd_given(&c, 2)) hd_arg_expected(&c, 2, "options", "nothing after the values: ids are i64");
+    hd_no_more(&c, 1);
     return from_values(&c, true, HD_I64);
 }
 
@@ -126,6 +128,7 @@ static hd_dtype dtype_of_value(hd_call *c, int index) {
 static int full(lua_State *L) {
     hd_call c = hd_enter(L, "full");
     hd_take_options(&c, MAKE_OPTIONS);
+    hd_no_more(&c, 2);
     hd_scalar value = hd_arg_scalar(&c, 2, "value");
     hd_dtype dtype = hd_option_dtype(&c, dtype_of_value(&c, 2));
     int top = c.top;
@@ -138,6 +141,7 @@ static int full(lua_State *L) {
 static int eye(lua_State *L) {
     hd_call c = hd_enter(L, "eye");
     hd_take_options(&c, MAKE_OPTIONS);
+    hd_no_more(&c, 2);
     int64_t n = hd_arg_integer(&c, 1, "n"), m = hd_opt_integer(&c, 2, "m", n);
     if (n < 0 || m < 0)
         hd_arg_error(&c, n < 0 ? "n" : "m", "expected a size of 0 or more, got %lld",
@@ -148,6 +152,7 @@ static int eye(lua_State *L) {
 static int range(lua_State *L) {
     hd_call c = hd_enter(L, "range");
     hd_take_options(&c, MAKE_OPTIONS);
+    hd_no_more(&c, 3);
     hd_scalar first = hd_arg_scalar(&c, 1, "first"), last = hd_arg_scalar(&c, 2, "last");
     hd_scalar step = hd_given(&c, 3) ? hd_arg_scalar(&c, 3, "step") : hd_scalar_i(1);
     if (step.f == 0) hd_arg_error(&c, "step", "expected a step that is not 0");
@@ -192,6 +197,7 @@ static int randint(lua_State *L) {
 static int randperm(lua_State *L) {
     hd_call c = hd_enter(L, "randperm");
     hd_take_options(&c, "generator");
+    hd_no_more(&c, 1);
     int64_t n = hd_arg_integer(&c, 1, "n");
     if (n < 0) hd_arg_error(&c, "n", "expected a size of 0 or more, got %lld", (long long)n);
     return finish(&c, hd_randperm(c.cx, hd_option_generator(&c), n));
@@ -204,6 +210,7 @@ static hd_tensor *like(hd_call *c, const char *options, int count, hd_dtype *dty
     hd_take_options(c, options);
     hd_tensor *t = hd_arg_tensor(c, 1, "t");
     expect_options_at(c, count + 1, "{dtype = ...}");
+    hd_no_more(c, count + 1);
     *dtype = hd_option_dtype(c, (hd_dtype)t->dtype);
     return t;
 }

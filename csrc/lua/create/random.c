@@ -11,6 +11,7 @@ static hd_rng *check_generator(hd_call *c) {
 /* generator(seed) */
 static int generator(lua_State *L) {
     hd_call c = hd_begin(L, "generator");
+    hd_no_more(&c, 1);
     uint64_t seed = (uint64_t)hd_arg_integer(&c, 1, "seed");
     hd_rng *rng = lua_newuserdatauv(L, sizeof *rng, 0);
     *rng = (hd_rng){seed, 0};
@@ -47,6 +48,7 @@ static void set_state(hd_call *c, hd_rng *rng, int index) {
 /* state() gives it, state(saved) sets it. */
 static int generator_state(lua_State *L) {
     hd_call c = hd_begin(L, "generator:state");
+    hd_no_more(&c, 2);
     hd_rng *rng = check_generator(&c);
     if (!hd_given(&c, 2)) return return_state(&c, rng);
     set_state(&c, rng, 2);
@@ -62,6 +64,7 @@ static int generator_tostring(lua_State *L) {
 
 static int rng_state(lua_State *L) {
     hd_call c = hd_begin(L, "rng_state");
+    hd_no_more(&c, 1);
     if (!hd_given(&c, 1)) return return_state(&c, &c.cx->rng);
     set_state(&c, &c.cx->rng, 1);
     return 0;
@@ -69,6 +72,7 @@ static int rng_state(lua_State *L) {
 
 static int manual_seed(lua_State *L) {
     hd_call c = hd_begin(L, "manual_seed");
+    hd_no_more(&c, 1);
     c.cx->rng = (hd_rng){(uint64_t)hd_arg_integer(&c, 1, "n"), 0};
     return 0;
 }

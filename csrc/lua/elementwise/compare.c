@@ -42,6 +42,7 @@ static bool same_elements(hd_call *c, hd_tensor *a, hd_tensor *b) {
 /* equal(a, b): the same shape and the same values. */
 static int equal(lua_State *L) {
     hd_call c = hd_begin(L, "equal");
+    hd_no_more(&c, 2);
     hd_tensor *a = hd_arg_tensor(&c, 1, "a"), *b = hd_arg_tensor(&c, 2, "b");
     c.cx->grad_enabled = false;
     lua_pushboolean(L, hd_same_shape(a, b) && same_elements(&c, a, b));
@@ -99,6 +100,7 @@ static int allclose(lua_State *L) {
     hd_tensor *a = hd_arg_tensor(&c, 1, "a"), *b = hd_arg_tensor(&c, 2, "b");
     if (hd_given(&c, 3) && lua_type(L, 3) != LUA_TTABLE)
         hd_arg_expected(&c, 3, "options", "{rtol = ..., atol = ..., equal_nan = ...}");
+    hd_no_more(&c, 3);
     for (int i = 1; i <= 2; i++) {
         hd_dtype dtype = (hd_dtype)hd_arg_tensor(&c, i, i == 1 ? "a" : "b")->dtype;
         if (!hd_dtype_computes(dtype))

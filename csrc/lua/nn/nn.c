@@ -87,6 +87,7 @@ static hd_tensor *without_heads(hd_ctx *cx, hd_tensor *t, int ndim) {
 /* attention(q, k, v, scale, softcap, dropout, mask, want_weights) -> out, weights or nil */
 static int attention(lua_State *L) {
     hd_call c = hd_enter(L, "attention");
+    hd_no_more(&c, 8);
     hd_attention_options o = {.scale = hd_opt_number(&c, 4, "scale", 0),
                               .softcap = hd_opt_number(&c, 5, "softcap", 0),
                               .dropout = hd_opt_probability(&c, 6, "dropout"),
@@ -109,6 +110,7 @@ static int attention(lua_State *L) {
 /* linear(x, weight, bias, activation, dropout): dropout(act(x W^T + b)) */
 static int linear(lua_State *L) {
     hd_call c = hd_enter(L, "linear");
+    hd_no_more(&c, 5);
     hd_tensor *x = hd_arg_tensor(&c, 1, "x"), *w = hd_arg_tensor(&c, 2, "weight"),
               *b = hd_opt_tensor(&c, 3, "bias");
     hd_activation act = hd_opt_activation(&c, 4, "activation");
@@ -118,6 +120,7 @@ static int linear(lua_State *L) {
 /* layer_norm(x, weight, bias, eps = 1e-5): over the last dimension */
 static int layer_norm(lua_State *L) {
     hd_call c = hd_enter(L, "layer_norm");
+    hd_no_more(&c, 4);
     hd_tensor *x = hd_arg_tensor(&c, 1, "x"), *w = hd_opt_tensor(&c, 2, "weight"),
               *b = hd_opt_tensor(&c, 3, "bias");
     return hd_return(&c, hd_layer_norm(c.cx, x, w, b, hd_opt_number(&c, 4, "eps", 1e-5)));
@@ -126,6 +129,7 @@ static int layer_norm(lua_State *L) {
 /* rms_norm(x, weight, eps = 1e-6): over the last dimension */
 static int rms_norm(lua_State *L) {
     hd_call c = hd_enter(L, "rms_norm");
+    hd_no_more(&c, 3);
     hd_tensor *x = hd_arg_tensor(&c, 1, "x"), *w = hd_opt_tensor(&c, 2, "weight");
     return hd_return(&c, hd_rms_norm(c.cx, x, w, hd_opt_number(&c, 3, "eps", 1e-6)));
 }
@@ -133,6 +137,7 @@ static int rms_norm(lua_State *L) {
 /* rotary(x, cos, sin, interleaved) */
 static int rotary(lua_State *L) {
     hd_call c = hd_enter(L, "rotary");
+    hd_no_more(&c, 4);
     hd_tensor *x = hd_arg_tensor(&c, 1, "x"), *cos = hd_arg_tensor(&c, 2, "cos"),
               *sin = hd_arg_tensor(&c, 3, "sin");
     return hd_return(&c, hd_rotary(c.cx, x, cos, sin, hd_opt_boolean(&c, 4, "interleaved", false)));
@@ -141,6 +146,7 @@ static int rotary(lua_State *L) {
 /* embedding(weight, tokens, padding_idx, scale = 1) */
 static int embedding(lua_State *L) {
     hd_call c = hd_enter(L, "embedding");
+    hd_no_more(&c, 4);
     hd_tensor *tokens = hd_arg_ids(&c, 2, "tokens"), *weight = hd_arg_tensor(&c, 1, "weight");
     int64_t padding = hd_opt_integer(&c, 3, "padding_idx", 0);
     return hd_return(&c, hd_embedding(c.cx, weight, tokens, padding, hd_opt_number(&c, 4, "scale", 1)));
@@ -150,6 +156,7 @@ static int embedding(lua_State *L) {
 static int dropout(lua_State *L) {
     hd_call c = hd_enter(L, "dropout");
     hd_take_options(&c, "generator");
+    hd_no_more(&c, 2);
     hd_tensor *x = hd_arg_tensor(&c, 1, "x");
     double p = hd_opt_probability(&c, 2, "p");
     hd_rng *own = hd_option_generator(&c), training = c.cx->rng;
@@ -164,6 +171,7 @@ static int dropout(lua_State *L) {
 /* dropout_add(residual, x, p): residual + dropout(x) */
 static int dropout_add(lua_State *L) {
     hd_call c = hd_enter(L, "dropout_add");
+    hd_no_more(&c, 3);
     hd_tensor *residual = hd_arg_tensor(&c, 1, "residual"), *x = hd_arg_tensor(&c, 2, "x");
     return hd_return(&c, hd_dropout_add(c.cx, residual, x, hd_opt_probability(&c, 3, "p")));
 }
@@ -171,6 +179,7 @@ static int dropout_add(lua_State *L) {
 /* pack_sequences(x, lengths): the first lengths[b] elements of each x[b], one behind the other */
 static int pack_sequences(lua_State *L) {
     hd_call c = hd_enter(L, "pack_sequences");
+    hd_no_more(&c, 2);
     hd_tensor *lengths = hd_arg_ids(&c, 2, "lengths"), *x = hd_arg_tensor(&c, 1, "x");
     return hd_return(&c, hd_pack_sequences(c.cx, x, lengths));
 }
@@ -178,6 +187,7 @@ static int pack_sequences(lua_State *L) {
 /* unpack_sequences(x, lengths, L): the way back, zeros after each sequence */
 static int unpack_sequences(lua_State *L) {
     hd_call c = hd_enter(L, "unpack_sequences");
+    hd_no_more(&c, 3);
     hd_tensor *lengths = hd_arg_ids(&c, 2, "lengths"), *x = hd_arg_tensor(&c, 1, "x");
     return hd_return(&c, hd_unpack_sequences(c.cx, x, lengths, hd_arg_integer(&c, 3, "L")));
 }
@@ -185,6 +195,7 @@ static int unpack_sequences(lua_State *L) {
 /* sequence_starts(lengths): the elements before each sequence, and of all */
 static int sequence_starts(lua_State *L) {
     hd_call c = hd_enter(L, "sequence_starts");
+    hd_no_more(&c, 1);
     return hd_return(&c, hd_sequence_starts(c.cx, hd_arg_ids(&c, 1, "lengths")));
 }
 
@@ -199,6 +210,7 @@ static hd_position_layout layout_at(hd_call *c, int index) {
 /* sinusoidal_positions(max_len, d_model, first_position = 0, layout = "interleaved", rates) */
 static int sinusoidal_positions(lua_State *L) {
     hd_call c = hd_enter(L, "sinusoidal_positions");
+    hd_no_more(&c, 5);
     int64_t max_len = hd_arg_integer(&c, 1, "max_len"), d_model = hd_arg_integer(&c, 2, "d_model");
     int64_t first = hd_opt_integer(&c, 3, "first_position", 0);
     hd_position_layout layout = layout_at(&c, 4);

@@ -85,16 +85,32 @@ static const char *listed(hd_call *c, const char *names) {
     return luaL_gsub(c->L, names, " ", ", ");
 }
 
+static bool is_empty_table(lua_State *L, int index) {
+    if (lua_type(L, index) != LUA_TTABLE) return false;
+    lua_pushnil(L);
+    if (!lua_next(L, index)) return true;
+    lua_pop(L, 2);
+    return false;
+}
+
 void hd_no_more(hd_call *c, int last) {
     for (int i = last + 1; i <= c->top; i++) {
         char text[HD_VALUE_TEXT];
-        if (!hd_given(c, i)) continue;
+        if (!hd_given(c, i) || (c->allowed && i == c->top && is_empty_table(c->L, i))) continue;
         luaL_checkstack(c->L, 8, NULL);
         hd_arg_error(c, "arguments", "expected at most %d, the first counted, got one more: %s%s%s", last,
                      hd_value_text(c, i, text),
                      c->allowed ? "; options come last, in a table, by name: " : "",
                      c->allowed ? listed(c, c->allowed) : "");
     }
+}
+
+void hd_check_function(hd_call *c, int index, const char *argument, const char *expected) {
+    bool given = index <= c->top;
+    if (given && lua_type(c->L, index) == LUA_TFUNCTION) return;
+    if (!given || luaL_getmetafield(c->L, index, "__call") == LUA_TNIL)
+        hd_arg_expected(c, index, argument, expected);
+    lua_settop(c->L, c->top);
 }
 
 /* ---- tensors and numbers ----------------------------------------------------------------- */

@@ -29,8 +29,10 @@ static inline bool hd_given(const hd_call *c, int i) {
     return i > 0 && (i <= c->top || (i < 64 && c->pushed >> i & 1)) && !lua_isnil(c->L, i);
 }
 
-/* Refuses arguments behind the `last`: they would be passed over. */
+/* Refuses arguments behind the `last`: they would be passed over. Options may be an empty table. */
 void hd_no_more(hd_call *c, int last);
+/* A function, or what can be called like one. */
+void hd_check_function(hd_call *c, int index, const char *argument, const char *expected);
 
 /* The tensor of a handle that is no argument itself. */
 hd_tensor *hd_tensor_of(hd_call *c, const hd_handle *handle, const char *argument);

@@ -7,6 +7,7 @@
 
 static int set_num_threads(lua_State *L) {
     hd_call c = hd_begin(L, "set_num_threads");
+    hd_no_more(&c, 1);
     int64_t n = hd_arg_integer(&c, 1, "n");
     if (n < 1 || n > HD_MAX_THREADS)
         hd_arg_error(&c, "n", "expected 1..%d, got %lld", HD_MAX_THREADS, (long long)n);
@@ -16,6 +17,7 @@ static int set_num_threads(lua_State *L) {
 
 static int get_num_threads(lua_State *L) {
     hd_call c = hd_begin(L, "get_num_threads");
+    hd_no_more(&c, 0);
     lua_pushinteger(L, c.cx->num_threads);
     return 1;
 }
@@ -39,6 +41,7 @@ static void set_text(lua_State *L, const char *name, const char *text) {
 
 static int info(lua_State *L) {
     hd_call c = hd_begin(L, "info");
+    hd_no_more(&c, 0);
     lua_createtable(L, 0, 7);
     set_text(L, "version", HEED_VERSION);
     set_text(L, "lua", LUA_RELEASE);

@@ -132,19 +132,18 @@ static hd_scope *check_scope(hd_call *c) {
     return s;
 }
 
-static int scope(lua_State *L) {
-    hd_call c = hd_begin(L, "scope");
+static void push_scope(hd_call *c) {
+    lua_State *L = c->L;
     hd_scope *s = lua_newuserdatauv(L, sizeof *s, 1);
     *s = (hd_scope){.L = L};
     hd_push_uv(L, HD_UV_SCOPE);
     lua_setmetatable(L, -2);
     lua_pushthread(L);
     lua_setiuservalue(L, -2, 1);
-    s->next = c.h->scopes;
-    s->link = &c.h->scopes;
+    s->next = c->h->scopes;
+    s->link = &c->h->scopes;
     if (s->next) s->next->link = &s->next;
-    c.h->scopes = s;
-    return 1;
+    c->h->scopes = s;
 }
 
 static int scope_close(lua_State *L) {
@@ -188,6 +187,28 @@ static int scope_keep(lua_State *L) {
     return c.top - 1;
 }
 
+/* What the function returned leaves the scope at index 1, which Lua closes as this one returns. */
+static int scoped_results(lua_State *L, int status, lua_KContext context) {
+    (void)status, (void)context;
+    int top = lua_gettop(L);
+    hd_call c = {.L = L, .h = lua_touserdata(L, lua_upvalueindex(1)), .name = "scope", .top = top};
+    hd_scope *s = check_scope(&c), *outer = innermost(s->next, s->L);
+    for (int i = 2; i <= top; i++) keep_value(&c, outer, i, 0);
+    return top - 1;
+}
+
+/* scope(f, ...): its results; what else f made is dropped. Without f: a scope for `local scope <close> =`. */
+static int scope(lua_State *L) {
+    hd_call c = hd_begin(L, "scope");
+    if (c.top > 0) hd_check_function(&c, 1, "fn", "a function, or nothing");
+    push_scope(&c);
+    if (c.top == 0) return 1;
+    lua_insert(L, 1);
+    lua_toclose(L, 1);
+    lua_callk(L, c.top - 1, LUA_MULTRET, 0, scoped_results);
+    return scoped_results(L, LUA_OK, 0);
+}
+
 /* keep(...): out of every scope, for what outlives a step (parameters, moments, caches). Returns its
  * arguments. */
 static int keep(lua_State *L) {
@@ -208,6 +229,7 @@ static void set_bytes(lua_State *L, const char *name, int64_t bytes) {
 static int memory(lua_State *L) {
     hd_call c = hd_begin(L, "memory");
     hd_take_options(&c, "reset_peak");
+    hd_no_more(&c, 0);
     hd_account *account = c.cx->account;
     bool reset = hd_option_boolean(&c, "reset_peak", false);
     lua_createtable(L, 0, 4);
@@ -222,6 +244,7 @@ static int memory(lua_State *L) {
 /* memory_limit(bytes or nil) returns the former limit. */
 static int memory_limit(lua_State *L) {
     hd_call c = hd_begin(L, "memory_limit");
+    hd_no_more(&c, 1);
     int64_t limit = hd_opt_integer(&c, 1, "bytes", 0), before = c.cx->account->limit;
     if (limit < 0) hd_arg_error(&c, "bytes", "expected 0 (no limit) or more, got %lld", (long long)limit);
     c.cx->account->limit = limit;
@@ -232,7 +255,8 @@ static int memory_limit(lua_State *L) {
 
 /* Idle blocks go back to the system; returns how many bytes. */
 static int memory_trim(lua_State *L) {
-    hd_begin(L, "memory_trim");
+    hd_call c = hd_begin(L, "memory_trim");
+    hd_no_more(&c, 0);
     lua_pushinteger(L, hd_pool_trim());
     return 1;
 }

@@ -101,17 +101,10 @@ static int call_guarded(hd_call *c) {
     return guarded_results(L, LUA_OK, 0);
 }
 
-static void check_function(hd_call *c, const char *expected) {
-    if (c->top > 0 && lua_type(c->L, 1) == LUA_TFUNCTION) return;
-    if (c->top == 0 || luaL_getmetafield(c->L, 1, "__call") == LUA_TNIL)
-        hd_arg_expected(c, 1, "fn", expected);
-    lua_settop(c->L, c->top);
-}
-
 /* f(...) in a mode: its results. Without f: a value for `local _ <close> =`. */
 static int guarded(lua_State *L, const char *name, hd_mode mode) {
     hd_call c = hd_begin(L, name);
-    if (c.top > 0) check_function(&c, "a function, or nothing");
+    if (c.top > 0) hd_check_function(&c, 1, "fn", "a function, or nothing");
     push_guard(&c, mode);
     return c.top > 0 ? call_guarded(&c) : 1;
 }
@@ -128,6 +121,7 @@ static int detect_anomaly(lua_State *L) {
 
 static int is_grad_enabled(lua_State *L) {
     hd_call c = hd_begin(L, "is_grad_enabled");
+    hd_no_more(&c, 0);
     lua_pushboolean(L, c.cx->grad_enabled);
     return 1;
 }
@@ -138,7 +132,7 @@ static int uninterrupted(lua_State *L) {
     hd_lua *h = lua_touserdata(L, lua_upvalueindex(1));
     hd_call c = {.L = L, .h = h, .cx = h->cx, .name = "uninterrupted", .top = lua_gettop(L)};
     if (!h->cx) luaL_error(L, "heed.uninterrupted: this Lua state is closing");
-    check_function(&c, "a function");
+    hd_check_function(&c, 1, "fn", "a function");
     push_guard(&c, HD_MODE_UNINTERRUPTED);
     return call_guarded(&c);
 }
@@ -150,7 +144,7 @@ static int guarded_or_asked(lua_State *L, const char *name, hd_mode mode) {
         lua_pushboolean(L, hd_mode_is_on(c.h, mode));
         return 1;
     }
-    check_function(&c, "a function, or nothing");
+    hd_check_function(&c, 1, "fn", "a function, or nothing");
     push_guard(&c, mode);
     return call_guarded(&c);
 }

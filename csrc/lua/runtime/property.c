@@ -122,6 +122,7 @@ void hd_set_property(hd_call *c, const char *name) {
 
 static int requires_grad_(lua_State *L) {
     hd_call c = hd_begin(L, "requires_grad_");
+    hd_no_more(&c, 2);
     hd_arg_tensor(&c, 1, "t");
     hd_set_requires_grad(&c, lua_touserdata(L, 1), hd_opt_boolean(&c, 2, "requires_grad", true));
     lua_settop(L, 1);

@@ -4,6 +4,7 @@
 
 static int size(lua_State *L) {
     hd_call c = hd_begin(L, "size");
+    hd_no_more(&c, 2);
     hd_tensor *t = hd_arg_tensor(&c, 1, "t");
     if (hd_given(&c, 2)) {
         int dim = hd_arg_dim(&c, 2, "dim", t->ndim);
@@ -27,24 +28,28 @@ static int length(lua_State *L) {
 
 static int dim(lua_State *L) {
     hd_call c = hd_begin(L, "dim");
+    hd_no_more(&c, 1);
     lua_pushinteger(L, hd_arg_tensor(&c, 1, "t")->ndim);
     return 1;
 }
 
 static int numel(lua_State *L) {
     hd_call c = hd_begin(L, "numel");
+    hd_no_more(&c, 1);
     lua_pushinteger(L, hd_numel(hd_arg_tensor(&c, 1, "t")));
     return 1;
 }
 
 static int is_contiguous(lua_State *L) {
     hd_call c = hd_begin(L, "is_contiguous");
+    hd_no_more(&c, 1);
     lua_pushboolean(L, hd_is_contiguous(hd_arg_tensor(&c, 1, "t")));
     return 1;
 }
 
 static int stride(lua_State *L) {
     hd_call c = hd_begin(L, "stride");
+    hd_no_more(&c, 1);
     hd_tensor *t = hd_arg_tensor(&c, 1, "t");
     hd_push_shape(L, t->ndim, t->stride);
     return 1;
@@ -52,6 +57,7 @@ static int stride(lua_State *L) {
 
 static int item(lua_State *L) {
     hd_call c = hd_begin(L, "item");
+    hd_no_more(&c, 1);
     hd_tensor *t = hd_arg_tensor(&c, 1, "t");
     char text[HD_SHAPE_TEXT];
     if (hd_numel(t) != 1)
@@ -87,6 +93,7 @@ static void check_fits_table(hd_call *c, const hd_tensor *t) {
 
 static int totable(lua_State *L) {
     hd_call c = hd_enter(L, "totable");
+    hd_no_more(&c, 1);
     hd_tensor *t = hd_arg_tensor(&c, 1, "t");
     check_fits_table(&c, t);
     c.out->t = hd_retain(t); /* filling the table may run finalizers: hold the tensor meanwhile */
@@ -96,6 +103,7 @@ static int totable(lua_State *L) {
 
 static int bytes(lua_State *L) {
     hd_call c = hd_enter(L, "bytes");
+    hd_no_more(&c, 1);
     hd_tensor *t = hd_arg_tensor(&c, 1, "t");
     c.cx->grad_enabled = false;
     c.out->t = hd_contiguous(c.cx, t);
@@ -107,6 +115,7 @@ static int bytes(lua_State *L) {
 
 static int data_id(lua_State *L) {
     hd_call c = hd_begin(L, "data_id");
+    hd_no_more(&c, 1);
     lua_pushlightuserdata(L, hd_arg_tensor(&c, 1, "t")->storage);
     return 1;
 }
@@ -119,6 +128,7 @@ static int is_tensor(lua_State *L) {
 
 static int free_handle(lua_State *L) {
     hd_call c = hd_begin(L, "free");
+    hd_no_more(&c, 1);
     hd_handle *handle = hd_to_handle(L, c.h, 1);
     if (!handle) hd_arg_expected(&c, 1, "t", "a tensor");
     hd_drop(L, c.h, handle);

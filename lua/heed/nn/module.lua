@@ -7,6 +7,7 @@ local errors = require "heed.errors"
 local check_name = require("heed.nn.names").check
 local walk = require "heed.nn.walk"
 
+local getinfo = debug and debug.getinfo
 local each_member, each_module, each_tensor, is_module = walk.each_member, walk.each_module, walk.each_tensor, walk.is_module
 
 ---What every layer and every model is. A class of one's own has `init`, which assigns parameters (nn.parameter), other modules and
@@ -73,7 +74,16 @@ end
 
 local function define(class, key, value) rawset(class, key, calls.method(key, value)) end
 
+-- How many arguments the init of a class takes; nil where anybody's may take what it likes.
+local function most_arguments(class)
+    local info = getinfo and getinfo(calls.original(class.init), "Su")
+    if not info or info.isvararg or not errors.is_own(info.source) then return nil end
+    return info.nparams - 1
+end
+
 local function construct(class, ...)
+    local most = most_arguments(class)
+    if most and select("#", ...) > most then check.no_more(class.class_name, most, select(most + 1, ...)) end
     local self = setmetatable({ _order = {}, _buffers = {}, training = true }, class)
     self:init(...)
     return self

@@ -9,6 +9,8 @@ local core = {}
 ---Tensors made from here until it closes, in this coroutine, are dropped then, unless they were kept. For loops that make much in a
 ---round and have no use for it in the next. Leaves that want gradients belong to no scope.
 ---
+---With a function the scope ends when that returns; its results (tensors, and those in tables) are kept.
+---
 ---```lua
 ---local best
 ---do
@@ -17,9 +19,12 @@ local core = {}
 ---    best = scope:keep(scores:max(2)) -- scores itself goes
 ---end
 ---print(best.shape) --> [1000]
+---print(heed.scope(function() return heed.randn(1000, 1000):max(2) end).shape) --> [1000]
 ---```
----@return heed.Scope
-function core.scope() end
+---@param fn? fun(...): any
+---@param ... any its arguments
+---@return heed.Scope|any scope or the results of fn
+function core.scope(fn, ...) end
 
 ---Takes tensors (and those in tables) out of every scope: for what outlives a round, such as caches. Returns its arguments.
 ---
