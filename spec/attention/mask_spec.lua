@@ -243,3 +243,40 @@ describe("masks in attention", function()
         assert.are.same({ 1.0, 2.0 }, out:flatten():totable())
     end)
 end)
+
+describe("a mask of two dimensions that may be padding", function()
+    local function padding(lengths, S)
+        return heed.range(1, S or #lengths):view(1, -1):le(heed.ids(lengths):view(-1, 1))
+    end
+    local function attend(given, B, L, S)
+        local q, k = heed.ones(B or 3, 1, L or 3, 2), heed.ones(B or 3, 1, S or 3, 2)
+        return heed.attention(q, k, k, { mask = given })
+    end
+    local REFUSED = "got %[3, 3%], in whose rows padding seems to end sentences; padding is heed.mask.padding"
+
+    it("is refused when its rows are those of sentences", function()
+        local hidden = heed.zeros(3, 3):masked_fill(padding({ 3, 1, 2 }):logical_not(), -math.huge)
+        for _, given in ipairs { padding { 3, 1, 2 }, padding { 3, 2, 1 }, padding({ 3, 1, 2 }):to "i64", hidden,
+            hidden:to "bf16", padding({ 1, 2, 3 }):flip(2), padding({ 1, 3, 2 }):flip(2) } do
+            assert.error_matches(function() attend(given) end, REFUSED)
+        end
+        assert.error_matches(function() attend(mask.bool(padding { 3, 1, 2 }) & mask.causal()) end, REFUSED)
+        assert.error_matches(function()
+            local x = heed.ones(3, 3, 4)
+            heed.nn.MultiHeadAttention(4, 2)(x, x, x, { mask = padding { 3, 1, 2 } })
+        end, REFUSED)
+        assert.error_matches(function() attend(padding({ 3, 1, 2 }, 5), 3, 4, 5) end,
+            "expected 4 queries or 1 %(axis 1%), got %[3, 5%]; padding is heed.mask.padding%(lengths%)")
+    end)
+
+    it("is taken when it is by queries, and where it says so", function()
+        for _, given in ipairs { heed.ones(3, 3):tril():gt(0), heed.ones(3, 3):triu():gt(0), heed.ones(3, 3):gt(0),
+            heed.zeros(3, 3):gt(0), heed.eye(3):gt(0), padding { 2, 2, 2 }, padding { 1, 1, 3 }, padding { 2, 2, 0 }, heed.randn(3, 3),
+            mask.window(1):dense(3), (mask.causal() | mask.prefix(2)):dense(3), padding({ 3, 1, 2 }):unsqueeze(1),
+            padding({ 3, 1, 2 }):view(3, 1, 1, 3), mask.padding { 3, 1, 2 } } do
+            assert.are.equal(3, attend(given):size(3))
+        end
+        assert.are.equal(3, attend(padding({ 3, 1, 2 }), 1):size(3))
+        assert.are.equal(3, attend(padding({ 3, 1, 2 }), 2):size(3))
+    end)
+end)

@@ -190,6 +190,9 @@ end
 
 ---A tensor of booleans, or of integers: nonzero may be seen.
 ---
+---Two dimensions are [L, S]. Where L = B such a tensor is refused when its rows look like padding,
+---[B, S]; `t:unsqueeze(1)` says that they are queries.
+---
 ---```lua
 ---local seen = heed.tensor { { true, false, true }, { true, true, true } }
 ---print(heed.mask.bool(seen):grid(2, 3))

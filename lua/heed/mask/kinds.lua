@@ -107,11 +107,11 @@ kinds.packed = {
 -- ---- tensors ------------------------------------------------------------------------------------
 
 -- Axis `axis` of t must be `expected`, or 1 when it repeats.
-local function fit_axis(raise, where, t, axis, expected, what, repeats)
+local function fit_axis(raise, where, t, axis, expected, what, repeats, hint)
     local size = t.shape[axis]
     if size == expected or repeats and size == 1 then return end
-    raise("%sexpected %d %s%s (axis %d), got %s", where, expected, what, repeats and " or 1" or "",
-        axis, tostring(t.shape))
+    raise("%sexpected %d %s%s (axis %d), got %s%s", where, expected, what,
+        repeats and " or 1" or "", axis, tostring(t.shape), hint or "")
 end
 
 local function fit_ids(raise, where, ids, B, count, what)
@@ -151,9 +151,47 @@ kinds.segments = {
 local AXES = { [2] = { "L", "S" }, [3] = { "B", "L", "S" }, [4] = { "B", "H", "L", "S" } }
 local AXIS = { B = "rows of the batch", H = "heads", L = "queries", S = "keys" }
 
+local PADDING = "padding is heed.mask.padding(lengths), or a tensor [B, 1, 1, S]"
+
+-- As booleans. (Halves are not compared.)
+local function visible(t)
+    if t.dtype == "bool" then return t end
+    if not t.dtype:find "f" then return t:ne(0) end
+    return (t.dtype:find "f16" and t:to "f32" or t):gt(-math.huge)
+end
+
+-- Does every row begin with what is seen, or every row end with it, as sentences in a batch do? As
+-- rows of queries such rows would have an order: of causal and its like a later query sees no fewer
+-- keys. All-alike rows mean the same either way, and a query that sees nothing may stand anywhere.
+local function looks_like_padding(t)
+    local L, S = t:size()
+    if L < 2 or S < 2 then return false end
+    local seen = visible(t):to "i32"
+    local steps = seen:narrow(2, 2, S - 1) - seen:narrow(2, 1, S - 1)
+    local begins, ends = steps:max():item() <= 0, steps:min():item() >= 0
+    if not (begins or ends) then return false end
+    local before = 0
+    for _, count in ipairs(seen:sum(2):totable()) do
+        if count > 0 then
+            if begins and count < before or ends and before > 0 and count > before then return true end
+            before = count
+        end
+    end
+    return false
+end
+
 local function fit_tensor(leaf, sizes, raise)
-    for axis, letter in ipairs(AXES[leaf.t:dim()]) do
-        fit_axis(raise, leaf.where, leaf.t, axis, sizes[letter], AXIS[letter], true)
+    local t, dims = leaf.t, leaf.t:dim()
+    local B, S = sizes.B, sizes.S
+    local may_be_padding = dims == 2 and B > 1 and t:size(1) == B and t:size(2) == S
+    for axis, letter in ipairs(AXES[dims]) do
+        fit_axis(raise, leaf.where, t, axis, sizes[letter], AXIS[letter], true,
+            may_be_padding and "; " .. PADDING)
+    end
+    if may_be_padding and looks_like_padding(t) then
+        raise("%sexpected rows for %d queries, got %s, in whose rows padding seems to end sentences; "
+            .. "%s; t:unsqueeze(1) would say that its rows are queries", leaf.where, sizes.L,
+            tostring(t.shape), PADDING)
     end
 end
 
