@@ -221,3 +221,29 @@ describe("loss.nll_loss", function()
         assert.same({ { -1, 0 }, { 0, 0 } }, scores.grad:totable())
     end)
 end)
+
+describe("classes that do not come last", function()
+    local loss = heed.loss
+
+    it("are told by the shapes", function()
+        local last = "; classes come last, [..., V]: logits:movedim(2, -1)"
+        for _, case in ipairs { { { 2, 5, 3 }, { 2, 3 } }, { { 2, 2, 3 }, { 2, 3 } }, { { 2, 5, 3, 4 }, { 2, 3, 4 } } } do
+            local logits = heed.randn(case[1])
+            local targets = heed.ones(case[2]):to "i64" * math.min(case[1][2], 5)
+            for _, name in ipairs { "cross_entropy", "nll_loss" } do
+                local ok, message = pcall(loss[name], logits, targets)
+                assert.is_false(ok)
+                assert.are.equal(last, message:sub(-#last), message)
+            end
+            assert.is_true(loss.cross_entropy(logits:movedim(2, -1), targets):item() > 0)
+        end
+    end)
+
+    it("are not suspected elsewhere", function()
+        for _, case in ipairs { { { 2, 5, 3 }, { 2, 4 } }, { { 2, 5, 3 }, { 3, 5 } }, { { 2, 3 }, { 3 } } } do
+            local ok, message = pcall(loss.cross_entropy, heed.randn(case[1]), heed.ones(case[2]):to "i64")
+            assert.is_false(ok)
+            assert.is_nil(message:find "last", message)
+        end
+    end)
+end)

@@ -523,3 +523,22 @@ describe("stacks", function()
         assert.is_close(encoder(x, windowed), encoder.norm(encoder.layers[2](encoder.layers[1](x, windowed), windowed)), 1e-6)
     end)
 end)
+
+describe("data of another dtype than a layer's parameters", function()
+    it("is what is to be converted", function()
+        local x = heed.ones({ 1, 2, 8 }, { dtype = "f64" })
+        for _, layer in ipairs { nn.Linear(8, 2), nn.LayerNorm(8), nn.RMSNorm(8), nn.MultiHeadAttention(8, 2),
+            nn.TransformerEncoderLayer(8, 2, 16), nn.TransformerEncoderLayer(8, 2, 16, { norm_first = true }), nn.FeedForward(8, 16),
+            nn.Sequential(nn.Linear(8, 8), nn.ReLU()) } do
+            assert.error_matches(function() layer(x) end, 'x: expected f32 as weight has, got f64; x:to "f32" converts')
+            layer:to "f64"
+            assert.are.equal("f64", layer(x).dtype)
+            assert.error_matches(function() layer(x:to "f32") end, 'x: expected f64 as weight has, got f32; x:to "f64" converts')
+        end
+        assert.error_matches(function() heed.loss.linear_cross_entropy(x, heed.ones(3, 8), { { 1, 2 } }) end,
+            'hidden: expected f32 as weight has, got f64; hidden:to "f32" converts')
+        local half = heed.ones(2, 8):to "bf16"
+        assert.error_matches(function() heed.linear(x, half) end, 'weight: expected f64, got bf16; t:to "f64" converts')
+        assert.error_matches(function() nn.Linear(8, 2)(x:to "i64") end, 'x: expected f32 or f64, got i64; t:to "f32" converts')
+    end)
+end)

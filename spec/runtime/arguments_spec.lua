@@ -77,13 +77,14 @@ describe("an argument too many", function()
     it("is refused by every layer's constructor", function()
         local nn = heed.nn
         for key, class in pairs(nn) do
-            if type(class) == "table" and class.class_name and class ~= nn.Sequential then
+            if type(class) == "table" and class.class_name and class ~= nn.Sequential and class ~= nn.ModuleList then
                 local ok, message = pcall(class, 1, 2, 3, 4, 5, 6, 7, 8)
                 assert.is_false(ok, key)
                 local told = message:find "expected at most %d, the first counted, got one more: %d"
                 assert.is_truthy(told or message:find "expected no arguments", message)
             end
         end
+        assert.error_matches(function() nn.ModuleList({ nn.ReLU() }, 5) end, "expected at most 1, .*: 5")
         local Own = nn.Linear:extend "Own"
         function Own:init(width) self.super.init(self, width, width) end
         assert.are.equal("Own", Own(2, "mine").class_name)

@@ -248,8 +248,7 @@ static const hd_node_class each_class = {"linear_cross_entropy", each_backward, 
 static hd_status check(hd_ctx *cx, hd_tensor *x, hd_tensor *w, hd_tensor *b, hd_tensor *targets,
                        const hd_cross_entropy_options *o) {
     char got[HD_SHAPE_TEXT];
-    if (hd_require_float(cx, "hidden", x) || hd_require_dtype(cx, "weight", w, (hd_dtype)x->dtype))
-        return cx->error.status;
+    if (hd_require_dtype_of(cx, "hidden", x, "weight", w)) return cx->error.status;
     if (w->ndim != 2)
         return hd_fail(cx, HD_EARG, "weight: expected [classes, features], got %s",
                        hd_tensor_shape_text(w, got));

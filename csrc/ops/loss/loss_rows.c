@@ -21,11 +21,30 @@ static hd_status check_weight(hd_ctx *cx, hd_dtype dtype, int64_t classes, hd_te
     return status ? status : hd_require_shape(cx, "weight", weight, 1, &classes);
 }
 
+/* PyTorch's logits [B, V, ...] beside targets [B, ...]: do these fit when the classes stand second? `shape` and
+ * `classes` are those of [..., V]. */
+static bool classes_come_second(int64_t classes, int ndim, const int64_t *shape, const hd_tensor *targets) {
+    if (ndim < 2 || targets->ndim != ndim || targets->shape[0] != shape[0]) return false;
+    for (int d = 1; d < ndim; d++)
+        if (targets->shape[d] != (d + 1 < ndim ? shape[d + 1] : classes)) return false;
+    return true;
+}
+
+static hd_status check_targets(hd_ctx *cx, int64_t classes, int ndim, const int64_t *shape,
+                               const hd_tensor *targets) {
+    char expected[HD_SHAPE_TEXT], got[HD_SHAPE_TEXT];
+    hd_status status = hd_require_shape(cx, "targets", targets, ndim, shape);
+    if (!status || !classes_come_second(classes, ndim, shape, targets)) return status;
+    return hd_fail(cx, HD_EARG,
+                   "targets: expected shape %s, got %s; classes come last, [..., V]: logits:movedim(2, -1)",
+                   hd_shape_text(ndim, shape, expected), hd_tensor_shape_text(targets, got));
+}
+
 hd_status hd_loss_check(hd_ctx *cx, hd_dtype dtype, int64_t classes, int ndim, const int64_t *shape,
                         hd_tensor *targets, const hd_cross_entropy_options *o) {
     const int64_t *ignored = o->has_ignore_index ? &o->ignore_index : NULL;
-    if (hd_require_classes(cx, "targets", targets, classes, ignored) ||
-        hd_require_shape(cx, "targets", targets, ndim, shape) ||
+    if (check_targets(cx, classes, ndim, shape, targets) ||
+        hd_require_classes(cx, "targets", targets, classes, ignored) ||
         hd_require_probability(cx, "label_smoothing", o->label_smoothing))
         return cx->error.status;
     for (int i = 0; i < o->excluded_count; i++)

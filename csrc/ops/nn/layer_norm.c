@@ -118,16 +118,15 @@ static const hd_node_class rms_norm_class = {"rms_norm", norm_backward, NULL};
 
 static hd_status check(hd_ctx *cx, hd_tensor *x, hd_tensor *w, hd_tensor *b) {
     char got[HD_SHAPE_TEXT];
-    if (hd_require_float(cx, "x", x)) return cx->error.status;
+    if (w ? hd_require_dtype_of(cx, "x", x, "weight", w) : hd_require_float(cx, "x", x))
+        return cx->error.status;
     if (x->ndim < 1)
         return hd_fail(cx, HD_EARG, "x: expected at least 1 dimension, got %s", hd_tensor_shape_text(x, got));
     const int64_t *width = &x->shape[x->ndim - 1];
     if (w && w->ndim == 1 && w->shape[0] != width[0])
         return hd_fail(cx, HD_EARG, "x: expected %lld features as weight has, got %s", (long long)w->shape[0],
                        hd_tensor_shape_text(x, got));
-    if (w && (hd_require_dtype(cx, "weight", w, (hd_dtype)x->dtype) ||
-              hd_require_shape(cx, "weight", w, 1, width)))
-        return cx->error.status;
+    if (w && hd_require_shape(cx, "weight", w, 1, width)) return cx->error.status;
     if (b &&
         (hd_require_dtype(cx, "bias", b, (hd_dtype)x->dtype) || hd_require_shape(cx, "bias", b, 1, width)))
         return cx->error.status;

@@ -93,6 +93,17 @@ hd_status hd_require_dtype(hd_ctx *cx, const char *argument, const hd_tensor *t,
                    hd_dtype_name(dtype), hd_dtype_name((hd_dtype)t->dtype), hd_dtype_name(dtype));
 }
 
+hd_status hd_require_dtype_of(hd_ctx *cx, const char *argument, const hd_tensor *t, const char *owner,
+                              const hd_tensor *w) {
+    hd_dtype dtype = (hd_dtype)w->dtype;
+    if (hd_require_float(cx, argument, t)) return cx->error.status;
+    if (dtype != HD_F32 && dtype != HD_F64) return hd_require_dtype(cx, owner, w, (hd_dtype)t->dtype);
+    if (t->dtype == w->dtype) return HD_OK;
+    return hd_fail(cx, HD_EARG, "%s: expected %s as %s has, got %s; %s:to \"%s\" converts", argument,
+                   hd_dtype_name(dtype), owner, hd_dtype_name((hd_dtype)t->dtype), argument,
+                   hd_dtype_name(dtype));
+}
+
 hd_status hd_require_shape(hd_ctx *cx, const char *argument, const hd_tensor *t, int ndim,
                            const int64_t *shape) {
     bool same = t->ndim == ndim;

@@ -33,6 +33,9 @@ int64_t hd_rows_grain(int64_t width);
 
 hd_status hd_require_float(hd_ctx *cx, const char *argument, const hd_tensor *t);
 hd_status hd_require_dtype(hd_ctx *cx, const char *argument, const hd_tensor *t, hd_dtype dtype);
+/* Data beside a parameter (`owner` names it): of two dtypes that compute, it is the data to convert. */
+hd_status hd_require_dtype_of(hd_ctx *cx, const char *argument, const hd_tensor *t, const char *owner,
+                              const hd_tensor *w);
 hd_status hd_require_shape(hd_ctx *cx, const char *argument, const hd_tensor *t, int ndim,
                            const int64_t *shape);
 hd_status hd_require_probability(hd_ctx *cx, const char *argument, double p);

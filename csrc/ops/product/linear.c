@@ -60,8 +60,7 @@ static hd_status product(hd_ctx *cx, hd_dtype dtype, const hd_rows *x, const hd_
 
 static hd_status check(hd_ctx *cx, hd_tensor *x, hd_tensor *w, hd_tensor *b, double dropout) {
     char got[HD_SHAPE_TEXT];
-    if (hd_require_float(cx, "x", x) || hd_require_dtype(cx, "weight", w, (hd_dtype)x->dtype) ||
-        hd_require_probability(cx, "dropout", dropout))
+    if (hd_require_dtype_of(cx, "x", x, "weight", w) || hd_require_probability(cx, "dropout", dropout))
         return cx->error.status;
     if (w->ndim != 2)
         return hd_fail(cx, HD_EARG, "weight: expected [out, in], got %s", hd_tensor_shape_text(w, got));

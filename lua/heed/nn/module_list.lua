@@ -33,8 +33,9 @@ function ModuleList.fill(self, where, list)
 end
 
 ---@param list? heed.nn.Module[]
-function ModuleList:init(list)
+function ModuleList:init(list, ...)
     ModuleList.fill(self, "heed.nn.ModuleList", check.type("heed.nn.ModuleList", "list", list or {}, "table"))
+    check.no_more("heed.nn.ModuleList", 1, ...)
 end
 
 ---Adds a module at the end.
