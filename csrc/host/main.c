@@ -111,6 +111,7 @@ static int run_script(lua_State *L, const command *c) {
     const char *name = c->argv[c->script];
     bool is_stdin = strcmp(name, "-") == 0 && strcmp(c->argv[c->script - 1], "--") != 0;
     int status = luaL_loadfile(L, is_stdin ? NULL : name);
+    if (status == LUA_ERRSYNTAX && !is_stdin) hh_explain_syntax(L, name);
     if (status != LUA_OK) return hh_report(L, status);
     int count = c->argc - c->script - 1;
     luaL_checkstack(L, count + LUA_MINSTACK, "too many arguments to script");

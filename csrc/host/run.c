@@ -31,17 +31,19 @@ static bool is_interrupt(const char *text) {
     return first_line >= length && memcmp(text + first_line - length, word, length) == 0;
 }
 
-/* What a newcomer's slip most likely meant goes below the message. Without room or memory for that there is none. */
-static const char *with_hint(lua_State *L, const char *text) {
+/* The line, and what a newcomer's slip most likely meant, go below the message. Without room or memory for that they do
+ * not. `function` of heed.prompt.script takes the message, and a path if there is one. */
+static const char *explained(lua_State *L, const char *function, const char *text, const char *path) {
     if (!lua_checkstack(L, 8)) return text;
     int top = lua_gettop(L);
     lua_getglobal(L, "require");
     lua_pushliteral(L, "heed.prompt.script");
     if (lua_pcall(L, 1, 1, 0) == LUA_OK && lua_type(L, -1) == LUA_TTABLE) {
-        lua_getfield(L, -1, "hint");
+        lua_getfield(L, -1, function);
         lua_pushstring(L, text);
-        if (lua_pcall(L, 1, 1, 0) == LUA_OK && lua_type(L, -1) == LUA_TSTRING)
-            return lua_pushfstring(L, "%s\nhint: %s", text, lua_tostring(L, -1));
+        lua_pushstring(L, path); /* nil without one */
+        if (lua_pcall(L, 2, 1, 0) == LUA_OK && lua_type(L, -1) == LUA_TSTRING)
+            return lua_pushfstring(L, "%s\n%s", text, lua_tostring(L, -1));
     }
     lua_settop(L, top);
     return text;
@@ -49,8 +51,15 @@ static const char *with_hint(lua_State *L, const char *text) {
 
 int hh_traceback(lua_State *L) {
     const char *text = hh_error_text(L, 1);
-    luaL_traceback(L, L, is_interrupt(text) ? text : with_hint(L, text), 1);
+    luaL_traceback(L, L, is_interrupt(text) ? text : explained(L, "explain", text, NULL), 1);
     return 1;
+}
+
+void hh_explain_syntax(lua_State *L, const char *path) {
+    int top = lua_gettop(L);
+    explained(L, "explain_syntax", hh_error_text(L, top), path);
+    lua_replace(L, top);
+    lua_settop(L, top);
 }
 
 int hh_report(lua_State *L, int status) {

@@ -41,7 +41,21 @@ local FUNCTIONS = {
     mm = "heed.matmul(a, b)", bmm = "heed.matmul(a, b)", concat = "heed.cat({ a, b }, dim)", from_numpy = "heed.npy.load(path)",
     save = "heed.checkpoint.save, heed.safetensors.save", load = "heed.checkpoint.load, heed.safetensors.load",
     arange = "heed.range(first, last), which includes both", as_tensor = "heed.tensor(values)", LongTensor = "heed.ids { ... }",
+    bce = "heed.loss.bce_with_logits(input, target)",
     inference_mode = "heed.no_grad()", scaled_dot_product_attention = "heed.attention(q, k, v, { mask = ... })",
+}
+
+-- What PyTorch's modules have, and models here have not.
+local NO_DEVICES = "there are no devices: everything is on the processor"
+local OF_MODELS = {
+    cuda = NO_DEVICES, cpu = NO_DEVICES, gpu = NO_DEVICES, mps = NO_DEVICES, device = NO_DEVICES,
+    float = 'model:to "f32"', double = 'model:to "f64"', half = 'model:to "f16"',
+    save = "heed.safetensors.save(path, model:state_dict())", predict = "model(x)", call = "model(x)",
+    load = "model:load_state_dict(assert(heed.safetensors.load(path)))", summary = "print(model)",
+    backward = "loss:backward()", step = "opt:step()", compile = "there is nothing to compile: call model(x)",
+    fit = "a loop of one's own: loss:backward(), opt:step()", apply = "for _, m in ipairs(model:modules()) do ... end",
+    register_buffer = "model:buffer(name, t)", register_parameter = "model.name = nn.parameter(t)",
+    add_module = "model.name = another", num_parameters = "print(model) counts them; model:parameters() lists them",
 }
 
 -- What options are called elsewhere.
@@ -109,6 +123,10 @@ end
 ---@param name string that one of heed's tables has not
 ---@return string|nil what PyTorch's name is here
 function suggest.elsewhere(name) return FUNCTIONS[name] end
+
+---@param name string of a field or method that models do not have
+---@return string|nil what to write here
+function suggest.of_models(name) return OF_MODELS[name] end
 
 ---For heed.core: one of the above by its name.
 ---@param kind "near"|"dtype"|"member"

@@ -46,6 +46,13 @@ describe("heed script", function()
             local _, errors = command.script(script)
             assert.is_truthy(errors:find("\nhint: " .. hint .. "\nstack traceback:", 1, true), errors)
         end
+        local _, mistaken, _, path = command.script "local heed = require 'heed'\nlocal t = heed.npy.load 'none'\nprint(t + 1)"
+        assert.is_truthy(mistaken:find("\n  " .. path .. ":3: print(t + 1)\n" .. (" "):rep(#path + 12)
+            .. "^\nhint: heed.npy.load gave nil and a message;", 1, true), mistaken)
+        local _, unread, status, other = command.script "local x = {}\nprint(x[1, 2])"
+        assert.are.equal(1, status)
+        assert.is_truthy(unread:find("^heed: " .. other .. ":2: '%]' expected near ','\n  " .. other
+            .. ":2: print%(x%[1, 2%]%)\n +%^\nhint: indices stand in a list"), unread)
         local _, errors = command.script "error 'no'"
         assert.is_nil(errors:find("hint", 1, true))
         _, errors = command.script "local function f() return 1 + f() end f()"

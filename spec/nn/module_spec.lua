@@ -369,3 +369,25 @@ describe("load_state_dict of tensors that share the model's memory", function()
         assert.are.same({ 1, 2 }, model.c:totable())
     end)
 end)
+
+describe("a model that is used as PyTorch's", function()
+    it("is told the names of lists", function()
+        local model = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 1))
+        local torch, own = model:state_dict { names = "torch" }, model:state_dict()
+        assert.error_matches(function() model:load_state_dict(torch) end,
+            "its names count lists from 0, as PyTorch's do: give { names = \"torch\" }")
+        assert.error_matches(function() model:load_state_dict(own, { names = "torch" }) end,
+            "its names count lists from 1: leave out { names = \"torch\" }")
+        assert.is_truthy(select(2, model:check_state_dict(torch)):find("from 0", 1, true))
+        torch["0.bias"] = nil
+        assert.is_nil(select(2, model:check_state_dict(torch)):find("from 0", 1, true))
+    end)
+
+    it("is called with a colon", function()
+        for _, model in ipairs { nn.Linear(2, 2), nn.Sequential(nn.Linear(2, 2)), Block(2) } do
+            assert.error_matches(function() model.forward(heed.ones(1, 2)) end,
+                "heed.nn.Module:forward: expected a colon, model:forward%(...%), got f32 tensor %[1, 2%] for model")
+            assert.are.equal(2, model:forward(heed.ones(1, 2)):size(2))
+        end
+    end)
+end)

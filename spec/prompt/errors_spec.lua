@@ -76,6 +76,46 @@ describe("a hint", function()
         assert.are.equal("did you mean counter?", hint_of("local counter = 1", "countr + 1"))
     end)
 
+    it("knows what losses, layers and models have not", function()
+        for input, hint in pairs {
+            ["heed.loss.mse(1)"] = "did you mean heed.loss.mse_loss?",
+            ["heed.loss.huber(1)"] = "did you mean heed.loss.huber_loss?",
+            ["heed.loss.bce(1)"] = "heed.loss.bce_with_logits(input, target)",
+            ["heed.loss.MSELoss()"] = "losses are functions: heed.loss.cross_entropy(logits, targets)",
+            ["heed.nn.Quokka2d(1)"] = "heed.nn has no Quokka2d; help(heed.nn) lists its layers, nn.Module:extend makes one's own",
+        } do
+            assert.are.equal(hint, hint_of(input), input)
+        end
+        for input, hint in pairs {
+            ["m:cuda()"] = "there are no devices: everything is on the processor", ["m:double()"] = 'model:to "f64"',
+            ["m:save 'x'"] = "heed.safetensors.save(path, model:state_dict())", ["m:evall()"] = "did you mean m:eval?",
+        } do
+            assert.are.equal(hint, hint_of("m = heed.nn.Linear(2, 2)", input), input)
+        end
+        rawset(_G, "m", nil)
+    end)
+
+    it("knows a load whose message nobody read", function()
+        local load = "local t = heed.npy.load 'nowhere.npy'"
+        for _, use in ipairs { "t + 1", "heed.ones(2) + t", "heed.matmul(t, heed.ones(2))", "t:sum()", "t[1]", "#t", "t.shape" } do
+            assert.are.equal("heed.npy.load gave nil and a message; t = assert(heed.npy.load(...)) raises it", hint_of(load, use), use)
+        end
+        local state = "local state, message = heed.safetensors.load('nowhere')"
+        assert.is_truthy(hint_of(state, "heed.nn.Linear(1, 1):load_state_dict(state)"):find "^heed.safetensors.load gave nil")
+        assert.is_nil((hint_of("local t = nil", "heed.ones(2) + t")))
+    end)
+
+    it("explains keys of tensors", function()
+        assert.is_truthy(hint_of("x = heed.ones(3)", "x[{ 1, 2 }]"):find("t[{ {1, 2} }] is from 1 to 2", 1, true))
+        assert.is_truthy(hint_of("x[1, 2]"):find("x[{ 1, 2 }]", 1, true))
+        assert.is_truthy(hint_of("x = y.z[i, j] + 1"):find("x[{ 1, 2 }]", 1, true))
+        local typed = session.type({ "x = heed.ones(3, 3)", "x[{ 1, 2 }]", "x[{1,2}]" }, { terminal = true })
+        assert.are.equal(1, select(2, typed.errors:gsub("is row 1, column 2", "")))
+        typed = session.type({ "x = { [1] = 2 }", "x[{ 1, 2 }]", "x = heed.ones(3, 3)", "x[{ 1 }]" }, { terminal = true })
+        assert.are.equal("", typed.errors)
+        rawset(_G, "x", nil)
+    end)
+
     it("knows what it is called elsewhere", function()
         for input, hint in pairs {
             ["len({})"] = "the length of t is #t", ["x = np.zeros(3)"] = "the table is called heed",

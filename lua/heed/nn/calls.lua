@@ -7,6 +7,7 @@
 --- a variable that is closed when it returns or raises, so the stack is right wherever an error is
 --- caught; a coroutine that is abandoned takes its stack along.
 
+local check = require "heed.check"
 local errors = require "heed.errors"
 
 local running, status = coroutine.running, coroutine.status
@@ -150,6 +151,7 @@ function calls.method(name, value)
     if not getlocal or getlocal(value, 1) ~= "self" then return value end
     if type(name) ~= "string" or name:sub(1, 2) == "__" or SILENT[name] then return value end
     local function method(self, ...)
+        if name == "forward" then check.object(self, "heed.nn.Module", name, "model") end -- model.forward(x)
         if watched[self] then return run(self, name, value, ...) end
         return pass(value(self, ...))
     end

@@ -497,6 +497,15 @@ local function report(heading, names, lines)
     lines[#lines + 1] = ("%s: %s%s"):format(heading, shown, #names > 8 and (", and %d more"):format(#names - 8) or "")
 end
 
+-- Of a state that would fit if lists were counted from 0, or were not.
+local function add_base_hint(self, state, options, lines)
+    local torch = options.names == "torch"
+    local known, missing, unexpected, misfits = pcall(compare, self, state, torch and 1 or 0)
+    if not known or #missing + #unexpected + #misfits > 0 then return end
+    lines[#lines + 1] = torch and "its names count lists from 1: leave out { names = \"torch\" }"
+        or "its names count lists from 0, as PyTorch's do: give { names = \"torch\" }"
+end
+
 local function differences(self, state, options)
     local where = "heed.nn.Module:load_state_dict"
     check.type(where, "state", state, "table")
@@ -508,7 +517,7 @@ local function differences(self, state, options)
         report("unexpected", unexpected, lines)
     end
     report("wrong", misfits, lines)
-    if #lines == 0 then report("wrong", disagreements(copies), lines) end
+    if #lines == 0 then report("wrong", disagreements(copies), lines) else add_base_hint(self, state, options, lines) end
     return #lines > 0 and table.concat(lines, "\n  ") or nil, copies, { missing = missing, unexpected = unexpected }
 end
 

@@ -61,6 +61,7 @@ end
 ---@class heed.prompt.Scope
 ---@field names fun(): string[] the variables
 ---@field get fun(name: string): any the value of one
+---@field text? fun(): string what the person wrote so far
 
 ---@param text string an input up to the cursor
 ---@param scope heed.prompt.Scope

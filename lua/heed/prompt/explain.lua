@@ -107,13 +107,19 @@ local function place_of(message, line)
     return first, last
 end
 
-local function add_line(parts, style, message, where, line)
+---The line, and below it a mark where the message points.
+---@param style heed.prompt.Style
+---@param message string
+---@param where string what stands before the line
+---@param line string
+---@return string
+function explain.line(style, message, where, line)
     local indent = "  " .. where .. ": "
-    parts[#parts + 1] = style.dim(indent) .. line
+    local shown = style.dim(indent) .. line
     local first, last = place_of(message, line)
-    if not first or not message then return end
+    if not first then return shown end
     local from = width.of(gsub(sub(line, 1, first - 1), "\t", "        "))
-    parts[#parts + 1] = rep(" ", #indent + from) .. style.red(rep("^", width.of(sub(line, first, last))))
+    return shown .. "\n" .. rep(" ", #indent + from) .. style.red(rep("^", width.of(sub(line, first, last))))
 end
 
 ---@class heed.prompt.Told
@@ -140,7 +146,8 @@ function explain.runtime(problem, told)
         local where = format("%s:%d", frame.short, frame.line)
         if line then
             if not innermost then innermost = line end
-            add_line(parts, style, line == innermost and frame == frames[1] and message or "", where, line)
+            local pointed = line == innermost and frame == frames[1] and message or ""
+            parts[#parts + 1] = explain.line(style, pointed, where, line)
         else
             parts[#parts + 1] = style.dim("  " .. where)
         end
@@ -164,7 +171,7 @@ function explain.syntax(message, name, told)
     local _, after = find(message, short .. ":", 1, true)
     local number = after and tonumber(match(message, "^%d+", after + 1))
     local line = number and line_of(told.inputs, name, number)
-    if line then add_line(parts, style, message, format("%s:%d", short, number), line) end
+    if line then parts[#parts + 1] = explain.line(style, message, format("%s:%d", short, number), line) end
     local hint = hints.syntax(message, line or "", told.inputs[name] or "")
     if hint then parts[#parts + 1] = style.yellow("hint: ") .. hint end
     return concat(parts, "\n")

@@ -1,12 +1,13 @@
 --- What somebody who gets this error most likely wanted. Every hint is a guess from the message and the line; without a good
 --- one there is none.
 
+local core = require "heed.core"
 local inspect = require "heed.prompt.inspect"
 local nearest = require "heed.nearest"
 local suggest = require "heed.suggest"
 local tokens = require "heed.prompt.tokens"
 
-local find, match, format, lower = string.find, string.match, string.format, string.lower
+local find, gmatch, match, format, lower = string.find, string.gmatch, string.match, string.format, string.lower
 local concat = table.concat
 
 local hints = {}
@@ -63,12 +64,44 @@ local function owner_of(name, line, scope)
     return nil
 end
 
+-- Of a name that one of heed's tables lacks.
+local function table_hint(value, name, before, heed)
+    if value ~= heed and value ~= heed.nn and value ~= heed.optim and value ~= heed.loss then return nil end
+    if inspect.get(value, name .. "_loss") ~= nil then return did_you_mean({ name .. "_loss" }, before) end
+    return suggest.elsewhere(name)
+end
+
+-- Of a layer that nothing here is like.
+local function layer_hint(value, name, heed)
+    if value ~= heed.nn or not find(name, "^%u") then return nil end
+    return format("heed.nn has no %s; help(heed.nn) lists its layers, nn.Module:extend makes one's own", name)
+end
+
 local function field_hint(name, line, scope)
     local value, before = owner_of(name, line, scope)
     if value == nil then return nil end
     local heed = package.loaded.heed
-    local here = type(heed) == "table" and (value == heed or value == heed.nn or value == heed.optim) and suggest.elsewhere(name)
-    return here or did_you_mean(nearest(name, inspect.names(value)), before)
+    local near = did_you_mean(nearest(name, inspect.names(value)), before)
+    if type(heed) ~= "table" then return near end
+    local model = type(value) == "table" and rawget(value, "_buffers") ~= nil and suggest.of_models(name)
+    return model or table_hint(value, name, before, heed) or near or layer_hint(value, name, heed)
+end
+
+-- A variable of the line without a value, to which the text assigns what some load gave.
+local function load_hint(message, line, scope)
+    if not find(message, "nil", 1, true) or not scope.text then return nil end
+    local text = scope.text()
+    for _, token in ipairs(tokens.code(line)) do
+        if token.kind == "name" and scope.get(token.text) == nil then
+            local assigned = "%f[%w_]" .. token.text .. "%f[^%w_][%w_%s,<>]-=%s*([%a_][%w_.:]*)%s*[(%[\"']"
+            for call in gmatch(text, assigned) do
+                if find(call, "[.:_]load%f[^%w]") or call == "io.open" then
+                    return format("%s gave nil and a message; %s = assert(%s(...)) raises it", call, token.text, call)
+                end
+            end
+        end
+    end
+    return nil
 end
 
 local function module_hint(name)
@@ -79,6 +112,8 @@ local function module_hint(name)
     local near = did_you_mean(nearest(name, list))
     return near or "files are looked for along package.path"
 end
+
+local RANGE = "t[{ 1, 2 }] is row 1, column 2; t[{ {1, 2} }] is from 1 to 2, t[heed.ids { 1, 2 }] are 1 and 2"
 
 -- ---- errors of what runs -------------------------------------------------------------------------------------------
 
@@ -118,8 +153,25 @@ local RUNTIME = {
     end },
     { "^.-module '([^']*)' not found", function(name) return module_hint(name) end },
     { "number has no integer representation", "math.floor(x), or x // 1 | 0, makes an integer" },
+    { "expected entries for at most %d+ dimensions", RANGE },
     { "not enough memory", "heed.memory() tells what tensors hold" },
 }
+
+---For an input that went well: what it means, where something else may have been meant.
+---@param text string
+---@param scope heed.prompt.Scope
+---@return string|nil
+function hints.meaning(text, scope)
+    local path = match(text, "^%s*([%a_][%w_.]*)%s*%[%s*{%s*%d+%s*,%s*%d+%s*}%s*%]%s*;?%s*$")
+    local value = path and inspect.path(path, scope.get)
+    return value ~= nil and core.is_tensor(value) and RANGE or nil
+end
+
+---What nothing is called, and what may have been meant.
+---@param name string
+---@param scope heed.prompt.Scope
+---@return string|nil
+function hints.name(name, scope) return global_hint(name, scope) end
 
 ---For an input that went well and yet gave nothing: a name or a dotted name that has no value, a variable that is closed.
 ---@param text string
@@ -145,6 +197,8 @@ end
 ---@return string|nil
 function hints.runtime(message, line, scope)
     line = line or ""
+    local unloaded = load_hint(message, line, scope)
+    if unloaded then return unloaded end
     for _, rule in ipairs(RUNTIME) do
         local a, b = match(message, rule[1])
         if a then
@@ -174,6 +228,7 @@ local SYNTAX = {
     { " %+ %+ ", "there is no ++; write x = x + 1" },
     { " & & ", "and is written and" }, { " | | ", "or is written or" }, { " ! ", "not is written not" },
     { " %* %* ", "powers are written x ^ 2" },
+    { " [%w_%])] %[ [^%]{]*, ", "indices stand in a list, x[{ 1, 2 }]; so do slices, x[{ {1, 2}, {} }]" },
     { " @ ", "the product of matrices is a:matmul(b), or heed.matmul(a, b)" },
     { " if [^=]+ = ", "equality is ==; = assigns" }, { " while [^=]+ = ", "equality is ==; = assigns" },
     { " import ", 'modules come by local nn = require "heed.nn"; heed is there already' },

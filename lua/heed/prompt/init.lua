@@ -13,7 +13,7 @@ local load, pcall, rawget, rawset, type, select = load, pcall, rawget, rawset, t
 local setmetatable, getmetatable = setmetatable, debug.getmetatable
 local find, match, sub, format, gsub, rep, lower = string.find, string.match, string.sub, string.format, string.gsub, string.rep,
     string.lower
-local pack, unpack = table.pack, table.unpack
+local concat, pack, unpack = table.concat, table.pack, table.unpack
 
 local KEPT = 1000 -- inputs whose lines an error can show
 
@@ -40,6 +40,7 @@ local KEPT = 1000 -- inputs whose lines an error can show
 ---@field private scope table
 ---@field private variables heed.prompt.Variables
 ---@field private number integer
+---@field private said_meaning boolean? once is enough
 local Session = {}
 Session.__index = Session
 
@@ -89,6 +90,13 @@ function Session:show_help(what)
     self.host.output:write(text or message, "\n")
 end
 
+-- help(softmax), where nothing is called softmax.
+function Session:help_of_nothing()
+    local name = match(self.inputs["=input " .. self.number] or "", "help%s*%(%s*([%a_][%w_.]*)%s*%)")
+    local hint = name and hints.nothing(name, self.scope)
+    self.host.output:write("nil has no documentation: ", hint or "is the name right?", "\n")
+end
+
 -- `help` is a function that, typed alone, says what to do with it.
 function Session:help_value()
     return setmetatable({}, {
@@ -98,7 +106,7 @@ function Session:help_value()
             if select("#", ...) == 0 then
                 self.host.output:write(SHORT_HELP, "\n")
             elseif ... == nil then
-                self.host.output:write("nil has no documentation: is the name right?\n")
+                self:help_of_nothing()
             else
                 self:show_help((...))
             end
@@ -215,6 +223,10 @@ end
 -- What went well may still not be what was wanted.
 function Session:wonder(code)
     local ok, hint = self.host.guard(hints.nothing, code, self.scope)
+    if ok and not hint and not self.said_meaning then
+        ok, hint = self.host.guard(hints.meaning, code, self.scope)
+        self.said_meaning = ok and hint ~= nil
+    end
     if ok and hint then self:write_error(self.error_style.yellow "hint: " .. hint) end
 end
 
@@ -306,6 +318,11 @@ local function scope_of(session)
             local known, value = session.variables:get(name)
             if known then return value end
             return inspect.get(session.globals, name)
+        end,
+        text = function()
+            local list = {}
+            for _, text in next, session.inputs do list[#list + 1] = text end
+            return concat(list, "\n")
         end,
     }
 end

@@ -1,11 +1,17 @@
---- The hint for an error of a script that the command runs: what the prompt says, from the line of the file and its variables.
+--- What stands below the error of a script that the command runs: its line, and the hint that the prompt would give, from
+--- the text of the file and its variables.
 
+local explain = require "heed.prompt.explain"
 local hints = require "heed.prompt.hints"
+local style = require "heed.prompt.style"
 
 local getinfo, getlocal, getupvalue = debug.getinfo, debug.getlocal, debug.getupvalue
-local match, sub = string.match, string.sub
+local format, gmatch, match, sub = string.format, string.gmatch, string.match, string.sub
+local concat = table.concat
 local open = io.open
-local pairs, type = pairs, type
+local pairs, tonumber, type = pairs, tonumber, type
+
+local PLAIN = style.new(false)
 
 local own = match(getinfo(1, "S").source, "^(.-)prompt/script[%w.]*$") or "@heed/"
 
@@ -19,21 +25,26 @@ local function innermost()
     return nil
 end
 
-local function line_of(info)
-    local path = match(info.source, "^@(.*)$")
+-- The text of a chunk's file, if it has one.
+local function text_of(source)
+    local path = match(source, "^@(.*)$")
     local file <close> = path and open(path)
-    if not file then return nil end
-    local number = 0
-    for line in file:lines() do
-        number = number + 1
-        if number == info.currentline then return line end
+    return file and file:read "a"
+end
+
+local function line_of(text, number)
+    if not text then return nil end
+    local at = 0
+    for line in gmatch(text .. "\n", "(.-)\r?\n") do
+        at = at + 1
+        if at == number then return line end
     end
     return nil
 end
 
 -- What the function sees at its level: globals, upvalues, locals; the later hides the earlier.
 ---@return heed.prompt.Scope
-local function scope_at(level, f)
+local function scope_at(level, f, text)
     local values = {}
     for name, value in pairs(_G) do
         if type(name) == "string" then values[name] = value end
@@ -55,18 +66,42 @@ local function scope_at(level, f)
             for name in pairs(values) do names[#names + 1] = name end
             return names
         end,
+        text = function() return text or "" end,
     }
 end
 
 local script = {}
 
+-- The line, and the hint below it.
+local function told(message, where, line, hint)
+    local parts = {}
+    if line then parts[1] = explain.line(PLAIN, match(message, "^[^\n]*"), where, line) end
+    if hint then parts[#parts + 1] = "hint: " .. hint end
+    return #parts > 0 and concat(parts, "\n") or nil
+end
+
 ---For a message handler, which it must be called from.
 ---@param message string
 ---@return string|nil
-function script.hint(message)
+function script.explain(message)
     local level, info = innermost()
     if not level then return nil end
-    return hints.runtime(message, line_of(info), scope_at(level, info.func))
+    local text = text_of(info.source)
+    local line = line_of(text, info.currentline)
+    local hint = hints.runtime(message, line, scope_at(level, info.func, text))
+    return told(message, format("%s:%d", info.short_src, info.currentline), line, hint)
+end
+
+---For a script that does not parse.
+---@param message string of load
+---@param path string
+---@return string|nil
+function script.explain_syntax(message, path)
+    local number = tonumber(match(message, ":(%d+):"))
+    local text = text_of("@" .. path)
+    local line = number and line_of(text, number)
+    if not line then return nil end
+    return told(message, format("%s:%d", path, number), line, hints.syntax(message, line, text))
 end
 
 return script
