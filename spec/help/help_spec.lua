@@ -56,6 +56,30 @@ describe("help", function()
         has(heed.optim.schedule, "noam", "cosine")
     end)
 
+    it("searches words in names and descriptions", function()
+        local found = help.text "cross entropy"
+        assert.is_truthy(found:find '^"cross entropy" is in\n\n  heed.loss.cross_entropy ')
+        assert.is_truthy(found:find("heed.loss.linear_cross_entropy", 1, true))
+        assert.is_truthy(help.text("label smoothing"):find("heed.loss.cross_entropy", 1, true))
+        assert.is_truthy(help.text("Multi head"):find("heed.nn.MultiHeadAttention", 1, true))
+        assert.is_nil((help.text "entropy of quokkas"))
+        assert.is_truthy(help.text("softmax"):find "^heed.softmax%(")
+    end)
+
+    it("knows the options of what is called", function()
+        local nn = heed.nn
+        for names, value in pairs { ["bias"] = nn.Linear, ["bias elementwise_affine eps"] = nn.LayerNorm, ["dim keepdim"] = heed.sum,
+            ["dtype requires_grad"] = heed.zeros, ["betas eps lr weight_decay"] = heed.optim.AdamW, ["names"] = nn.Module.state_dict,
+            [""] = heed.matmul } do
+            assert.are.equal(names, table.concat(help.options(value), " "))
+        end
+        assert.is_truthy(table.concat(help.options(nn.MultiHeadAttention(4, 2)), " "):find "mask.*weights")
+        for _, nobodys in ipairs { 5, "x", {}, print, function() end } do assert.are.same({}, help.options(nobodys)) end
+        assert.are.same({}, help.options(nil))
+        assert.are.same({}, help.options(heed.tensor, true))
+        assert.are.same({ "dtype", "requires_grad" }, help.options(heed.tensor))
+    end)
+
     it("says when there is nothing", function()
         local nothing, message = help.text "no_such_thing"
         assert.is_nil(nothing)

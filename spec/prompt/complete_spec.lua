@@ -163,3 +163,27 @@ describe("the Tab key", function()
         assert.are.same({ 0, "    " }, { press "  " })
     end)
 end)
+
+describe("the Tab key inside the braces of a call", function()
+    local scope = session.scope { heed = heed, nn = heed.nn, x = heed.ones(2), model = heed.nn.MultiHeadAttention(4, 2), f = print }
+    local function names(text) return table.concat(complete(text, scope).candidates, " ") end
+
+    it("completes the names of options", function()
+        for text, expected in pairs {
+            ["nn.Linear(2, 3, {"] = "bias", ["nn.Linear(2, 3, { bi"] = "bias", ["x:sum { "] = "dim keepdim",
+            ["x:sum { dim = 1, k"] = "keepdim", ["y = heed.zeros(2, { dtype = 'f64', req"] = "requires_grad",
+            ["model(x, x, x, { m"] = "mask", ["model:state_dict {"] = "names", ["heed.tensor({ 1, 2 }, {"] = "dtype requires_grad",
+            ["heed.attention(q, k, v, { mask = heed.mask.causal(), so"] = "softcap", ["nn.Linear(2, f(3), { bias = f { 1 }, b"] = "bias",
+            ["for i = 1, 2 do x:sum(\n{ k"] = "keepdim",
+        } do
+            assert.are.equal(expected, names(text), text)
+        end
+    end)
+
+    it("completes variables where no option fits", function()
+        for _, text in ipairs { "heed.tensor({ mo", "f { mo", "{ mo", "y = { mo", "x[{ mo", "nn.Linear(2, 3, { bias = mo", "x:sum { mo",
+            "nothing.here { mo", "nn.Linear(mo", "nn.Sequential { nn.ReLU(), mo" } do
+            assert.are.equal("model", names(text), text)
+        end
+    end)
+end)

@@ -154,6 +154,22 @@ function text.flat(params)
     return list
 end
 
+---The names in the tables of options among parameters, each once, sorted.
+---@param params heed.help.Param[]
+---@return string[]
+function text.option_names(params)
+    local seen, names = {}, {}
+    for _, p in ipairs(params) do
+        local _, fields = split_union(p.type)
+        for _, field in ipairs(fields or {}) do
+            if not seen[field.name] then names[#names + 1] = field.name end
+            seen[field.name] = true
+        end
+    end
+    table.sort(names)
+    return names
+end
+
 local function described(p)
     return short_type(p.type) .. (p.text ~= "" and "  " .. p.text or "")
 end
@@ -312,6 +328,22 @@ local function add_members(doc, out, width, style)
         end
     end
     out[#out + 1] = "\n  " .. style.dim("help(%s.NAME) says more"):format(doc.path)
+end
+
+---Names, and what each is in a sentence.
+---@param title string
+---@param docs heed.help.Doc[]
+---@param options { width?: integer, color?: boolean }
+---@return string
+function text.list(title, docs, options)
+    local width, style = math.max(40, math.min(options.width or 80, 110)), options.color and COLORED or PLAIN
+    local rows, out = {}, { style.bold(title), "" }
+    for i, doc in ipairs(docs) do
+        local prose = doc.entry and doc.entry.prose or doc.prose
+        rows[i] = { doc.path, prose and first_sentence(prose) or "" }
+    end
+    columns(rows, out, width)
+    return table.concat(out, "\n")
 end
 
 ---The whole of it.

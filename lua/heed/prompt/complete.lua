@@ -4,6 +4,7 @@ local inspect = require "heed.prompt.inspect"
 local tokens = require "heed.prompt.tokens"
 
 local lower, sub, find, match = string.lower, string.sub, string.find, string.match
+local pcall, require, error = pcall, require, error
 local sort = table.sort
 
 ---@class heed.prompt.Completion
@@ -58,6 +59,41 @@ local function in_string(list, token, text, scope)
     return matching(members(inspect.path(path, scope.get), false), last)
 end
 
+local OPENS, CLOSES = { ["("] = 1, ["{"] = 1, ["["] = 1 }, { [")"] = 1, ["}"] = 1, ["]"] = 1 }
+
+-- The place of the bracket that is open around list[at]; whether a comma stands between.
+local function opening(list, at)
+    local depth, comma = 0, false
+    for i = at, 1, -1 do
+        local word = list[i].kind == "symbol" and list[i].text or ""
+        if OPENS[word] and depth == 0 then return i, comma end
+        if word == "," and depth == 0 then comma = true end
+        depth = depth + (CLOSES[word] or 0) - (OPENS[word] or 0)
+    end
+    return nil
+end
+
+-- The names of options, where list[at] is what a key follows in a table that a call gets.
+local function options_at(list, at, scope)
+    local word = list[at] and list[at].text
+    if word ~= "{" and word ~= "," and word ~= ";" then return {} end
+    local brace = opening(list, at)
+    if not brace or list[brace].text ~= "{" then return {} end
+    local callee, first = brace - 1, true
+    local before = list[callee] and list[callee].text
+    if before == "(" or before == "," then
+        local parenthesis, comma = opening(list, callee)
+        if not parenthesis or list[parenthesis].text ~= "(" then return {} end
+        callee, first = parenthesis - 1, not comma
+    end
+    local name = list[callee]
+    if not name or name.kind ~= "name" and name.text ~= "]" then return {} end
+    first = first and not (list[callee - 1] and list[callee - 1].text == ":")
+    local ok, help = pcall(require, "heed.help")
+    local found, names = pcall(ok and help.options or error, inspect.chain(list, callee, scope.get), first)
+    return found and names or {}
+end
+
 ---@class heed.prompt.Scope
 ---@field names fun(): string[] the variables
 ---@field get fun(name: string): any the value of one
@@ -82,6 +118,8 @@ local function complete(text, scope)
     if before == "." or before == ":" then
         return matching(members(inspect.chain(list, at - 1, scope.get), before == ":"), prefix)
     end
+    local options = matching(options_at(list, at, scope), prefix)
+    if #options.candidates > 0 then return options end
     return matching(words(list, at + 1, scope), prefix)
 end
 

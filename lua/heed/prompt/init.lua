@@ -51,7 +51,7 @@ local EXPRESSION = "local heed_prompt <close> = nil return " -- with a variable 
 local SHORT_HELP = [[
 An expression prints its value; a statement runs. Lines go on until they are complete.
   help(heed.softmax)   what it does, with shapes and an example; ?heed.softmax is the same
-  help "nn.Linear"     by name
+  help "nn.Linear"     by name; other words are searched: help "label smoothing"
   heed                 everything there is, by name
   t:so<Tab>            completes names
   Ctrl-C stops what runs, the arrows bring back what was typed, Ctrl-R searches it, Ctrl-D ends]]
@@ -122,6 +122,11 @@ function Session:question(asked)
         return true
     end
     local options = { width = math.max(40, self.host.columns()), color = self.style.enabled }
+    if find(asked, "^%a[%w_]* [%w_ ]+$") and not load("return " .. asked, "=input", "t") then -- words: ?cross entropy
+        local text, message = documentation(asked, options)
+        self.host.output:write(text or message, "\n")
+        return true
+    end
     if find(asked, "^[%a_][%w_.:]*$") then
         local value = inspect.path(gsub(asked, ":", "."), self.scope.get)
         local text = value ~= nil and documentation(value, options) or documentation(asked, options)
