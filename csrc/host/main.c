@@ -110,7 +110,8 @@ static int run_options(lua_State *L, const command *c) {
 static int run_script(lua_State *L, const command *c) {
     const char *name = c->argv[c->script];
     bool is_stdin = strcmp(name, "-") == 0 && strcmp(c->argv[c->script - 1], "--") != 0;
-    int status = luaL_loadfile(L, is_stdin ? NULL : name);
+    bool before_prompt = c->interactive && !is_stdin;
+    int status = before_prompt ? hh_repl_load(L, name) : luaL_loadfile(L, is_stdin ? NULL : name);
     if (status == LUA_ERRSYNTAX && !is_stdin) hh_explain_syntax(L, name);
     if (status != LUA_OK) return hh_report(L, status);
     int count = c->argc - c->script - 1;

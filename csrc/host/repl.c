@@ -191,6 +191,19 @@ void hh_repl_prepare(lua_State *L) {
     lua_pop(L, 1);
 }
 
+int hh_repl_load(lua_State *L, const char *path) {
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &session_key);
+    lua_getfield(L, -1, "load_script");
+    lua_insert(L, -2);
+    lua_pushstring(L, path);
+    int status = lua_pcall(L, 2, 2, 0);
+    if (status != LUA_OK) return status;
+    bool loaded = !lua_isnil(L, -2);
+    if (!loaded) lua_remove(L, -2);
+    lua_settop(L, lua_gettop(L) - loaded);
+    return loaded ? LUA_OK : LUA_ERRSYNTAX;
+}
+
 static int step_protected(lua_State *L) {
     lua_rawgetp(L, LUA_REGISTRYINDEX, &session_key);
     lua_getfield(L, -1, "step");

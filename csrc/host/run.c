@@ -49,9 +49,17 @@ static const char *explained(lua_State *L, const char *function, const char *tex
     return text;
 }
 
+/* A script that was stopped before a prompt leaves its variables, if nothing else. */
+static const char *stopped(lua_State *L, const char *text) {
+    luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
+    bool before_prompt = lua_getfield(L, -1, "heed.prompt.script") == LUA_TTABLE;
+    lua_pop(L, 2);
+    return before_prompt ? explained(L, "stopped", text, NULL) : text;
+}
+
 int hh_traceback(lua_State *L) {
     const char *text = hh_error_text(L, 1);
-    luaL_traceback(L, L, is_interrupt(text) ? text : explained(L, "explain", text, NULL), 1);
+    luaL_traceback(L, L, is_interrupt(text) ? stopped(L, text) : explained(L, "explain", text, NULL), 1);
     return 1;
 }
 

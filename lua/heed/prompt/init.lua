@@ -5,6 +5,7 @@ local complete = require "heed.prompt.complete"
 local explain = require "heed.prompt.explain"
 local hints = require "heed.prompt.hints"
 local inspect = require "heed.prompt.inspect"
+local script = require "heed.prompt.script"
 local show = require "heed.prompt.show"
 local style = require "heed.prompt.style"
 local variables = require "heed.prompt.variables"
@@ -275,6 +276,18 @@ function Session:step()
     if done and self.host.terminal then self:wonder(code) end
     if not self.host.output:flush() then return nil end -- nobody reads what is printed any more
     return done
+end
+
+-- ---- a script before the first input --------------------------------------------------------------------------------
+
+---A script whose outermost locals will be variables here, with the values that they have when it ends.
+---@param path string
+---@return function|nil
+---@return string? message
+function Session:load_script(path)
+    return script.load(path, function(list)
+        for _, variable in ipairs(list) do self.variables:set(variable[1], variable[2]) end
+    end)
 end
 
 -- ---- completing ----------------------------------------------------------------------------------------------------

@@ -4,11 +4,13 @@
 local explain = require "heed.prompt.explain"
 local hints = require "heed.prompt.hints"
 local style = require "heed.prompt.style"
+local tokens = require "heed.prompt.tokens"
 
 local getinfo, getlocal, getupvalue = debug.getinfo, debug.getlocal, debug.getupvalue
-local format, gmatch, match, sub = string.format, string.gmatch, string.match, string.sub
+local find, format, gmatch, match, sub = string.find, string.format, string.gmatch, string.match, string.sub
 local concat = table.concat
 local open = io.open
+local load, loadfile, rawset = load, loadfile, rawset
 local pairs, tonumber, type = pairs, tonumber, type
 
 local PLAIN = style.new(false)
@@ -70,7 +72,73 @@ local function scope_at(level, f, text)
     }
 end
 
+-- The variables of the function at a level, as the caller counts: { name, value } of each, the later
+-- hides the earlier.
+local function locals_at(level)
+    local list, index = {}, 1
+    repeat
+        local name, value = getlocal(level + 1, index)
+        if name and find(name, "^[%a_]") then list[#list + 1] = { name, value } end
+        index = index + 1
+    until not name
+    return list
+end
+
 local script = {}
+
+-- ---- scripts before a prompt ---------------------------------------------------------------------------------------
+
+-- Where the outermost block of a text ends: at its `return`, or behind all.
+local function end_of(text)
+    local depth = 0
+    for _, token in ipairs(tokens.code(text)) do
+        depth = depth + tokens.nesting(token)
+        if depth == 0 and token.kind == "keyword" and token.text == "return" then return token.first end
+    end
+    return #text + 1
+end
+
+local NOTE = "heed_prompt_notes_locals"
+
+---A script whose outermost locals are handed over when it has run, or has failed. It is the script as it is, with a call where it
+---ends. (A variable that is no longer there then, or a script that returns earlier, hands over nothing.)
+---@param path string
+---@param declare fun(list: any[][]) gets { name, value } of each
+---@return function|nil
+---@return string? message
+function script.load(path, declare)
+    local text = text_of("@" .. path)
+    local plain, message = loadfile(path)
+    if not (plain and text) or find(text, "_ENV", 1, true) or sub(text, 1, 1) == "\27" then return plain, message end
+    if sub(text, 1, 1) == "#" then text = "--" .. text end
+    local at = end_of(text)
+    local before, after = sub(text, 1, at - 1), sub(text, at)
+    local noting = load(format("%s%s %s() %s", before, at > #text and "\n;" or ";", NOTE, after), "@" .. path, "t")
+    if not noting then return plain end
+    script.watched = { source = "@" .. path, declare = declare }
+    rawset(_G, NOTE, function()
+        rawset(_G, NOTE, nil)
+        declare(locals_at(2))
+    end)
+    return noting
+end
+
+-- The script has failed: hands over what its outermost block has.
+local function note_failure()
+    local watched = script.watched
+    if not watched then return end
+    rawset(_G, NOTE, nil)
+    for level = 2, 200 do
+        local info = getinfo(level, "S")
+        if not info then return end
+        if info.what == "main" and info.source == watched.source then return watched.declare(locals_at(level)) end
+    end
+end
+
+---For a message handler, which it must be called from: the script was interrupted.
+function script.stopped() note_failure() end
+
+-- ---- errors --------------------------------------------------------------------------------------------------------
 
 -- The line, and the hint below it.
 local function told(message, where, line, hint)
@@ -84,6 +152,7 @@ end
 ---@param message string
 ---@return string|nil
 function script.explain(message)
+    note_failure()
     local level, info = innermost()
     if not level then return nil end
     local text = text_of(info.source)

@@ -116,4 +116,15 @@ function tokens.code(text)
     return list
 end
 
+local OPENS = { ["function"] = 1, ["do"] = 1, ["if"] = 1, ["repeat"] = 1, ["("] = 1, ["{"] = 1, ["["] = 1 }
+local CLOSES = { ["end"] = 1, ["until"] = 1, [")"] = 1, ["}"] = 1, ["]"] = 1 }
+
+---What a word adds to the depth of blocks and brackets: 1, -1 or 0.
+---@param token heed.prompt.Token
+---@return integer
+function tokens.nesting(token)
+    if token.kind ~= "keyword" and token.kind ~= "symbol" then return 0 end
+    return (OPENS[token.text] or 0) - (CLOSES[token.text] or 0)
+end
+
 return tokens

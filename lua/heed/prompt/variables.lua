@@ -13,8 +13,6 @@ local upvaluejoin, getupvalue = debug.upvaluejoin, debug.getupvalue
 local sub, gsub, format = string.sub, string.gsub, string.format
 local concat, sort = table.concat, table.sort
 
-local OPENS = { ["function"] = 1, ["do"] = 1, ["if"] = 1, ["repeat"] = 1, ["("] = 1, ["{"] = 1, ["["] = 1 }
-local CLOSES = { ["end"] = 1, ["until"] = 1, [")"] = 1, ["}"] = 1, ["]"] = 1 }
 local MOST = 150 -- of the 200 locals that a function can have
 
 -- Blanks of the same length, so that nothing that follows moves.
@@ -61,9 +59,7 @@ end
 local function without_locals(text)
     local list, names, parts, copied, depth = tokens.code(text), {}, {}, 0, 0
     for i, token in ipairs(list) do
-        if token.kind == "keyword" or token.kind == "symbol" then
-            depth = depth + (OPENS[token.text] or 0) - (CLOSES[token.text] or 0)
-        end
+        depth = depth + tokens.nesting(token)
         if depth == 0 and token.kind == "keyword" and token.text == "local" and list[i + 1] then
             parts[#parts + 1] = sub(text, copied + 1, token.first - 1)
             copied = token.first - 1
@@ -158,6 +154,11 @@ function Variables:forget_unassigned(names)
         if cell and rawequal(cell.get(), cell.first) then self.cells[name] = nil end
     end
 end
+
+---Makes a variable of a value that came from elsewhere.
+---@param name string
+---@param value any
+function Variables:set(name, value) self.cells[name] = new_cell(value) end
 
 ---@return boolean known
 ---@return any value
