@@ -73,6 +73,38 @@ describe("the names in the documentation", function()
     end
 end)
 
+describe("the text of the API's pages", function()
+    -- Modules that are asked for by name.
+    local REQUIRED = { ["heed.help"] = true, ["heed.luassert"] = true, ["heed.nn.cache"] = true }
+
+    local function is_there(path)
+        if resolve(path:match "^heed%.(.*)$") or REQUIRED[path] or REQUIRED[path:match "^heed%.%l+"] then return true end
+        return path:find "%.%u" ~= nil or path:find "^heed%.dtype" ~= nil -- a type
+    end
+
+    it("names what is there", function()
+        local wrong, seen = {}, 0
+        for _, path in ipairs(shell.lines "ls docs/api/*.md") do
+            for line in io.lines(path) do
+                for name in line:gmatch "%f[%w_.\"]heed%.[%a_][%w_.]*[%w_]" do
+                    seen = seen + 1
+                    if not is_there(name) then wrong[#wrong + 1] = path .. ": " .. name end
+                end
+            end
+        end
+        assert.same({}, wrong)
+        assert.is_true(seen > 500)
+    end)
+
+    it("says every option that a loss knows", function()
+        local training = shell.read "docs/api/training.md"
+        local section = training:match "\n### `heed%.loss%.linear_cross_entropy.-\n### "
+        for _, name in ipairs { "bias", "ignore_index", "label_smoothing", "weight", "reduction", "smoothing_exclude" } do
+            assert.is_truthy(section:find("  - `" .. name .. "?`", 1, true), name)
+        end
+    end)
+end)
+
 describe("a class or an alias of the annotations", function()
     it("is written once, and is not both", function()
         local kinds, wrong = {}, {}

@@ -108,7 +108,8 @@ end
 ---({src = ..., label = 3}). A batch has them under the same keys. A list becomes a tensor
 ---[B, longest], i64 or (where any example has a float in it) f32, with its lengths beside it:
 ---batch.lengths[1], or batch.src_lengths. A number becomes [B], a truth value bool [B], a text stands
----in a list, and tensors of one shape are stacked: [B, ...]. batch.size is B.
+---in a list, and tensors of one shape are stacked: [B, ...]. batch.size is B; batch.indices says which
+---examples of the list they are (not of an index or a stream).
 ---
 ---Instead of a list of examples there may be tensors of as many rows, {x, y} or {x = x, y = y}: a row
 ---of all is an example, and a batch has rows of each.

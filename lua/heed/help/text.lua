@@ -125,13 +125,15 @@ local function split_union(type_text)
     return #kept > 0 and table.concat(kept, "|") or nil, fields
 end
 
--- An option that an earlier argument may take too, or that has the name of an argument, is said once.
+-- An option that an earlier argument may take too, or that may be an argument of its own, is said once. (A required argument
+-- of its name is something else: the weight of a layer, the weight of each class.)
 local function add_fields(list, fields, params, i)
     for _, field in ipairs(fields) do
         local elsewhere = false
         for j, p in ipairs(params) do
             local _, others = split_union(p.type)
-            elsewhere = elsewhere or p.name == field.name or j > i and others and others[field.name] ~= nil
+            local same = p.name == field.name and (p.optional or j == i)
+            elsewhere = elsewhere or same or j > i and others and others[field.name] ~= nil
         end
         if not elsewhere then
             field.inner, field.type = true, short_type(field.type)
@@ -205,7 +207,10 @@ function text.signature(path, entry)
     end
     if not entry.arguments and #arguments == 0 then return path end
     local names = {}
-    for i, name in ipairs(arguments) do names[i] = name .. (optional[name] and "?" or "") end
+    for i, name in ipairs(arguments) do
+        local hidden = name == "..." and #entry.params > 0 and optional["..."] == nil -- only to refuse what comes there
+        if not hidden then names[i] = name .. (optional[name] and "?" or "") end
+    end
     return ("%s(%s)"):format(path, table.concat(names, ", "))
 end
 

@@ -1,7 +1,7 @@
 --- Byte-pair encoding over bytes (Sennrich et al. 2016, "Neural machine translation of rare words with subword units").
 ---
 --- Every text has an encoding and comes back byte for byte: the first tokens after the special ones are the 256 bytes,
---- each later token is two earlier ones joined. Text is cut into chunks first (heed.text.words), which no token crosses.
+--- each later token is two earlier ones joined. Text is cut into words first, and no token crosses their ends.
 --- A word carries the space before it, and a space is put before the text (and taken off again by decode), so that
 --- a word is the same token wherever it stands.
 
