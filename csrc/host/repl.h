@@ -6,7 +6,8 @@
 
 /* Makes the session, before code of anybody's runs that might break what it needs; heed.prompt gets its host. */
 void hh_repl_prepare(lua_State *L);
-/* luaL_loadfile of a script whose outermost locals become variables of the session when it has run or failed. */
+/* luaL_loadfile of a script whose outermost locals become variables of the session when it has run or
+ * failed. */
 int hh_repl_load(lua_State *L, const char *path);
 /* Reads standard input to its end and runs it. Returns the number of inputs that failed. */
 int hh_repl(lua_State *L);

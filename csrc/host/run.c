@@ -31,8 +31,8 @@ static bool is_interrupt(const char *text) {
     return first_line >= length && memcmp(text + first_line - length, word, length) == 0;
 }
 
-/* The line, and what a newcomer's slip most likely meant, go below the message. Without room or memory for that they do
- * not. `function` of heed.prompt.script takes the message, and a path if there is one. */
+/* The line, and what a newcomer's slip most likely meant, go below the message. Without room or memory for
+ * that they do not. `function` of heed.prompt.script takes the message, and a path if there is one. */
 static const char *explained(lua_State *L, const char *function, const char *text, const char *path) {
     if (!lua_checkstack(L, 8)) return text;
     int top = lua_gettop(L);

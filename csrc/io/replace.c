@@ -44,7 +44,7 @@ static mode_t wanted_mode(const char *target) {
     return 0666 & ~mask;
 }
 
-/* ---- the temporary file ---------------------------------------------------------------------------------- */
+/* ---- the temporary file ------------------------------------------------------------------------ */
 
 /* TARGET.heed-XXXXXX.tmp. Its writer holds a lock on it, which ends with the process, so one that nobody
  * holds was left by a writer that was killed. */
@@ -103,7 +103,7 @@ static bool make_temporary(hd_replace *r, size_t size) {
     }
 }
 
-/* ---- the steps ------------------------------------------------------------------------------------------- */
+/* ---- the steps --------------------------------------------------------------------------------- */
 
 hd_status hd_replace_begin(hd_ctx *cx, hd_replace *r, const char *path) {
     *r = (hd_replace){.fd = -1, .account = cx->account};

@@ -21,8 +21,8 @@ static hd_status check_weight(hd_ctx *cx, hd_dtype dtype, int64_t classes, hd_te
     return status ? status : hd_require_shape(cx, "weight", weight, 1, &classes);
 }
 
-/* PyTorch's logits [B, V, ...] beside targets [B, ...]: do these fit when the classes stand second? `shape` and
- * `classes` are those of [..., V]. */
+/* PyTorch's logits [B, V, ...] beside targets [B, ...]: do these fit when the classes stand second? `shape`
+ * and `classes` are those of [..., V]. */
 static bool classes_come_second(int64_t classes, int ndim, const int64_t *shape, const hd_tensor *targets) {
     if (ndim < 2 || targets->ndim != ndim || targets->shape[0] != shape[0]) return false;
     for (int d = 1; d < ndim; d++)
