@@ -37,6 +37,7 @@ local ONLY = {
     kl_div_log = LOW, kl_div = LOW,
     linear = { "zeros", "subnormal", "tiny", "small", "nan" },
     log_softmax = { "zeros", "subnormal", "tiny", "small", "level" },
+    project_heads = { "zeros", "subnormal", "tiny", "small", "nan" },
     multi_head_attention = { "zeros", "tiny" }, feed_forward = { "zeros", "tiny" },
     encoder_layer = { "zeros", "tiny" }, decoder_layer = { "zeros", "tiny" },
     mse_loss = { "zeros", "subnormal", "tiny", "small", "powers" },
