@@ -13,7 +13,8 @@ local heed = require "heed"
 local a = heed.tensor { { 1, 2, 3 }, { 4, 5, 6 } }
 print("a table of 2 rows and 3 columns:")
 print(a)
-print("its shape is " .. a.shape .. ", its type " .. a.dtype .. ", it has " .. a:numel() .. " elements")
+print("its shape is " .. a.shape .. ", its type " .. a.dtype .. ", it has " .. a:numel()
+    .. " elements")
 print("zeros:", heed.zeros(2))
 print("the numbers from 1 to 4:", heed.range(1, 4))
 

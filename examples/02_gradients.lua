@@ -13,7 +13,8 @@ local heed = require "heed"
 local x = heed.tensor(3.0, { requires_grad = true })
 local y = x ^ 2 + 2 * x
 y:backward()
-print("x² + 2x at 3 is " .. y:item() .. ", and it grows by " .. x.grad:item() .. " for each 1 of x (2x + 2 = 8)")
+print("x² + 2x at 3 is " .. y:item() .. ", and it grows by " .. x.grad:item()
+    .. " for each 1 of x (2x + 2 = 8)")
 
 -- A result may depend on many numbers, and each gets its own gradient. Gradients of several
 -- backward calls add up until they are cleared.

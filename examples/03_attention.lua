@@ -59,9 +59,11 @@ print("\nwhat each word gets, weights·V:", output:flatten())
 -- That is all: Attention(Q, K, V) = softmax(Q·Kᵀ / √D)·V. heed does it in one call, and faster,
 -- without ever storing the whole table of weights. It returns the weights too, if asked.
 local same, same_weights = heed.attention(Q, K, V, { weights = true })
-print("\nheed.attention gives the same: " .. tostring(same:allclose(output) and same_weights:allclose(weights)))
+print("\nheed.attention gives the same: "
+    .. tostring(same:allclose(output) and same_weights:allclose(weights)))
 print()
-print(heed.viz.attention(weights, { x = words, y = words, title = "Rows look at columns; the denser the more" }))
+print(heed.viz.attention(weights,
+    { x = words, y = words, title = "Rows look at columns; the denser the more" }))
 
 -- ---- several heads ------------------------------------------------------------------------------
 --
@@ -71,17 +73,20 @@ print(heed.viz.attention(weights, { x = words, y = words, title = "Rows look at 
 -- place and 0 elsewhere, and a query has a 1 at the place that it looks for.
 
 local place = heed.eye(6)
-local before = heed.cat({ place[{ { 1 } }], place[{ { 1, 5 } }] }, 1) -- the first word has none before it
+-- the first word has none before it
+local before = heed.cat({ place[{ { 1 } }], place[{ { 1, 5 } }] }, 1)
 local noun = heed.zeros(6, 6)
 noun[{ {}, { 1, 4 } }] = known
 local queries = heed.stack({ heed.tensor({ 0, 1, 0, 0, 0, 0 }):expand(6, 6), place, before }, 1) * 8
 local keys = heed.stack({ noun, place, place }, 1)
-local _, by_head = heed.attention(queries:unsqueeze(1), keys:unsqueeze(1), keys:unsqueeze(1), { weights = true })
+local _, by_head = heed.attention(queries:unsqueeze(1), keys:unsqueeze(1), keys:unsqueeze(1),
+    { weights = true })
 
 print("\nthree heads, " .. by_head.shape .. " weights: batch, heads, queries, keys")
 print()
 local picture = heed.viz.attention(by_head, {
-    x = words, y = words, title = "The cat sat on the mat", panels = { "nouns", "myself", "the one before" },
+    x = words, y = words, title = "The cat sat on the mat",
+        panels = { "nouns", "myself", "the one before" },
 })
 print(picture)
 

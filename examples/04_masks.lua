@@ -51,8 +51,10 @@ print((mask.alibi(2) & mask.causal()):dense(4)[{ 1, 1 }])
 -- of what it may see. Of the values 1, 2, 3, the first gets 1, the second the average of 1 and 2,
 -- the third that of all.
 local nothing, values = heed.zeros(3, 1), heed.tensor { { 1.0 }, { 2.0 }, { 3.0 } }
-print("\nthe average of 1, 2, 3 without a mask:", heed.attention(nothing, nothing, values):flatten())
-print("with a causal one:", heed.attention(nothing, nothing, values, { mask = mask.causal() }):flatten())
+print("\nthe average of 1, 2, 3 without a mask:",
+    heed.attention(nothing, nothing, values):flatten())
+print("with a causal one:", heed.attention(nothing, nothing, values,
+    { mask = mask.causal() }):flatten())
 
 -- What is hidden stays hidden, even NaN.
 local spoiled = heed.tensor { { 1.0 }, { 2.0 }, { 0 / 0 } }
@@ -61,5 +63,6 @@ print("the third value is nan, seen by the third alone:",
 
 -- A query that may see nothing gets 0. In other libraries this is a division of 0 by 0.
 local blind = mask.causal() & ~mask.window(0)
-print("the first may see nothing:", heed.attention(nothing, nothing, values, { mask = blind }):flatten())
+print("the first may see nothing:", heed.attention(nothing, nothing, values,
+    { mask = blind }):flatten())
 print("queries that see nothing: " .. table.concat(blind:empty_rows(3), ", "))

@@ -32,14 +32,16 @@ local function cut(t) return t:view(t:size(1), t:size(2), H, D):transpose(2, 3) 
 
 function MultiHead:forward(query, key, value, mask)
     local q, k, v = cut(self.W_q(query)), cut(self.W_k(key)), cut(self.W_v(value))
-    local heads, weights = heed.attention(q, k, v, { mask = mask, weights = true }) -- all heads of all sentences at once
+    -- all heads of all sentences at once
+    local heads, weights = heed.attention(q, k, v, { mask = mask, weights = true })
     return self.W_o(heads:transpose(2, 3):reshape(query:size(1), query:size(2), E)), weights
 end
 
 local ours = MultiHead()
 print(ours)
 local out, weights = ours(x, x, x)
-print("\nfrom " .. x.shape .. " to " .. out.shape .. ", with weights " .. weights.shape .. ": batch, head, query, key")
+print("\nfrom " .. x.shape .. " to " .. out.shape .. ", with weights " .. weights.shape
+    .. ": batch, head, query, key")
 
 -- The library's layer is the same. It stacks W^Q, W^K and W^V in one matrix, because one large
 -- product is faster than three small ones. With our weights it gives our numbers.
@@ -51,14 +53,18 @@ stock:load_state_dict {
 }
 local theirs, their_weights = stock(x, x, x, { weights = true })
 print("nn.MultiHeadAttention gives the same: "
-    .. tostring(theirs:allclose(out, { atol = 1e-5 }) and their_weights:allclose(weights, { atol = 1e-5 })))
-for name, parameter in stock:named_parameters() do print(("  %-16s %s"):format(name, parameter.shape)) end
+    .. tostring(theirs:allclose(out, { atol = 1e-5 }) and their_weights:allclose(weights,
+        { atol = 1e-5 })))
+for name, parameter in stock:named_parameters() do
+    print(("  %-16s %s"):format(name, parameter.shape))
+end
 
 -- Three ways to use it. Self-attention: queries, keys and values all come from one sentence.
 stock(x)
 -- Masked self-attention: each word sees itself and those before it.
 local _, causal = stock(x, x, x, { mask = heed.mask.causal(), weights = true })
-print("\nself-attention with a causal mask, the heads of the first sentence (not trained: they look everywhere):\n")
+print("\nself-attention with a causal mask, the heads of the first sentence (not trained: they "
+    .. "look everywhere):\n")
 print(heed.viz.attention(causal[1], { x = "ABCDEF", y = "ABCDEF" }))
 -- Cross-attention: queries from one sentence, keys and values from another, of another length. This
 -- is how a translation looks at its source.

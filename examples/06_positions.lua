@@ -16,7 +16,8 @@ local swapped = words:index_select(2, heed.ids { 3, 2, 1 })
 
 -- Proof: with the words in reverse order, every word gets exactly what it got before.
 local before, after = attention(words), attention(swapped):index_select(2, heed.ids { 3, 2, 1 })
-print("without positions the order changes nothing: " .. tostring(before:allclose(after, { atol = 1e-5 })))
+print("without positions the order changes nothing: "
+    .. tostring(before:allclose(after, { atol = 1e-5 })))
 
 -- ---- sines and cosines --------------------------------------------------------------------------
 --
@@ -31,7 +32,8 @@ print(positions(5)[{ {}, { 1, 4 } }])
 
 local with_place, swapped_with_place = positions(words), positions(swapped)
 after = attention(swapped_with_place):index_select(2, heed.ids { 3, 2, 1 })
-print("\nwith positions the order matters: " .. tostring(not attention(with_place):allclose(after, { atol = 1e-5 })))
+print("\nwith positions the order matters: " .. tostring(not attention(with_place):allclose(after,
+    { atol = 1e-5 })))
 
 -- How alike are two places? Their product is large for neighbours, and depends only on the
 -- distance.
@@ -48,7 +50,8 @@ print(("from 1 to 4: %.4f, from 11 to 14: %.4f"):format(alike[{ 1, 4 }], alike[{
 -- it never saw.
 
 local learned = nn.LearnedPositions(100, E)
-print("\nlearned positions: " .. learned.weight.shape .. ", added to the words: " .. learned(words).shape)
+print("\nlearned positions: " .. learned.weight.shape .. ", added to the words: "
+    .. learned(words).shape)
 print("place 101 does not exist: " .. select(2, pcall(learned, heed.zeros(1, 101, E))))
 
 -- ---- rotary -------------------------------------------------------------------------------------
@@ -62,7 +65,8 @@ local q, k = heed.randn(1, 1, 1, E), heed.randn(1, 1, 1, E)
 local function score(i, j) -- of the same two vectors at the places i and j
     return (rotary(q, { positions = { i } }) * rotary(k, { positions = { j } })):sum():item()
 end
-print(("\nrotary, 3 apart: places 1 and 4 score %.3f, places 51 and 54 score %.3f"):format(score(1, 4), score(51, 54)))
+print(("\nrotary, 3 apart: places 1 and 4 score %.3f, places 51 and 54 score %.3f"):format(score(1,
+    4), score(51, 54)))
 print(("and 4 apart: places 1 and 5 score %.3f"):format(score(1, 5)))
 
 -- ---- distance as a bias -------------------------------------------------------------------------
@@ -71,7 +75,9 @@ print(("and 4 apart: places 1 and 5 score %.3f"):format(score(1, 5)))
 -- differs from head to head (heed.mask.alibi, lesson 4). If all words are alike, the weights show
 -- only the distance.
 local none = heed.zeros(1, 8, 6, 1)
-local _, weights = heed.attention(none, none, none, { mask = heed.mask.alibi(8) & heed.mask.causal(), weights = true })
-print("\nALiBi, the first four of eight heads, from near-sighted to far-sighted; the last word's weights in the first:\n")
+local _, weights = heed.attention(none, none, none,
+    { mask = heed.mask.alibi(8) & heed.mask.causal(), weights = true })
+print("\nALiBi, the first four of eight heads, from near-sighted to far-sighted; the last word's "
+    .. "weights in the first:\n")
 print(heed.viz.attention(weights[{ 1, { 1, 4 } }]))
 print(weights[{ 1, 1, -1 }])

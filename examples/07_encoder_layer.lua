@@ -32,11 +32,13 @@ heed.manual_seed(7)
 local ours, stock = Layer(16, 4, 32), nn.TransformerEncoderLayer(16, 4, 32, { dropout = 0 })
 local state = {}
 for name, t in pairs(ours:state_dict()) do
-    state[name:gsub("^attention", "self_attn"):gsub("^feed_forward%.1", "linear1"):gsub("^feed_forward%.3", "linear2")] = t
+    state[name:gsub("^attention", "self_attn"):gsub("^feed_forward%.1",
+        "linear1"):gsub("^feed_forward%.3", "linear2")] = t
 end
 stock:load_state_dict(state)
 local x = heed.randn(2, 5, 16)
-print("our layer and nn.TransformerEncoderLayer give the same: " .. tostring(ours(x):allclose(stock(x), { atol = 1e-5 })))
+print("our layer and nn.TransformerEncoderLayer give the same: "
+    .. tostring(ours(x):allclose(stock(x), { atol = 1e-5 })))
 
 -- ---- a task that needs attention ----------------------------------------------------------------
 --
@@ -59,7 +61,8 @@ function Model:forward(tokens) return self.output(self.layer(self.letters(tokens
 -- Words of random letters, and the right answers: 1 for once, 2 for again.
 local function examples(count)
     local tokens = heed.randint(1, LETTERS, count, LENGTH)
-    local equal = tokens:unsqueeze(3):eq(tokens:unsqueeze(2)) -- [count, LENGTH, LENGTH]: is letter i letter j?
+    -- [count, LENGTH, LENGTH]: is letter i letter j?
+    local equal = tokens:unsqueeze(3):eq(tokens:unsqueeze(2))
     return tokens, equal:to("i64"):sum(3):gt(1):to("i64") + 1
 end
 

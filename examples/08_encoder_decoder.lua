@@ -19,7 +19,8 @@ local vocabulary = heed.text.chars("abcdefgh", { specials = { "pad", "bos", "eos
 
 heed.manual_seed(8)
 local model = nn.Transformer {
-    src_vocab = #vocabulary, tgt_vocab = #vocabulary, d_model = 48, num_heads = 4, num_layers = 2, d_ff = 96, dropout = 0,
+    src_vocab = #vocabulary, tgt_vocab = #vocabulary, d_model = 48, num_heads = 4, num_layers = 2,
+        d_ff = 96, dropout = 0,
     norm_first = true, tie_weights = true,
 }
 
@@ -87,11 +88,12 @@ local function translate(word)
 end
 
 print()
-for _, word in ipairs { "abc", "badcafe", "headache", "feed" } do print(("%-10s %s"):format(word, (translate(word)))) end
+for _, word in ipairs { "abc", "badcafe", "headache", "feed" } do
+    print(("%-10s %s"):format(word, (translate(word))))
+end
 
 -- Cross-attention shows how: to write the first letter it looks at the last, and so on.
 local capture <close> = heed.capture(model, { layers = { "decoder" } })
-local text = translate "badcafe"
-local weights = capture["decoder.layers.2.multihead_attn"]
-print("\nthe second layer's cross-attention, writing " .. text .. " (down) from badcafe (across):\n")
+local text, weights = translate "badcafe", capture["decoder.layers.2.multihead_attn"]
+print("\nlayer 2's cross-attention, writing " .. text .. " (down) from badcafe (across):\n")
 print(heed.viz.attention(weights, { x = "badcafe", y = text .. "." }))

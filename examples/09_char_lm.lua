@@ -54,16 +54,15 @@ local function evaluate(model, tokens, length)
     local total = 0
     for _, some in ipairs(starts:split(64)) do
         local inputs, targets = windows(tokens, some, length)
-        total = total + heed.loss.cross_entropy(model(inputs), targets, { reduction = "sum" }):item()
+        local loss = heed.loss.cross_entropy(model(inputs), targets, { reduction = "sum" })
+        total = total + loss:item()
     end
     return total / (#starts * length)
 end
 
--- Sampling: a temperature below 1 makes likely characters likelier; at 0 it is always the
--- likeliest.
-local function sample(model, vocabulary, start, count, context, temperature)
-    local _, answer = heed.generate(model, vocabulary:encode(start),
-        { temperature = temperature, max_new_tokens = count, context = context, decode = vocabulary })
+-- Sampling: a temperature below 1 makes likely characters likelier; 0 takes the likeliest.
+local function sample(model, vocabulary, start, options)
+    local _, answer = heed.generate(model, vocabulary:encode(start), options)
     return start .. answer.text
 end
 
@@ -75,12 +74,13 @@ if arg[1] then
 end
 local vocabulary = heed.text.chars(text, { specials = {} })
 local tokens = heed.ids(vocabulary:encode(text))
-local cut = arg[1] and math.floor(0.9 * #tokens) or #tokens -- a rhyme is too short to keep a part of it back
+local cut = arg[1] and math.floor(0.9 * #tokens) or #tokens -- a rhyme is short: keep it whole
 local train, valid = tokens[{ { 1, cut } }], arg[1] and tokens[{ { cut + 1, -1 } }]
 
 heed.manual_seed(9)
 local model = CharLM(#vocabulary, o)
-local optimizer = heed.optim.AdamW(model:parameters(), { betas = { 0.9, 0.99 }, weight_decay = 0.1 })
+local settings = { betas = { 0.9, 0.99 }, weight_decay = 0.1 }
+local optimizer = heed.optim.AdamW(model:parameters(), settings)
 local rate = heed.optim.schedule.cosine { lr = 1e-3, min_lr = 1e-4, warmup = 100, steps = o.steps }
 local losses = {}
 for step in heed.progress(o.steps, { label = "training" }) do
@@ -95,4 +95,6 @@ for step in heed.progress(o.steps, { label = "training" }) do
 end
 print(heed.viz.curve(losses, { title = "loss", height = 8, width = 70 }))
 if valid then print(("\nvalidation loss %.4f"):format(evaluate(model, valid, o.context))) end
-print("\n" .. sample(model, vocabulary, arg[1] and "\n" or "The ", arg[1] and 600 or 200, o.context, 0.8))
+local start, count = arg[1] and "\n" or "The ", arg[1] and 600 or 200
+print("\n" .. sample(model, vocabulary, start,
+    { temperature = 0.8, max_new_tokens = count, context = o.context, decode = vocabulary }))

@@ -30,7 +30,8 @@ function Recurrence:init()
 end
 
 function Recurrence:forward(tokens)
-    local words = self.from_word(self.embedding(tokens)) -- [B, L, E], of all words at once: they do not depend on the state
+    -- [B, L, E], of all words at once: they do not depend on the state
+    local words = self.from_word(self.embedding(tokens))
     local state = heed.zeros(tokens:size(1), E)
     for _, word in ipairs(words:unbind(2)) do state = (word + self.from_state(state)):tanh() end
     return self.output(state)
@@ -84,7 +85,8 @@ for _, distance in ipairs { 2, 4, 8, 16, 32, 64 } do
     heed.manual_seed(10)
     local recurrent, recurrent_seconds = trained(Recurrence(), distance)
     local attentive, attentive_seconds = trained(Attention(distance + 1), distance)
-    print(("%8d   %5.1f%%  %6.2f s      %5.1f%%  %6.2f s"):format(distance, 100 * recurrent, recurrent_seconds,
+    print(("%8d   %5.1f%%  %6.2f s      %5.1f%%  %6.2f s"):format(distance, 100 * recurrent,
+        recurrent_seconds,
         100 * attentive, attentive_seconds))
 end
 print(("(guessing gives %.1f%%)"):format(100 / SYMBOLS))

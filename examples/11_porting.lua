@@ -77,8 +77,10 @@ local path = os.tmpname()
 assert(heed.safetensors.save(path, model:state_dict { names = "torch" }))
 local again = assert(heed.safetensors.load(path))
 os.remove(path)
-print("saved again under PyTorch's names: " .. tostring(again["encoder.layers.0.norm1.weight"] ~= nil))
+print("saved again under PyTorch's names: "
+    .. tostring(again["encoder.layers.0.norm1.weight"] ~= nil))
 
 -- A parameter that does not fit is named.
-local misfit = select(2, pcall(model.load_state_dict, model, { ["words.weight"] = heed.zeros(3, 3) }))
+local misfit = select(2, pcall(model.load_state_dict, model,
+    { ["words.weight"] = heed.zeros(3, 3) }))
 print("\na mistake: " .. misfit)

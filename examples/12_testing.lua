@@ -20,7 +20,8 @@ local Predictor = nn.Module:extend "Predictor"
 function Predictor:init(vocabulary, d_model)
     self.tokens = nn.Embedding(vocabulary, d_model)
     self.positions = nn.SinusoidalPositions(64, d_model)
-    self.layers = nn.TransformerEncoder(2, d_model, 4, 2 * d_model, { dropout = 0.1, norm_first = true })
+    self.layers = nn.TransformerEncoder(2, d_model, 4, 2 * d_model,
+        { dropout = 0.1, norm_first = true })
     self.output = nn.Linear(d_model, vocabulary)
 end
 

@@ -17,7 +17,8 @@ describe("Predictor", function()
     local model
 
     before_each(function()
-        heed.manual_seed(12) -- the same numbers in every run: a test that fails sometimes is worse than none
+        -- the same numbers in every run: a test that fails sometimes is worse than none
+        heed.manual_seed(12)
         model = Predictor(VOCABULARY, 16)
         model:eval() -- dropout rests: outputs can be compared
     end)
@@ -32,8 +33,10 @@ describe("Predictor", function()
         local before = model(tokens, { 7 })
         tokens[{ 1, 7 }] = tokens[{ 1, 7 }] % VOCABULARY + 1 -- another last token
         local after = model(tokens, { 7 })
-        assert.is_close(after[{ {}, { 1, 6 } }], before[{ {}, { 1, 6 } }], 1e-6) -- no earlier place may notice
-        assert.is_not_close(after[{ {}, 7 }], before[{ {}, 7 }], 1e-3)            -- the last one must
+        -- no earlier place may notice
+        assert.is_close(after[{ {}, { 1, 6 } }], before[{ {}, { 1, 6 } }], 1e-6)
+        -- the last one must
+        assert.is_not_close(after[{ {}, 7 }], before[{ {}, 7 }], 1e-3)
     end)
 
     it("does not see padding", function()
@@ -50,7 +53,8 @@ describe("Predictor", function()
 
     it("sends a gradient to every parameter", function()
         model:train()
-        heed.loss.cross_entropy(model(heed.range(1, VOCABULARY, { dtype = "i64" }):view(2, 10), { 10, 10 }),
+        heed.loss.cross_entropy(model(heed.range(1, VOCABULARY, { dtype = "i64" }):view(2, 10),
+            { 10, 10 }),
             heed.randint(1, VOCABULARY, 2, 10)):backward()
         for name, parameter in model:named_parameters() do
             assert.is_truthy(parameter.grad, name .. " got no gradient")
@@ -84,7 +88,9 @@ describe("Predictor", function()
     end)
 
     it("says what is wrong with its input", function()
-        assert.error_matches(function() model(heed.rand(2, 5), { 5, 5 }) end, "heed.ids") -- tokens are whole numbers
-        assert.error_matches(function() model(heed.ids { { VOCABULARY + 1 } }, { 1 }) end, "21") -- outside the vocabulary
+        -- tokens are whole numbers
+        assert.error_matches(function() model(heed.rand(2, 5), { 5, 5 }) end, "heed.ids")
+        -- outside the vocabulary
+        assert.error_matches(function() model(heed.ids { { VOCABULARY + 1 } }, { 1 }) end, "21")
     end)
 end)

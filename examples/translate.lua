@@ -22,7 +22,8 @@ function Translator:init(o)
     local scale = math.sqrt(o.d_model)
     local layer = { dropout = o.dropout, norm_first = true }
     self.tgt_embedding = nn.Embedding(o.tgt_vocab, o.d_model, { scale = scale })
-    self.src_embedding = o.shared_vocab and self.tgt_embedding or nn.Embedding(o.src_vocab, o.d_model, { scale = scale })
+    self.src_embedding = o.shared_vocab and self.tgt_embedding or nn.Embedding(o.src_vocab,
+        o.d_model, { scale = scale })
     self.positions = nn.SinusoidalPositions(o.max_len, o.d_model)
     self.dropout = nn.Dropout(o.dropout)
     self.encoder = nn.TransformerEncoder(o.layers, o.d_model, o.heads, o.d_ff, layer)
@@ -60,9 +61,11 @@ function Translator:output(hidden) return heed.linear(hidden, self.tgt_embedding
 -- src [B, S], tgt [B, L] tokens -> logits without padding, one sequence after the other: [N, V]
 function Translator:forward(src, src_lengths, tgt, tgt_lengths)
     local packed = heed.mask.packed
-    local memory = self.encoder(self:embed(self.src_embedding, src, src_lengths), { mask = packed(src_lengths) })
+    local memory = self.encoder(self:embed(self.src_embedding, src, src_lengths),
+        { mask = packed(src_lengths) })
     return self:output(self.decoder(self:embed(self.tgt_embedding, tgt, tgt_lengths), memory,
-        { mask = heed.mask.causal() & packed(tgt_lengths), memory_mask = packed(tgt_lengths, src_lengths) }))
+        { mask = heed.mask.causal() & packed(tgt_lengths), memory_mask = packed(tgt_lengths,
+            src_lengths) }))
 end
 
 -- ---- the two jobs -------------------------------------------------------------------------------

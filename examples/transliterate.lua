@@ -21,7 +21,8 @@ function Transliterator:init(source_size, target_size)
     local layer = { norm_first = true, activation = "relu", eps = 1e-5, dropout = 0 }
     self.src_embedding = nn.Embedding(source_size, D_MODEL, { scale = math.sqrt(D_MODEL) })
     self.tgt_embedding = nn.Embedding(target_size, D_MODEL, { scale = math.sqrt(D_MODEL) })
-    self.positions = nn.SinusoidalPositions(LONGEST + 1, D_MODEL, { first_position = 1, layout = "halves", rates = rates })
+    self.positions = nn.SinusoidalPositions(LONGEST + 1, D_MODEL,
+        { first_position = 1, layout = "halves", rates = rates })
     self.encoder = nn.TransformerEncoder(LAYERS, D_MODEL, HEADS, D_FF, layer)
     self.decoder = nn.TransformerDecoder(LAYERS, D_MODEL, HEADS, D_FF, layer)
     self.output = nn.Linear(D_MODEL, target_size)
@@ -30,7 +31,8 @@ end
 function Transliterator:encode(src) return self.encoder(self.positions(self.src_embedding(src))) end
 
 function Transliterator:decode(tgt, memory)
-    return self.output(self.decoder(self.positions(self.tgt_embedding(tgt)), memory, { mask = heed.mask.causal() }))
+    return self.output(self.decoder(self.positions(self.tgt_embedding(tgt)), memory,
+        { mask = heed.mask.causal() }))
 end
 
 -- ---- its weights --------------------------------------------------------------------------------
@@ -61,7 +63,8 @@ local function layer_names(names, ours, theirs, last_norm)
 end
 
 local function all_names()
-    local names = { ["src_embedding.weight"] = "encoder/embeddings/weight", ["tgt_embedding.weight"] = "decoder/embeddings/weight" }
+    local names = { ["src_embedding.weight"] = "encoder/embeddings/weight",
+        ["tgt_embedding.weight"] = "decoder/embeddings/weight" }
     linear(names, "output", "decoder/projection")
     norm(names, "encoder.norm", "encoder/layer_norm")
     norm(names, "decoder.norm", "decoder/layer_norm")
@@ -70,7 +73,8 @@ local function all_names()
         layer_names(names, encoder, ("encoder/layer_%d"):format(i - 1), ".norm2")
         layer_names(names, decoder, ("decoder/layer_%d"):format(i - 1), ".norm3")
         norm(names, decoder .. ".norm2", ("decoder/layer_%d/attention/layer_norm"):format(i - 1))
-        linear(names, decoder .. ".multihead_attn.out_proj", ("decoder/layer_%d/attention/linear_2"):format(i - 1))
+        linear(names, decoder .. ".multihead_attn.out_proj",
+            ("decoder/layer_%d/attention/linear_2"):format(i - 1))
     end
     return names
 end
@@ -81,8 +85,11 @@ local function stack_cross_attention(weights)
         local from = ("decoder/layer_%d/attention/"):format(i)
         local to = ("decoder.layers.%d.multihead_attn.in_proj_"):format(i + 1)
         for _, kind in ipairs { "weight", "bias" } do
-            local query, key_value = weights[from .. "linear_0/" .. kind], weights[from .. "linear_1/" .. kind]
-            if not (query and key_value) then fail("the model file lacks %slinear_0/%s or linear_1", from, kind) end
+            local query, key_value = weights[from .. "linear_0/" .. kind],
+                weights[from .. "linear_1/" .. kind]
+            if not (query and key_value) then
+                fail("the model file lacks %slinear_0/%s or linear_1", from, kind)
+            end
             weights[to .. kind] = heed.cat({ query, key_value }, 1)
         end
     end
@@ -96,7 +103,9 @@ local function load_model(folder, source_size, target_size)
     local state, names = {}, all_names()
     for name in pairs(model:state_dict()) do
         state[name] = weights[names[name] or name]
-        if not state[name] then fail("%s/model.safetensors: it lacks %s", folder, names[name] or name) end
+        if not state[name] then
+            fail("%s/model.safetensors: it lacks %s", folder, names[name] or name)
+        end
     end
     local fits, misfit = model:check_state_dict(state)
     if not fits then fail("%s/model.safetensors: %s", folder, misfit) end
@@ -121,7 +130,9 @@ end
 
 local function encode(word, ids)
     local list = {}
-    for character in word:gmatch(utf8.charpattern) do list[#list + 1] = ids[character] or ids["<unk>"] end
+    for character in word:gmatch(utf8.charpattern) do
+        list[#list + 1] = ids[character] or ids["<unk>"]
+    end
     return list
 end
 
@@ -155,11 +166,13 @@ local missed = false
 for i = 2, #arg do
     local length = utf8.len(arg[i])
     if length and length >= 1 and length <= LONGEST then
-        local text, log_probability = transliterate(model, encode(arg[i], source_ids), target_tokens, target_ids)
+        local text, log_probability = transliterate(model, encode(arg[i], source_ids),
+            target_tokens, target_ids)
         print(("%s\t%s\t%.6f"):format(arg[i], text, log_probability))
     else
         missed = true
-        local why = length and ("it has %d characters, the model takes 1 to %d"):format(length, LONGEST) or "it is not UTF-8"
+        local why = length and ("it has %d characters, the model takes 1 to %d"):format(length,
+            LONGEST) or "it is not UTF-8"
         io.stderr:write(("transliterate.lua: '%s': %s\n"):format(arg[i], why))
     end
 end

@@ -30,9 +30,8 @@ typedef struct hd_ctx {
     uint64_t unrecorded;    /* number of operations that recording would have recorded */
     /* Not NULL: nodes remember where they were made, and backward looks for the first NaN. Fills buffer. */
     void (*where)(struct hd_ctx *cx, char *buffer, size_t size);
-    bool
-        shapes_only; /* tensors of floats are made hollow (tensor.h), loops that would fill them do not run */
-    bool skipping;   /* this call does: set by the first hollow tensor in it, reset by whoever calls */
+    bool shapes_only; /* tensors of floats are made meta (tensor.h), loops that would fill them do not run */
+    bool skipping;    /* this call does: set by the first meta tensor in it, reset by whoever calls */
     volatile sig_atomic_t cancel; /* set asynchronously: stop between tasks with HD_ECANCEL */
     int uninterruptible;          /* > 0: cancel waits (an optimiser step is never half done) */
     void *host;                   /* csrc/lua's own record; rooms below never look inside */

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "base/hollow.h"
+#include "base/meta.h"
 #include "base/sanitizers.h"
 
 /* ---- storage ------------------------------------------------------------------------------------------- */
@@ -19,7 +19,7 @@ static bool is_inline(const hd_storage *s) {
 static void storage_begin(hd_ctx *cx, hd_storage *s, size_t bytes) {
     s->refs = 1;
     s->version = 0;
-    s->hollow = false;
+    s->meta = false;
     s->bytes = bytes;
     s->account = cx->account;
     hd_account_retain(s->account);
@@ -38,24 +38,24 @@ static hd_storage *storage_new(hd_ctx *cx, size_t bytes) {
     return s;
 }
 
-static hd_storage *hollow_new(hd_ctx *cx, size_t bytes) {
+static hd_storage *meta_new(hd_ctx *cx, size_t bytes) {
     hd_storage *s = hd_alloc(cx, sizeof *s);
     if (s == NULL) return NULL;
-    s->data = hd_hollow_new(cx, bytes);
+    s->data = hd_meta_new(cx, bytes);
     if (s->data == NULL) {
         hd_free(cx->account, s);
         return NULL;
     }
     storage_begin(cx, s, bytes);
-    s->hollow = true;
+    s->meta = true;
     return s;
 }
 
 static void storage_release(hd_storage *s) {
     if (--s->refs > 0) return;
     hd_account *account = s->account;
-    if (s->hollow)
-        hd_hollow_free(s->data, s->bytes);
+    if (s->meta)
+        hd_meta_free(s->data, s->bytes);
     else if (!is_inline(s))
         hd_free(account, s->data);
     hd_free(account, s);
@@ -83,9 +83,9 @@ static void set_shape(hd_tensor *t, int ndim, const int64_t *shape) {
     for (int i = 0; i < ndim; i++) t->shape[i] = shape[i];
 }
 
-/* When only shapes are wanted, float tensors are hollow. Integer tensors are real until they meet a
- * hollow one, because shapes may follow from them. */
-static bool makes_hollow(hd_ctx *cx, hd_dtype dtype) {
+/* When only shapes are wanted, float tensors are meta. Integer tensors are real until they meet a
+ * meta one, because shapes may follow from them. */
+static bool makes_meta(hd_ctx *cx, hd_dtype dtype) {
     if (!cx->shapes_only || !(cx->skipping || hd_dtype_is_float(dtype))) return false;
     return cx->skipping = true;
 }
@@ -94,7 +94,7 @@ hd_tensor *hd_tensor_new(hd_ctx *cx, hd_dtype dtype, int ndim, const int64_t *sh
     int64_t numel;
     if (hd_check_shape(cx, dtype, ndim, shape, &numel)) return NULL;
     size_t bytes = (size_t)numel * hd_dtype_size(dtype);
-    hd_storage *storage = makes_hollow(cx, dtype) ? hollow_new(cx, bytes) : storage_new(cx, bytes);
+    hd_storage *storage = makes_meta(cx, dtype) ? meta_new(cx, bytes) : storage_new(cx, bytes);
     if (storage == NULL) return NULL;
     hd_tensor *t = header_new(cx, dtype, storage);
     if (t == NULL) return NULL;
@@ -105,7 +105,7 @@ hd_tensor *hd_tensor_new(hd_ctx *cx, hd_dtype dtype, int ndim, const int64_t *sh
 
 hd_tensor *hd_tensor_zeros(hd_ctx *cx, hd_dtype dtype, int ndim, const int64_t *shape) {
     hd_tensor *t = hd_tensor_new(cx, dtype, ndim, shape);
-    if (t != NULL && !t->storage->hollow) memset(t->storage->data, 0, t->storage->bytes);
+    if (t != NULL && !t->storage->meta) memset(t->storage->data, 0, t->storage->bytes);
     return t;
 }
 

@@ -22,7 +22,7 @@ struct hd_node_head {
 typedef struct hd_storage {
     int refs;
     uint32_t version; /* grows by one with every in-place write through any view */
-    bool hollow;      /* made for its shape alone: reads as zeros (base/hollow.h) */
+    bool meta;        /* made for its shape alone: reads as zeros (base/meta.h) */
     size_t bytes;
     void *data;
     hd_account *account;

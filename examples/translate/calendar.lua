@@ -1,4 +1,5 @@
---- The first job: dates as people write them, to ISO 8601. Every pair is made up; the days of the test are never trained on.
+--- The first job: dates as people write them, to ISO 8601. Every pair is made up; the days of the
+--- test are never trained on.
 
 local heed = require "heed"
 local dates = require "translate.dates"
@@ -25,14 +26,16 @@ local function encode(pairs_of_text, source, target)
 end
 
 local function train(model, draw, source, target, o)
-    local optimizer = heed.optim.AdamW(model:parameters(), { lr = o.lr, betas = { 0.9, 0.98 }, weight_decay = 0.01 })
+    local optimizer = heed.optim.AdamW(model:parameters(), { lr = o.lr, betas = { 0.9, 0.98 },
+        weight_decay = 0.01 })
     local rate = heed.optim.schedule.cosine { lr = o.lr, warmup = o.warmup, steps = o.steps }
     local bar = heed.progress(o.steps, { label = "training" })
     for step in bar do
         local batch = encode(draw(BATCH), source, target)
         local input, lengths = batch.tgt[{ {}, { 1, -2 } }], batch.tgt_lengths - 1
         local labels = heed.pack_sequences(batch.tgt[{ {}, { 2, -1 } }], lengths)
-        local loss = heed.loss.cross_entropy(model(batch.src, batch.src_lengths, input, lengths), labels)
+        local loss = heed.loss.cross_entropy(model(batch.src, batch.src_lengths, input, lengths),
+            labels)
         optimizer:zero_grad()
         loss:backward()
         heed.optim.clip_grad_norm(model:parameters(), 1)
@@ -43,7 +46,8 @@ local function train(model, draw, source, target, o)
 end
 
 local function translate(model, batch, target)
-    local _, answers = heed.generate(model, batch.src, { lengths = batch.src_lengths, prefix = target.bos, stop = target.eos,
+    local _, answers = heed.generate(model, batch.src,
+        { lengths = batch.src_lengths, prefix = target.bos, stop = target.eos,
         decode = target, max_new_tokens = 12 })
     local texts = {}
     for i, answer in ipairs(answers) do texts[i] = answer.text end
@@ -65,11 +69,13 @@ local function show_translations(model, test, source, target, count)
     print "\nDates that it has never seen:\n"
     local some = table.move(test, 1, count, 1, {})
     for i, text in ipairs(translate(model, encode(some, source, target), target)) do
-        print(("  %-32s %s %s"):format(some[i][1], text, text == some[i][2] and "" or "but it is " .. some[i][2]))
+        print(("  %-32s %s %s"):format(some[i][1], text, text == some[i][2] and "" or "but it is "
+            .. some[i][2]))
     end
 end
 
--- The cross-attention of the last layer, averaged over the heads: which characters it reads to write each of its own.
+-- The cross-attention of the last layer, averaged over the heads: which characters it reads to
+-- write each of its own.
 local function show_attention(model, pair, layers, source, target)
     local batch = encode({ pair }, source, target)
     local capture <close> = heed.capture(model)
@@ -77,10 +83,15 @@ local function show_attention(model, pair, layers, source, target)
         local _ <close> = heed.no_grad()
         model:decode(batch.tgt[{ {}, { 1, -2 } }], model:encode(batch.src, {}), {})
     end
-    local weights = capture[("decoder.layers.%d.multihead_attn"):format(layers)]:mean(2):select(1, 1)
+    local weights = capture[("decoder.layers.%d.multihead_attn"):format(layers)]:mean(2):select(1,
+        1)
     local read, written = {}, {}
-    for i, id in ipairs(batch.src:select(1, 1):totable()) do read[i] = id == source.eos and "." or source:token(id) end
-    for i, id in ipairs(batch.tgt:select(1, 1):totable()) do written[i] = id == target.eos and "." or target:token(id) end
+    for i, id in ipairs(batch.src:select(1, 1):totable()) do
+        read[i] = id == source.eos and "." or source:token(id)
+    end
+    for i, id in ipairs(batch.tgt:select(1, 1):totable()) do
+        written[i] = id == target.eos and "." or target:token(id)
+    end
     table.remove(written, 1)
     print(("\nWhat it looks at (across) to write each character (down) of %s:\n"):format(pair[2]))
     print(tostring(heed.viz.attention(weights / weights:max(), { x = read, y = written })))
@@ -93,7 +104,8 @@ return function(Translator, o)
     local draw, test = dates.split(heed, o.seed, TEST_SIZE)
     local source, target = vocabularies(draw)
     local layers = o.layers or 2
-    local model = Translator { src_vocab = #source, tgt_vocab = #target, d_model = o.d_model or 64, layers = layers,
+    local model = Translator { src_vocab = #source, tgt_vocab = #target, d_model = o.d_model or 64,
+        layers = layers,
         heads = o.heads or 4, d_ff = o.d_ff or 256, dropout = o.dropout or 0, max_len = 64 }
     train(model, draw, source, target, o)
     model:eval()

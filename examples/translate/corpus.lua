@@ -1,5 +1,5 @@
---- The second job: pairs of a corpus. A shared BPE vocabulary is learned from them, batches are counted by tokens, the checkpoint
---- that is best on the validation pairs is kept.
+--- The second job: pairs of a corpus. A shared BPE vocabulary is learned from them, batches are
+--- counted by tokens, the checkpoint that is best on the validation pairs is kept.
 
 local fail = require "translate.fail"
 local heed = require "heed"
@@ -23,19 +23,23 @@ end
 local function encode(examples, bpe, longest)
     local list = {}
     for _, pair in ipairs(examples) do
-        local src, tgt = bpe:encode(pair[1], { eos = true }), bpe:encode(pair[2], { bos = true, eos = true })
+        local src, tgt = bpe:encode(pair[1], { eos = true }),
+            bpe:encode(pair[2], { bos = true, eos = true })
         if #src <= longest and #tgt <= longest then list[#list + 1] = { src = src, tgt = tgt } end
     end
     return list
 end
 
 local function configuration(o, vocabulary_size)
-    return { src_vocab = vocabulary_size, tgt_vocab = vocabulary_size, shared_vocab = true, d_model = o.d_model or 256,
-        layers = o.layers or 3, heads = o.heads or 8, d_ff = o.d_ff or 4 * (o.d_model or 256), dropout = o.dropout or 0.1,
+    return { src_vocab = vocabulary_size, tgt_vocab = vocabulary_size, shared_vocab = true,
+        d_model = o.d_model or 256,
+        layers = o.layers or 3, heads = o.heads or 8, d_ff = o.d_ff or 4 * (o.d_model or 256),
+            dropout = o.dropout or 0.1,
         max_len = 512 }
 end
 
--- Opened before the training, so that a path which cannot be written to is known before the work and not after it.
+-- Opened before the training, so that a path which cannot be written to is known before the work
+-- and not after it.
 local function open_output(path)
     local file, message = io.open(path, "a")
     if not file then fail("%s", message) end
@@ -58,7 +62,8 @@ local function report(model, bpe, test, o)
     for i = 1, #test, math.max(1, #test // 10) do
         print(("\n  %s\n  %s\n  %s"):format(test[i][1], translations[i], test[i][2]))
     end
-    print(("\nBLEU %.2f on %d pairs (%.0f s)"):format(score.bleu(translations, test), #test, heed.clock() - started))
+    print(("\nBLEU %.2f on %d pairs (%.0f s)"):format(score.bleu(translations, test), #test,
+        heed.clock() - started))
 end
 
 return function(Translator, o)
@@ -69,8 +74,10 @@ return function(Translator, o)
     local bpe = learn_vocabulary(train, o.vocab)
     local config = configuration(o, #bpe)
     local model = Translator(config)
-    print(("%d pairs, %d tokens in the vocabulary, %d parameters"):format(#train, #bpe, run.count(model)))
-    local finished = run.train(model, bpe, config, encode(train, bpe, config.max_len), encode(valid, bpe, config.max_len), o)
+    print(("%d pairs, %d tokens in the vocabulary, %d parameters"):format(#train, #bpe,
+        run.count(model)))
+    local finished = run.train(model, bpe, config, encode(train, bpe, config.max_len),
+        encode(valid, bpe, config.max_len), o)
     if not finished then os.exit(130, true) end
     if o.save then
         local ok, message = heed.checkpoint.load(o.save, { model = model })

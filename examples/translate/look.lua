@@ -1,13 +1,16 @@
---- The third job with --attention: one sentence, and a picture of what the model looks at while it translates it.
+--- The third job with --attention: one sentence, and a picture of what the model looks at while it
+--- translates it.
 
 local fail = require "translate.fail"
 local heed = require "heed"
 local load_model = require "translate.saved"
 
--- Without a cache each step reads the beginning from its first token on, so that the last step has the whole matrices.
+-- Without a cache each step reads the beginning from its first token on, so that the last step has
+-- the whole matrices.
 local function translate(model, bpe, source)
     local seen <close> = heed.capture(model)
-    local tokens, answers = heed.generate(model, { source }, { prefix = bpe.bos, stop = bpe.eos, decode = bpe,
+    local tokens, answers = heed.generate(model, { source }, { prefix = bpe.bos, stop = bpe.eos,
+        decode = bpe,
         max_new_tokens = 2 * #source + 10, cache = false })
     return seen, tokens[1], answers[1]
 end
@@ -15,7 +18,9 @@ end
 -- Tokens as they are read, the last one of a whole sentence as its end.
 local function pieces(bpe, tokens)
     local texts = {}
-    for i, token in ipairs(tokens) do texts[i] = token == bpe.eos and "</s>" or bpe:token(token):gsub("^▁", "") end
+    for i, token in ipairs(tokens) do
+        texts[i] = token == bpe.eos and "</s>" or bpe:token(token):gsub("^▁", "")
+    end
     return texts
 end
 
@@ -29,9 +34,12 @@ local function chosen(seen, wish, config)
 end
 
 local function draw(seen, read, written, config, o)
-    if o.head then return heed.viz.attention(chosen(seen, o.head, config), { x = read, y = written }) end
+    if o.head then
+        return heed.viz.attention(chosen(seen, o.head, config), { x = read, y = written })
+    end
     -- What the decoder reads is one behind what it writes.
-    return heed.viz.attention(seen, { src = read, tgt = table.move(written, 1, #written - 1, 2, { "<s>" }) })
+    return heed.viz.attention(seen,
+        { src = read, tgt = table.move(written, 1, #written - 1, 2, { "<s>" }) })
 end
 
 return function(Translator, o)
@@ -44,6 +52,7 @@ return function(Translator, o)
     if answer.reason == "stop" then target[#target + 1] = bpe.eos end
     local picture = draw(seen, pieces(bpe, source), pieces(bpe, target), config, o)
     local ok, message
-    if o.attention:find "%.svg$" then ok, message = picture:svg(o.attention) else ok, message = picture:html(o.attention) end
+    if o.attention:find "%.svg$" then ok, message = picture:svg(o.attention) else ok,
+        message = picture:html(o.attention) end
     if not ok then fail("%s", message) end
 end

@@ -1,4 +1,5 @@
---- A training run that can be interrupted and gone on with: everything that it is stands in one table of parts.
+--- A training run that can be interrupted and gone on with: everything that it is stands in one
+--- table of parts.
 
 local fail = require "translate.fail"
 local heed = require "heed"
@@ -38,10 +39,12 @@ local function validate(model, batches)
     return total / count
 end
 
--- How many steps a run of --minutes will have, from its speed so far: the learning rate falls towards that step.
+-- How many steps a run of --minutes will have, from its speed so far: the learning rate falls
+-- towards that step.
 local function plan(progress, minutes)
     local per_step = progress.seconds / progress.step
-    progress.steps = progress.step + math.max(0, math.floor((minutes * 60 - progress.seconds) / per_step))
+    progress.steps = progress.step + math.max(0,
+        math.floor((minutes * 60 - progress.seconds) / per_step))
 end
 
 local function save(path, parts)
@@ -60,9 +63,12 @@ end
 
 local function parts_of(model, bpe, config, o, batches)
     local weights = model:parameters()
-    local optimizer = heed.optim.AdamW(weights, { lr = 0, betas = { 0.9, 0.98 }, weight_decay = 0.01 })
-    return { config = config, vocabulary = bpe, model = model, weights = weights, optimizer = optimizer, batches = batches,
-        random = heed.rng_state, progress = { step = 0, steps = o.steps or 0, seconds = 0, best = 1e9, best_step = 0, validated = 0 } }
+    local optimizer = heed.optim.AdamW(weights,
+        { lr = 0, betas = { 0.9, 0.98 }, weight_decay = 0.01 })
+    return { config = config, vocabulary = bpe, model = model, weights = weights,
+        optimizer = optimizer, batches = batches,
+        random = heed.rng_state, progress = { step = 0, steps = o.steps or 0, seconds = 0,
+            best = 1e9, best_step = 0, validated = 0 } }
 end
 
 local function resume(parts, o)
@@ -71,14 +77,16 @@ local function resume(parts, o)
     if not ok then fail("%s", message) end
     for name, value in pairs(parts.config) do
         if found[name] ~= value then
-            fail("%s.resume: its %s is %s, the options say %s", o.save, name, tostring(found[name]), tostring(value))
+            fail("%s.resume: its %s is %s, the options say %s", o.save, name, tostring(found[name]),
+                tostring(value))
         end
     end
     local learned = parts.vocabulary:state_dict().text
     ok, message = heed.checkpoint.load(o.save .. ".resume", saved_parts(parts))
     if not ok then fail("%s", message) end
     if parts.vocabulary:state_dict().text ~= learned then
-        fail("%s.resume: its vocabulary is not the one that --train gives: it was learned from other pairs", o.save)
+        fail("%s.resume: its vocabulary is not the one that --train gives: it was learned from "
+            .. "other pairs", o.save)
     end
 end
 
@@ -123,15 +131,18 @@ local function keep_the_best(parts, valid, o, bar)
     if loss < progress.best then
         progress.best, progress.best_step = loss, progress.step
         if o.save then
-            save(o.save, { config = parts.config, vocabulary = parts.vocabulary, model = parts.model })
+            save(o.save, { config = parts.config, vocabulary = parts.vocabulary,
+                model = parts.model })
         end
     end
     if o.save then save(o.save .. ".resume", saved_parts(parts)) end
-    bar:print("step %6d  %7.1f s  validation loss %.4f  perplexity %.2f%s", progress.step, progress.seconds, loss,
+    bar:print("step %6d  %7.1f s  validation loss %.4f  perplexity %.2f%s", progress.step,
+        progress.seconds, loss,
         math.exp(loss), progress.best_step == progress.step and "  (best)" or "")
 end
 
--- After a step, or before the first one of a run gone on with: validation when it is time. True when the run is over.
+-- After a step, or before the first one of a run gone on with: validation when it is time. True
+-- when the run is over.
 local function settle(parts, valid, o, bar)
     local progress = parts.progress
     local time_is_up = o.minutes and progress.seconds > o.minutes * 60
@@ -146,7 +157,8 @@ local function loop(parts, valid, o)
     local started = heed.clock() - progress.seconds
     mark(parts)
     local total = progress.steps > 0 and progress.steps or nil
-    local bar <close> = heed.progress(parts.batches:forever(), { label = "training", total = total, done = progress.step })
+    local bar <close> = heed.progress(parts.batches:forever(), { label = "training", total = total,
+        done = progress.step })
     if progress.step > 0 and settle(parts, valid, o, bar) then return end
     for batch in bar do
         local loss = train_step(parts, batch, o)
@@ -164,7 +176,8 @@ end
 --- @return boolean finished false after Ctrl-C
 function run.train(model, bpe, config, train, valid, o)
     local pad = bpe.pad
-    local batches = heed.data.batches(train, { tokens = o.tokens, shuffle = true, seed = o.seed, value = pad })
+    local batches = heed.data.batches(train, { tokens = o.tokens, shuffle = true, seed = o.seed,
+        value = pad })
     local valid_batches = heed.data.batches(valid, { tokens = 2 * o.tokens, value = pad })
     if not (o.steps or o.minutes) then o.minutes = 30 end
     local parts = parts_of(model, bpe, config, o, batches)

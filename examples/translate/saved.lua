@@ -13,7 +13,8 @@ return function(Translator, path)
     local ok, message = heed.checkpoint.load(path, { config = config, vocabulary = bpe })
     if not ok then fail("%s", message) end
     if config.src_vocab ~= #bpe or config.tgt_vocab ~= #bpe then
-        fail("%s: its vocabulary has %d tokens, its model %s", path, #bpe, tostring(config.src_vocab))
+        fail("%s: its vocabulary has %d tokens, its model %s", path, #bpe,
+            tostring(config.src_vocab))
     end
     local model = Translator(config)
     ok, message = heed.checkpoint.load(path, { model = model })

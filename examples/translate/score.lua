@@ -17,7 +17,8 @@ function score.translate(model, bpe, examples, beams)
     local translations = {}
     for batch in heed.data.batches(sources, { tokens = TOKENS, value = bpe.pad }) do
         local limit = math.min(batch[1]:size(2) * 2 + 10, 511)
-        local _, answers = heed.generate(model, batch[1], { lengths = batch.lengths[1], prefix = bpe.bos, stop = bpe.eos,
+        local _, answers = heed.generate(model, batch[1],
+            { lengths = batch.lengths[1], prefix = bpe.bos, stop = bpe.eos,
             decode = bpe, max_new_tokens = limit, beams = beams })
         for i, answer in ipairs(answers) do translations[batch.indices[i]] = answer.text end
     end

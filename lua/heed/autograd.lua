@@ -10,12 +10,14 @@ local FLOATS = core.dtypes.floats
 
 local function is_float(value) return check.is_tensor(value) and FLOATS[value.dtype] ~= nil end
 
--- The arguments with leaves of their own in place of the tensors to differentiate by; and those leaves, in order.
+-- The arguments with leaves of their own in place of the tensors to differentiate by; and those
+-- leaves, in order.
 local function with_leaves(where, wrt, args)
     local leaves, given = {}, table.move(args, 1, args.n, 1, {})
     local function add(i)
         if not is_float(args[i]) then
-            errors.raise("%s: argument %d: expected a tensor of floats, got %s", where, i, check.describe(args[i]))
+            errors.raise("%s: argument %d: expected a tensor of floats, got %s", where, i,
+                check.describe(args[i]))
         end
         given[i] = args[i]:detach()
         given[i].requires_grad = true
@@ -27,7 +29,8 @@ local function with_leaves(where, wrt, args)
         end
     else
         for _, item in ipairs(type(wrt) == "table" and wrt or { wrt }) do
-            if check.is_tensor(item) then leaves[#leaves + 1] = item else add(check.integer(where, "wrt", item)) end
+            if check.is_tensor(item) then leaves[#leaves + 1] = item else add(check.integer(where,
+                "wrt", item)) end
         end
     end
     return leaves, given
@@ -35,7 +38,8 @@ end
 
 local function scalar(where, value)
     if not check.is_tensor(value) or value:numel() ~= 1 then
-        errors.raise("%s: fn: expected it to give a tensor of one element, got %s", where, check.describe(value))
+        errors.raise("%s: fn: expected it to give a tensor of one element, got %s", where,
+            check.describe(value))
     end
     return value
 end
@@ -56,10 +60,12 @@ local function gradients(leaves, value)
 end
 
 local once = core.func(function(_, result) return result end, function()
-    errors.raise "heed.grad: gradients of gradients are not supported: this one was taken inside a function that is itself differentiated"
+    errors.raise("heed.grad: gradients of gradients are not supported: this one was taken inside "
+        .. "a function that is itself differentiated")
 end)
 
--- What was taken inside another function whose gradients are wanted: going back through it is an error, not a silent zero.
+-- What was taken inside another function whose gradients are wanted: going back through it is an
+-- error, not a silent zero.
 local function guard(results, args, wrt)
     local sources = {}
     local function add(item)
@@ -84,19 +90,21 @@ local function with_value(where, fn, options)
     end
 end
 
----A function that returns fn's value and the gradients of it. Arguments that take no part get zeros. Gradients of gradients raise:
----one taken inside a function that is itself differentiated is no part of its graph.
+---A function that returns fn's value and the gradients of it. Arguments that take no part get
+---zeros. Gradients of gradients raise: one taken inside a function that is itself differentiated is
+---no part of its graph.
 ---
 ---```lua
 ---local f = heed.value_and_grad(function(x, y) return (x * x * y):sum() end)
 ---print(f(heed.tensor { 1.0, 2.0 }, heed.tensor { 3.0, 4.0 })) --> 19. f32 [] [ 6., 16.] f32 [2] [1., 4.] f32 [2]
 ---local layer = nn.Linear(2, 1)
----local g = heed.value_and_grad(function(x) return layer(x):sum() end, { wrt = layer:parameters() })
+---local g = heed.value_and_grad(function(x) return layer(x):sum() end,
+---    { wrt = layer:parameters() })
 ---print(select("#", g(heed.ones(1, 2)))) --> 3
 ---```
 ---@param fn fun(...: any): heed.Tensor gives one element
----@param options? { wrt?: integer|integer[]|heed.Tensor[] } by which arguments (numbers), or by which leaves; default: by every
----argument that is a tensor of floats
+---@param options? { wrt?: integer|integer[]|heed.Tensor[] } by which arguments (numbers), or by
+---which leaves; default: by every argument that is a tensor of floats
 ---@return fun(...: any): heed.Tensor ... value (detached) and gradients
 function autograd.value_and_grad(fn, options) return with_value("heed.value_and_grad", fn, options) end
 
@@ -120,7 +128,8 @@ local function weighted_sum(fn, inputs, weights)
     for i = 1, results.n do
         local y = results[i]
         if is_float(y) then
-            weights[i] = weights[i] or core.rand(y.shape, { dtype = y.dtype, generator = weights.generator }) + 0.5
+            weights[i] = weights[i] or core.rand(y.shape,
+                { dtype = y.dtype, generator = weights.generator }) + 0.5
             local term = (y * weights[i]):sum()
             total = total and total + term or term
         end
@@ -138,8 +147,8 @@ local function difference(fn, inputs, weights, flat, at, step)
     return (above - below) / (2 * step)
 end
 
----Checks fn's gradients by each of its inputs against central differences, (fn(x + h) - fn(x - h)) / 2h. What is wrong raises,
----with the input and the element that are furthest off.
+---Checks fn's gradients by each of its inputs against central differences, (fn(x + h) - fn(x - h))
+---/ 2h. What is wrong raises, with the input and the element that are furthest off.
 ---
 ---```lua
 ---local x = heed.randn({ 2, 3 }, { dtype = "f64" })
@@ -147,7 +156,8 @@ end
 ---```
 ---@param fn fun(...: any): heed.Tensor ... differentiable; its results may have any shape
 ---@param inputs heed.Tensor[] f64 leaves; they are moved a little and put back
----@param options? { step?: number, tolerance?: number } step: default 1e-6; tolerance: absolute and relative, default 1e-5
+---@param options? { step?: number, tolerance?: number } step: default 1e-6; tolerance: absolute and
+---relative, default 1e-5
 ---@return true # or raises with the worst element
 function autograd.gradcheck(fn, inputs, options)
     local where = "heed.gradcheck"
@@ -158,14 +168,17 @@ function autograd.gradcheck(fn, inputs, options)
     local leaves = {}
     for i, input in ipairs(inputs) do
         if not check.is_tensor(input) or input.dtype ~= "f64" then
-            errors.raise("%s: inputs[%d]: expected an f64 tensor, got %s", where, i, check.describe(input))
+            errors.raise("%s: inputs[%d]: expected an f64 tensor, got %s", where, i,
+                check.describe(input))
         end
         leaves[i] = input:detach():clone()
         leaves[i].requires_grad = true
     end
     local weights = { generator = core.generator(1) }
     local value = weighted_sum(fn, leaves, weights)
-    if not value then errors.raise("%s: fn: expected it to give a tensor of floats, got none", where) end
+    if not value then
+        errors.raise("%s: fn: expected it to give a tensor of floats, got none", where)
+    end
     local found = gradients(leaves, value)
     local worst, message = 0, nil
     for i, leaf in ipairs(leaves) do
@@ -175,7 +188,8 @@ function autograd.gradcheck(fn, inputs, options)
             local error_here = math.abs(got[at] - want) / (1 + math.abs(want))
             if error_here ~= error_here or error_here > math.max(worst, tolerance) then
                 worst = error_here
-                message = ("input %d %s, element %d: the gradient is %.10g, the difference quotient %.10g"):format(i,
+                message = ("input %d %s, element %d: the gradient is %.10g, the difference "
+                    .. "quotient %.10g"):format(i,
                     tostring(leaf.shape), at, got[at], want)
                 if error_here ~= error_here then errors.raise("%s: %s", where, message) end
             end

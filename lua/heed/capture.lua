@@ -7,15 +7,17 @@ local module = require "heed.nn.module"
 
 local capture = {}
 
--- The open captures, with what each listens to: { paths = { [module] = path }, wish = { heads =, rows = } }. While there is any
--- the layers run in parts (see heed.nn.encoder_layer). A capture that its user has lost is collected, which closes it, however
--- long its model lives.
+-- The open captures, with what each listens to: { paths = { [module] = path }, wish = { heads =,
+-- rows = } }. While there is any the layers run in parts (see heed.nn.encoder_layer). A capture
+-- that its user has lost is collected, which closes it, however long its model lives.
 local listening = setmetatable({}, { __mode = "k" })
 
--- What each capture is of, for those who show it: kept apart, as a capture's own fields are its weights.
+-- What each capture is of, for those who show it: kept apart, as a capture's own fields are its
+-- weights.
 local descriptions = setmetatable({}, { __mode = "k" })
 
----Attention weights by module path. `for path, weights in pairs(c)`; it prints the paths with their shapes.
+---Attention weights by module path. `for path, weights in pairs(c)`; it prints the paths with their
+---shapes.
 ---@class heed.Capture
 local Capture = {}
 
@@ -23,7 +25,8 @@ local function positions_of(where, name, value)
     if value == nil then return nil end
     for i, at in ipairs(check.type(where, name, value, "table")) do
         if not math.tointeger(at) or at == 0 then
-            errors.raise("%s: %s: expected integers other than 0, got %s at %d", where, name, check.describe(at), i)
+            errors.raise("%s: %s: expected integers other than 0, got %s at %d", where, name,
+                check.describe(at), i)
         end
     end
     return core.tensor(value, { dtype = "i64" })
@@ -33,7 +36,10 @@ end
 local function wanted(path, layers)
     if layers == nil then return true end
     for _, layer in ipairs(layers) do
-        if math.type(layer) == "integer" and ("." .. path .. "."):find(("%%.layers%%.%d%%."):format(layer)) then return true end
+        if math.type(layer) == "integer"
+            and ("." .. path .. "."):find(("%%.layers%%.%d%%."):format(layer)) then
+            return true
+        end
         if type(layer) == "string" and path:find(layer, 1, true) then return true end
     end
     return false
@@ -43,7 +49,8 @@ end
 ---@return boolean
 function capture.is_open() return next(listening) ~= nil end
 
--- The capture that collects from a module, the module's path, and what is wanted of it; nil: none does.
+-- The capture that collects from a module, the module's path, and what is wanted of it; nil: none
+-- does.
 local function listener(attention)
     for into, to in pairs(listening) do
         if to.paths[attention] then return into, to.paths[attention], to.wish end
@@ -68,17 +75,19 @@ function capture.give(attention, weights, chosen)
     into[path] = core.keep(weights:detach())
 end
 
----What a capture is of: module paths in the model's order, and the heads and rows that were chosen. nil: no capture.
+---What a capture is of: module paths in the model's order, and the heads and rows that were chosen.
+---nil: no capture.
 ---@param value any
 ---@return { paths: string[], heads?: integer[], rows?: integer[] }|nil
 function capture.description(value) return descriptions[value] end
 
----Collects the attention weights of a model from now until it is closed (`local c <close> = heed.capture(model)`):
----c["decoder.layers.1.multihead_attn"] is [B, H, L, S], of the last run. While it is open the layers run in parts, which takes
----longer; the outputs are the same, to the bit. Of some heads and rows only those weights are computed, at their cost.
+---Collects the attention weights of a model from now until it is closed (`local c <close> =
+---heed.capture(model)`): c["decoder.layers.1.multihead_attn"] is [B, H, L, S], of the last run.
+---While it is open the layers run in parts, which takes longer; the outputs are the same, to the
+---bit. Of some heads and rows only those weights are computed, at their cost.
 ---
----Under heed.generate the last run is the last step: with a cache the row of one token, which `on_token` may gather; with
----`cache = false` everything up to it.
+---Under heed.generate the last run is the last step: with a cache the row of one token, which
+---`on_token` may gather; with `cache = false` everything up to it.
 ---
 ---```lua
 ---local model = nn.TransformerEncoder(2, 8, 2, 16)
@@ -89,11 +98,13 @@ function capture.description(value) return descriptions[value] end
 ---print(weights["layers.2.self_attn"]:sum(-1):allclose(heed.ones(1, 2, 5))) --> true
 ---```
 ---@param model heed.nn.Module
----@param options? { layers?: (integer|string)[], heads?: integer[], rows?: integer[] } layers: numbers of layers, or parts of
----module paths; heads: only these; rows: only these queries
+---@param options? { layers?: (integer|string)[], heads?: integer[], rows?: integer[] } layers:
+---numbers of layers, or parts of module paths; heads: only these; rows: only these queries
 ---@return heed.Capture
 local function new(model, options)
-    if not module.is_module(model) then errors.raise("heed.capture: model: expected a module, got %s", check.describe(model)) end
+    if not module.is_module(model) then
+        errors.raise("heed.capture: model: expected a module, got %s", check.describe(model))
+    end
     options = check.options("heed.capture", options, check.set("layers", "heads", "rows"))
     if options.layers ~= nil then check.type("heed.capture", "layers", options.layers, "table") end
     local wish = {
@@ -103,7 +114,9 @@ local function new(model, options)
     local self, of, paths = setmetatable({}, Capture), {}, {}
     for path, part in model:named_modules() do
         if part.gives_attention and wanted(path, options.layers) then
-            if listener(part) then errors.raise("heed.capture: model: somebody already collects from %s", path) end
+            if listener(part) then
+                errors.raise("heed.capture: model: somebody already collects from %s", path)
+            end
             of[part], paths[#paths + 1] = path, path
         end
     end
@@ -119,7 +132,9 @@ Capture.__index = { close = Capture.__close }
 
 function Capture:__tostring()
     local lines = {}
-    for path, weights in pairs(self) do lines[#lines + 1] = ("  %s  %s"):format(path, tostring(weights.shape)) end
+    for path, weights in pairs(self) do
+        lines[#lines + 1] = ("  %s  %s"):format(path, tostring(weights.shape))
+    end
     table.sort(lines)
     return "heed.capture(\n" .. table.concat(lines, "\n") .. "\n)"
 end

@@ -12,10 +12,12 @@ local function with_article(name) return (name:find "^[AEIOUaeiou]" and "an " or
 
 local function dtype_of(tensor) return tensor.dtype end
 
-local function text_of(tensor) return ("%s tensor %s"):format(tensor.dtype, tostring(tensor.shape)) end
+local function text_of(tensor)
+    return ("%s tensor %s"):format(tensor.dtype, tostring(tensor.shape))
+end
 
----A short description of a value for messages, as csrc/lua/runtime/check.c has it: `"abc"`, `2.5`, `f32 tensor [2, 3]`,
----`a table of length 3`, `a Linear`.
+---A short description of a value for messages, as csrc/lua/runtime/check.c has it: `"abc"`, `2.5`,
+---`f32 tensor [2, 3]`, `a table of length 3`, `a Linear`.
 ---@return string
 function check.describe(value)
     local kind = type(value)
@@ -47,15 +49,18 @@ function check.integer(where, name, value, least)
     least = least or 1
     if mathtype(value) == "float" then value = math.tointeger(value) or value end
     if mathtype(value) ~= "integer" or value < least then
-        raise("%s: %s: expected an integer of at least %d, got %s", where, name, least, check.describe(value))
+        raise("%s: %s: expected an integer of at least %d, got %s", where, name, least,
+            check.describe(value))
     end
     return value
 end
 
 ---A number from low to high (either may be nil: open).
 function check.number(where, name, value, low, high)
-    local range = low and high and (" from %g to %g"):format(low, high) or low and (" of at least %g"):format(low) or ""
-    if type(value) ~= "number" or value ~= value or (low and value < low) or (high and value > high) then
+    local range = low and high and (" from %g to %g"):format(low, high) or low
+        and (" of at least %g"):format(low) or ""
+    if type(value) ~= "number" or value ~= value or (low and value < low)
+        or (high and value > high) then
         raise("%s: %s: expected a number%s, got %s", where, name, range, check.describe(value))
     end
     return value
@@ -68,7 +73,8 @@ end
 ---@param object string what the message calls it: "model"
 function check.object(value, class, method, object)
     if type(value) == "table" then return end
-    raise("%s:%s: expected a colon, %s:%s(...), got %s for %s", class, method, object, method, check.describe(value), object)
+    raise("%s:%s: expected a colon, %s:%s(...), got %s for %s", class, method, object, method,
+        check.describe(value), object)
 end
 
 ---A value of one of Lua's types.
@@ -112,7 +118,8 @@ function check.no_more(where, last, ...)
     for i = 1, select("#", ...) do
         local value = (select(i, ...))
         if value ~= nil and not (type(value) == "table" and next(value) == nil) then
-            raise("%s: arguments: expected at most %d, the first counted, got one more: %s", where, last, check.describe(value))
+            raise("%s: arguments: expected at most %d, the first counted, got one more: %s", where,
+                last, check.describe(value))
         end
     end
 end
@@ -131,8 +138,10 @@ function check.options(where, options, known)
     -- A number where { lr = ... } was meant; a mask where { mask = ... } was.
     if type(options) ~= "table" or getmetatable(options) ~= nil then
         local got = check.describe(options)
-        local meant = known[got:match "%a+$"] and got:match "%a+$" or known.lr and "lr" or names_of(known)[1]
-        raise("%s: options: expected a table of named options, { %s = ... }, got %s", where, meant, got)
+        local meant = known[got:match "%a+$"] and got:match "%a+$" or known.lr and "lr"
+            or names_of(known)[1]
+        raise("%s: options: expected a table of named options, { %s = ... }, got %s", where, meant,
+            got)
     end
     for name in pairs(options) do
         if not known[name] then

@@ -1,7 +1,8 @@
 --- Saving and going on: one safetensors file with everything that a training run is.
 ---
---- The file: a tensor "PART.NAME" for every tensor in the state of PART; the metadata has "heed.checkpoint" (the version), and
---- for each part "heed.part.PART", its state as JSON, where {"$tensor": "PART.NAME"} stands for a tensor.
+--- The file: a tensor "PART.NAME" for every tensor in the state of PART; the metadata has
+--- "heed.checkpoint" (the version), and for each part "heed.part.PART", its state as JSON, where
+--- {"$tensor": "PART.NAME"} stands for a tensor.
 
 local check = require "heed.check"
 local core = require "heed.core"
@@ -13,7 +14,7 @@ local checkpoint = {}
 local VERSION = "1"
 local MARK, PREFIX = "heed.checkpoint", "heed.part."
 
--- ---- the state of a part -----------------------------------------------------------------------------------------
+-- ---- the state of a part ------------------------------------------------------------------------
 
 local function has_methods(part)
     local kind = type(part)
@@ -24,13 +25,16 @@ end
 
 -- A generator of random numbers; its state is a tensor.
 local function is_generator(part)
-    return type(part) == "userdata" and not check.is_tensor(part) and pcall(function() return part:state() end)
+    return type(part) == "userdata" and not check.is_tensor(part) and pcall(function()
+        return part:state()
+    end)
 end
 
 local function check_part(where, name, part)
     if has_methods(part) or is_generator(part) or type(part) == "function" then return end
     if type(part) == "table" and getmetatable(part) == nil then return end
-    errors.raise("%s: parts.%s: expected something with state_dict and load_state_dict, a generator, a plain table, "
+    errors.raise("%s: parts.%s: expected something with state_dict and load_state_dict, a "
+        .. "generator, a plain table, "
         .. "or a function like heed.rng_state, got %s", where, name, check.describe(part))
 end
 
@@ -73,7 +77,8 @@ local function names_of(where, parts)
     local names = {}
     for name in pairs(parts) do
         if type(name) ~= "string" or not name:find "^[%a_][%w_]*$" then
-            errors.raise("%s: parts: expected names of letters, digits and _, got %s", where, check.describe(name))
+            errors.raise("%s: parts: expected names of letters, digits and _, got %s", where,
+                check.describe(name))
         end
         check_part(where, name, parts[name])
         names[#names + 1] = name
@@ -82,9 +87,10 @@ local function names_of(where, parts)
     return names
 end
 
--- ---- saving ------------------------------------------------------------------------------------------------------
+-- ---- saving -------------------------------------------------------------------------------------
 
-local TWICE = "heed.checkpoint.save: parts: two tensors are called %q: expected a name of its own for each; "
+local TWICE = "heed.checkpoint.save: parts: two tensors are called %q: expected a name of its "
+    .. "own for each; "
     .. "rename a key"
 
 -- A name in the file is UTF-8 without zero bytes, whatever the key is.
@@ -135,8 +141,9 @@ end
 ---os.remove(path)
 ---```
 ---@param path string
----@param parts table<string, any> names of letters, digits and _; each part has state_dict and load_state_dict, or is a
----generator, a plain table (of numbers, strings, booleans, tensors and tables of these), or a function like heed.rng_state
+---@param parts table<string, any> names of letters, digits and _; each part has state_dict and
+---load_state_dict, or is a generator, a plain table (of numbers, strings, booleans, tensors and
+---tables of these), or a function like heed.rng_state
 ---@return true|nil ok
 ---@return string? message
 function checkpoint.save(path, parts)
@@ -152,7 +159,7 @@ function checkpoint.save(path, parts)
     return core.safetensors_save(path, tensors, metadata)
 end
 
--- ---- loading -----------------------------------------------------------------------------------------------------
+-- ---- loading ------------------------------------------------------------------------------------
 
 local function decode(text, tensors)
     return plain.decode(text, function(object)
@@ -165,23 +172,28 @@ end
 local function read(path, names)
     local tensors, metadata = core.safetensors_load(path)
     if not tensors then return nil, metadata end
-    if type(metadata) ~= "table" or not metadata[MARK] then return nil, path .. ": not a checkpoint of heed" end
+    if type(metadata) ~= "table" or not metadata[MARK] then
+        return nil, path .. ": not a checkpoint of heed"
+    end
     if metadata[MARK] ~= VERSION then
-        return nil, ("%s: a checkpoint of version %s; this is for version %s"):format(path, metadata[MARK], VERSION)
+        return nil, ("%s: a checkpoint of version %s; this is for version %s"):format(path,
+            metadata[MARK], VERSION)
     end
     local states = {}
     for _, name in ipairs(names) do
         local text = metadata[PREFIX .. name]
         if not text then return nil, ("%s: it has no part %s"):format(path, name) end
         local state, message = decode(text, tensors)
-        if state == nil then return nil, ("%s: part %s: %s"):format(path, name, message or "no state") end
+        if state == nil then
+            return nil, ("%s: part %s: %s"):format(path, name, message or "no state")
+        end
         states[name] = state
     end
     return states
 end
 
----Loads what save wrote into the same parts (or some of them). Either all of them are loaded, or none: a file that is
----truncated, foreign or of another model gives nil and a message.
+---Loads what save wrote into the same parts (or some of them). Either all of them are loaded, or
+---none: a file that is truncated, foreign or of another model gives nil and a message.
 ---
 ---```lua
 ---local first, again = nn.Linear(3, 1), nn.Linear(3, 1)

@@ -9,12 +9,13 @@ local errors = require "heed.errors"
 ---@class heed.Methods
 local both = {}
 
--- ---- arguments -----------------------------------------------------------------------------------------------------
+-- ---- arguments ----------------------------------------------------------------------------------
 
 -- The names of arguments that may also come as options.
 local function named(...) return { names = { ... }, known = check.set(...) } end
 
--- The arguments in their order, from positions and from the table of options behind the last of these.
+-- The arguments in their order, from positions and from the table of options behind the last of
+-- these.
 local function arguments(where, declared, ...)
     local values, names = { ... }, declared.names
     for i = 1, #names do
@@ -30,7 +31,8 @@ end
 
 local function tensor(where, t, name)
     if not check.is_tensor(t) then
-        errors.raise("heed.%s: %s: expected a tensor, got %s", where, name or "t", check.describe(t))
+        errors.raise("heed.%s: %s: expected a tensor, got %s", where, name or "t",
+            check.describe(t))
     end
     -- One that was dropped says so, of the function that was called.
     local ok, message = pcall(core.dim, t)
@@ -42,7 +44,8 @@ end
 local function dimension(where, n, dim, name)
     local d = math.type(dim) == "float" and math.tointeger(dim) or dim
     if math.type(d) ~= "integer" or d == 0 or d > n or d < -n then
-        errors.raise("heed.%s: %s: expected a dimension 1..%d or -%d..-1, got %s%s", where, name or "dim", n, n, check.describe(dim),
+        errors.raise("heed.%s: %s: expected a dimension 1..%d or -%d..-1, got %s%s", where,
+            name or "dim", n, n, check.describe(dim),
             d == 0 and "; dimensions count from 1" or "")
     end
     return d < 0 and n + 1 + d or d
@@ -53,17 +56,20 @@ local function dimensions(where, n, dims, name)
     local list, seen = {}, {}
     for i, dim in ipairs(type(dims) == "table" and dims or { dims }) do
         list[i] = dimension(where, n, dim, name)
-        if seen[list[i]] then errors.raise("heed.%s: %s: dimension %d occurs twice", where, name or "dim", list[i]) end
+        if seen[list[i]] then
+            errors.raise("heed.%s: %s: dimension %d occurs twice", where, name or "dim", list[i])
+        end
         seen[list[i]] = true
     end
     return list
 end
 
--- ---- order and counts ----------------------------------------------------------------------------------------------
+-- ---- order and counts ---------------------------------------------------------------------------
 
 local SORTED = named("dim", "descending")
 
----The indices that sort: the second of what `sort` gives. Equal elements stay in their order. No gradient.
+---The indices that sort: the second of what `sort` gives. Equal elements stay in their order. No
+---gradient.
 ---
 ---```lua
 ---print(heed.tensor({ 3, 1, 2 }):argsort()) --> [2, 3, 1] i64 [3]
@@ -78,13 +84,15 @@ function both.argsort(t, dim, descending, ...)
     dim, descending = arguments("argsort", SORTED, dim, descending)
     local n = tensor("argsort", t):dim()
     dim = n > 0 and dimension("argsort", n, check.default(dim, -1)) or -1
-    local _, indices = core.sort(t, dim, { descending = check.flag("heed.argsort", "descending", descending, false) })
+    local _, indices = core.sort(t, dim,
+        { descending = check.flag("heed.argsort", "descending", descending, false) })
     return indices
 end
 
 local COUNTED = named("weights", "minlength")
 
----How often each of the numbers 1, 2, ... occurs; with weights, the sum of the weights of those places.
+---How often each of the numbers 1, 2, ... occurs; with weights, the sum of the weights of those
+---places.
 ---
 ---```lua
 ---print(heed.bincount { 2, 1, 2, 4 }) --> [1, 2, 0, 1] i64 [4]
@@ -101,19 +109,22 @@ function both.bincount(t, weights, minlength, ...)
     minlength = check.integer("heed.bincount", "minlength", check.default(minlength, 0), 0)
     local least = index:dim() == 1 and (index:numel() > 0 and index:min():item() or 1)
     if not least or least < 1 or index.dtype:find "^i" == nil then
-        errors.raise("heed.bincount: t: expected a vector of integers from 1, got %s%s", check.describe(index),
+        errors.raise("heed.bincount: t: expected a vector of integers from 1, got %s%s",
+            check.describe(index),
             least and least < 1 and (" with %s in it"):format(least) or "")
     end
     local length = math.max(minlength, index:numel() > 0 and index:max():item() or 0)
     if weights then
-        return core.index_add(core.zeros(length, { dtype = tensor("bincount", weights, "weights").dtype }), 1, index, weights)
+        return core.index_add(core.zeros(length,
+            { dtype = tensor("bincount", weights, "weights").dtype }), 1, index, weights)
     end
     -- Ones are read from memory: as narrow as counts may be.
     local narrow = { dtype = index:numel() < 2 ^ 31 and "i32" or "i64" }
-    return core.index_add(core.zeros(length, narrow), 1, index, core.ones(index:numel(), narrow)):to "i64"
+    return core.index_add(core.zeros(length, narrow), 1, index,
+        core.ones(index:numel(), narrow)):to "i64"
 end
 
--- ---- shapes --------------------------------------------------------------------------------------------------------
+-- ---- shapes -------------------------------------------------------------------------------------
 
 ---A dimension moved to another place, or several to several; the others keep their order. A view.
 ---
@@ -130,7 +141,8 @@ function both.movedim(t, source, destination, ...)
     local from = dimensions("movedim", n, source, "source")
     local to = dimensions("movedim", n, destination, "destination")
     if #from ~= #to then
-        errors.raise("heed.movedim: destination: expected as many dimensions as source has, %d, got %d", #from, #to)
+        errors.raise("heed.movedim: destination: expected as many dimensions as source has, %d, "
+            .. "got %d", #from, #to)
     end
     local order, moved, rest = {}, {}, 1
     for i, d in ipairs(from) do order[to[i]], moved[d] = d, true end
@@ -159,13 +171,16 @@ function both.unflatten(t, dim, sizes, ...)
     local shape, product, open = {}, 1, nil
     for i = 1, d - 1 do shape[i] = t.shape[i] end
     for i, size in ipairs(sizes) do
-        if size == -1 and not open then open = d - 1 + i else product = product * check.integer("heed.unflatten", "sizes", size, 0) end
+        if size == -1 and not open then open = d - 1 + i else product = product * check.integer(
+            "heed.unflatten", "sizes", size, 0) end
         shape[#shape + 1] = size
     end
     local size = t:size(d)
     if open and product > 0 then shape[open] = size // product end
-    if #sizes == 0 or (open and (product == 0 or size % product ~= 0)) or (not open and product ~= size) then
-        errors.raise("heed.unflatten: sizes: expected sizes whose product is %d, the size of dimension %d, got { %s }", size, d,
+    if #sizes == 0 or (open and (product == 0 or size % product ~= 0))
+        or (not open and product ~= size) then
+        errors.raise("heed.unflatten: sizes: expected sizes whose product is %d, the size of "
+            .. "dimension %d, got { %s }", size, d,
             table.concat(sizes, ", "))
     end
     for i = d + 1, t:dim() do shape[#shape + 1] = t.shape[i] end
@@ -185,23 +200,28 @@ local function counts_of(times)
     return core.ids(times)
 end
 
--- 1 as often as the first of times says, and so on: how many have begun, where each begins behind those before it.
+-- 1 as often as the first of times says, and so on: how many have begun, where each begins behind
+-- those before it.
 local function repeated_each(t, d, times)
     local counts, n = counts_of(times), t:size(d)
     if not counts or counts:dim() ~= 1 or counts:numel() ~= n or counts.dtype:find "^i" == nil then
-        errors.raise("heed.repeat_interleave: times: expected an integer, or %d of them (dimension %d of %s), got %s", n, d,
+        errors.raise("heed.repeat_interleave: times: expected an integer, or %d of them "
+            .. "(dimension %d of %s), got %s", n, d,
             tostring(t.shape), check.describe(times))
     end
     if n == 0 then return core.zeros(0, { dtype = "i64" }) end
     local least = counts:min():item()
-    if least < 0 then errors.raise("heed.repeat_interleave: times: expected 0 or more, got %s", least) end
+    if least < 0 then
+        errors.raise("heed.repeat_interleave: times: expected 0 or more, got %s", least)
+    end
     local ends = counts:to "i64":cumsum(1)
     local begun = core.zeros(ends[n] + 1, { dtype = "i64" })
     begun:index_add_(1, ends - counts + 1, core.ones(n, { dtype = "i64" }))
     return begun:narrow(1, 1, ends[n]):cumsum(1)
 end
 
----Every index of a dimension `times` times in a row; without a dimension, of all elements as a vector. (`tile` repeats the whole.)
+---Every index of a dimension `times` times in a row; without a dimension, of all elements as a
+---vector. (`tile` repeats the whole.)
 ---
 ---```lua
 ---print(heed.tensor({ 1, 2 }):repeat_interleave(2)) --> [1., 1., 2., 2.] f32 [4]
@@ -213,14 +233,16 @@ end
 ---@return heed.Tensor
 function both.repeat_interleave(t, times, dim, ...)
     check.no_more("heed.repeat_interleave", 3, ...)
-    if type(dim) == "table" then dim = check.options("heed.repeat_interleave", dim, check.set "dim").dim end
+    if type(dim) == "table" then
+        dim = check.options("heed.repeat_interleave", dim, check.set "dim").dim
+    end
     if dim == nil then t, dim = tensor("repeat_interleave", t):reshape(-1), 1 end
     local d = dimension("repeat_interleave", tensor("repeat_interleave", t):dim(), dim)
     if type(times) == "number" then return t:index_select(d, repeated(t:size(d), times)) end
     return t:index_select(d, repeated_each(t, d, times))
 end
 
--- ---- elements ------------------------------------------------------------------------------------------------------
+-- ---- elements -----------------------------------------------------------------------------------
 
 ---1 / x.
 ---
@@ -234,7 +256,7 @@ function both.reciprocal(t, ...)
     return 1 / tensor("reciprocal", t)
 end
 
--- ---- norms ---------------------------------------------------------------------------------------------------------
+-- ---- norms --------------------------------------------------------------------------------------
 
 local NORMED = named("p", "dim", "eps")
 
@@ -253,7 +275,8 @@ function both.normalize(t, p, dim, eps, ...)
     p, dim, eps = arguments("normalize", NORMED, p, dim, eps)
     local dims = dimensions("normalize", tensor("normalize", t):dim(), check.default(dim, 2))
     local norm = t:norm(check.default(p, 2), dims, true)
-    return t / norm:clamp { min = check.number("heed.normalize", "eps", check.default(eps, 1e-12), 0) }
+    return t / norm:clamp { min = check.number("heed.normalize", "eps", check.default(eps, 1e-12),
+        0) }
 end
 
 local COMPARED = named("dim", "eps")
@@ -272,11 +295,13 @@ function both.cosine_similarity(a, b, dim, eps, ...)
     check.no_more("heed.cosine_similarity", 4, ...)
     dim, eps = arguments("cosine_similarity", COMPARED, dim, eps)
     eps = check.number("heed.cosine_similarity", "eps", check.default(eps, 1e-8), 0)
-    local n = math.max(tensor("cosine_similarity", a, "a"):dim(), tensor("cosine_similarity", b, "b"):dim())
+    local n = math.max(tensor("cosine_similarity", a, "a"):dim(),
+        tensor("cosine_similarity", b, "b"):dim())
     -- From the end, where shapes of different length meet.
     local d = dimension("cosine_similarity", n, check.default(dim, 2)) - n - 1
     -- Each by its own length: their product alone may leave the range.
-    local unit_a, unit_b = a / a:norm(2, d, true):clamp { min = eps }, b / b:norm(2, d, true):clamp { min = eps }
+    local unit_a, unit_b = a / a:norm(2, d, true):clamp { min = eps },
+        b / b:norm(2, d, true):clamp { min = eps }
     return (unit_a * unit_b):sum(d)
 end
 

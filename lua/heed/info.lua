@@ -5,12 +5,15 @@ local LINES = { "version", "lua", "blis", "gemm", "isa", "cpu", "threads" }
 local Info = {
     __tostring = function(self)
         local lines = {}
-        for i, name in ipairs(LINES) do lines[i] = ("%-8s %s"):format(name, tostring(self[name])) end
+        for i, name in ipairs(LINES) do
+            lines[i] = ("%-8s %s"):format(name, tostring(self[name]))
+        end
         return table.concat(lines, "\n")
     end,
 }
 
----What is at work: the version, Lua, BLIS and the kernel in use for products, the instruction set, threads. It prints.
+---What is at work: the version, Lua, BLIS and the kernel in use for products, the instruction set,
+---threads. It prints.
 ---
 ---```lua
 ---print(heed.info())

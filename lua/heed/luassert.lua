@@ -1,5 +1,5 @@
---- Assertions on tensors for busted: `require "heed.luassert"`, then assert.is_close(got, want, tolerance) and
---- assert.has_shape(t, {2, 3}).
+--- Assertions on tensors for busted: `require "heed.luassert"`, then assert.is_close(got, want,
+--- tolerance) and assert.has_shape(t, {2, 3}).
 
 local check = require "heed.check"
 local core = require "heed.core"
@@ -25,7 +25,8 @@ end
 -- nil when all is close, else a sentence about the worst element.
 local function misfit(got, want, tolerance)
     if tostring(got.shape) ~= tostring(want.shape) then
-        return ("the shapes differ: got %s, want %s"):format(tostring(got.shape), tostring(want.shape))
+        return ("the shapes differ: got %s, want %s"):format(tostring(got.shape),
+            tostring(want.shape))
     end
     local g, w = got:contiguous():view(-1), want:contiguous():view(-1)
     local worst, at, count = 0, nil, 0
@@ -39,7 +40,8 @@ local function misfit(got, want, tolerance)
         end
     end
     if not at then return nil end
-    return ("%d of %d elements are further off than %g; the worst is %s: got %.9g, want %.9g (off by %.3g)"):format(count,
+    return ("%d of %d elements are further off than %g; the worst is %s: got %.9g, want %.9g "
+        .. "(off by %.3g)"):format(count,
         g:numel(), tolerance, position(at, got.shape), g[at], w[at], math.abs(g[at] - w[at]))
 end
 
@@ -55,7 +57,8 @@ local function has_shape(state, arguments)
     local t, want = arguments[1], arguments[2]
     local text = "[" .. table.concat(want, ", ") .. "]"
     if not check.is_tensor(t) then
-        state.failure_message = ("expected a tensor of shape %s, got %s"):format(text, check.describe(t))
+        state.failure_message = ("expected a tensor of shape %s, got %s"):format(text,
+            check.describe(t))
         return false
     end
     local got = tostring(t.shape)
@@ -68,7 +71,9 @@ say:set("assertion.close.positive", "Expected tensors to be close.\n%s")
 say:set("assertion.close.negative", "Expected tensors not to be close.\n%s")
 say:set("assertion.shape.positive", "Expected another shape.\n%s")
 say:set("assertion.shape.negative", "Expected any other shape.\n%s")
-luassert:register("assertion", "close", is_close, "assertion.close.positive", "assertion.close.negative")
-luassert:register("assertion", "shape", has_shape, "assertion.shape.positive", "assertion.shape.negative")
+luassert:register("assertion", "close", is_close, "assertion.close.positive",
+    "assertion.close.negative")
+luassert:register("assertion", "shape", has_shape, "assertion.shape.positive",
+    "assertion.shape.negative")
 
 return luassert

@@ -14,7 +14,8 @@ local function distance(a, b, most)
         for j = 1, #b do
             local same = byte(a, i) == byte(b, j)
             row[j] = min(above[j] + 1, row[j - 1] + 1, above[j - 1] + (same and 0 or 1))
-            if i > 1 and j > 1 and byte(a, i) == byte(b, j - 1) and byte(a, i - 1) == byte(b, j) then
+            if i > 1 and j > 1 and byte(a, i) == byte(b, j - 1) and byte(a, i - 1) == byte(b,
+                j) then
                 row[j] = min(row[j], before[j - 2] + 1)
             end
         end

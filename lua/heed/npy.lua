@@ -5,7 +5,8 @@ local core = require "heed.core"
 
 local npy = {}
 
----The tensor of a .npy file. Either byte order is read; one that numpy kept in Fortran's order comes as a transposed view.
+---The tensor of a .npy file. Either byte order is read; one that numpy kept in Fortran's order
+---comes as a transposed view.
 ---
 ---```lua
 ---local path = os.tmpname()
@@ -15,7 +16,8 @@ local npy = {}
 ---os.remove(path)
 ---```
 ---@param path string
----@return heed.Tensor|nil tensor nil when the file cannot be read, is not of this form, or of a dtype that no tensor has
+---@return heed.Tensor|nil tensor nil when the file cannot be read, is not of this form, or of a
+---dtype that no tensor has
 ---@return string? message
 function npy.load(path) return core.npy_load(check.type("heed.npy.load", "path", path, "string")) end
 

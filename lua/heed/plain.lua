@@ -1,23 +1,29 @@
---- Plain data (numbers, strings, booleans, nested tables) as JSON text, and back to exactly the same values.
+--- Plain data (numbers, strings, booleans, nested tables) as JSON text, and back to exactly the
+--- same values.
 ---
---- Integers and floats stay what they are; infinities, NaN, strings that are not UTF-8, and tables that are neither list nor
---- all of string keys are objects with one key that begins with "$".
+--- Integers and floats stay what they are; infinities, NaN, strings that are not UTF-8, and tables
+--- that are neither list nor all of string keys are objects with one key that begins with "$".
 
 local plain = {}
 
 local mathtype = math.type
 local DEEPEST = 100 -- tables inside each other
-local JSON_DEPTH = 3 * DEEPEST + 1 -- a table that is neither list nor object is an object of a list of pairs; and what stands in it
+-- a table that is neither list nor object is an object of a list of pairs; and what stands in it
+local JSON_DEPTH = 3 * DEEPEST + 1
 
--- ---- writing -----------------------------------------------------------------------------------------------------
+-- ---- writing ------------------------------------------------------------------------------------
 
 local ESCAPES = { ['"'] = '\\"', ["\\"] = "\\\\", ["\n"] = "\\n", ["\r"] = "\\r", ["\t"] = "\\t" }
 
 local function quoted(text)
     if not utf8.len(text) then
-        return ('{"$bytes":"%s"}'):format((text:gsub(".", function(c) return ("%02x"):format(c:byte()) end)))
+        return ('{"$bytes":"%s"}'):format((text:gsub(".", function(c)
+            return ("%02x"):format(c:byte())
+        end)))
     end
-    return '"' .. text:gsub('[%c"\\]', function(c) return ESCAPES[c] or ("\\u%04x"):format(c:byte()) end) .. '"'
+    return '"' .. text:gsub('[%c"\\]', function(c)
+        return ESCAPES[c] or ("\\u%04x"):format(c:byte())
+    end) .. '"'
 end
 
 local function number(value)
@@ -86,7 +92,8 @@ function plain.encode(value, foreign)
         for i, key in ipairs(keys) do
             if not KEYS[type(key)] then refuse("a " .. type(key) .. " as a key") end
             local text = encode(t[key], depth)
-            parts[i] = as_object and quoted(key) .. ":" .. text or ("[%s,%s]"):format(encode(key, depth), text)
+            parts[i] = as_object and quoted(key) .. ":" .. text
+                or ("[%s,%s]"):format(encode(key, depth), text)
         end
         local text = table.concat(parts, ",")
         return as_object and "{" .. text .. "}" or '{"$map":[' .. text .. "]}"
@@ -102,7 +109,9 @@ function plain.encode(value, foreign)
             if text then return text end
         end
         if kind ~= "table" then refuse("a " .. kind) end
-        if depth >= DEEPEST then error({ message = "tables are nested too deeply, or in a circle" }) end
+        if depth >= DEEPEST then
+            error({ message = "tables are nested too deeply, or in a circle" })
+        end
         return encode_table(v, depth + 1)
     end
 
@@ -112,9 +121,10 @@ function plain.encode(value, foreign)
     return error(result, 0)
 end
 
--- ---- reading -----------------------------------------------------------------------------------------------------
+-- ---- reading ------------------------------------------------------------------------------------
 
-local UNESCAPES = { b = "\b", f = "\f", n = "\n", r = "\r", t = "\t", ['"'] = '"', ["\\"] = "\\", ["/"] = "/" }
+local UNESCAPES = { b = "\b", f = "\f", n = "\n", r = "\r", t = "\t", ['"'] = '"', ["\\"] = "\\",
+    ["/"] = "/" }
 local NUMBERS = { nan = 0 / 0, inf = math.huge, ["-inf"] = -math.huge }
 local CONSTANTS = { { "true", true }, { "false", false } }
 
@@ -138,10 +148,12 @@ local function reader(text, special)
             if text:byte(last) == 34 then return table.concat(parts) end
             local escape = text:sub(at, at)
             if escape == "u" then
-                local code = tonumber(text:match("^%x%x%x%x", at + 1) or fail "a bad escape in a string", 16)
+                local code = tonumber(text:match("^%x%x%x%x", at + 1)
+                    or fail "a bad escape in a string", 16)
                 at = at + 5
                 if code >= 0xD800 and code < 0xDC00 then
-                    local low = tonumber(text:match("^\\u(%x%x%x%x)", at) or fail "half a surrogate pair", 16)
+                    local low = tonumber(text:match("^\\u(%x%x%x%x)", at)
+                        or fail "half a surrogate pair", 16)
                     if low < 0xDC00 or low > 0xDFFF then fail "half a surrogate pair" end
                     code, at = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00), at + 6
                 end
@@ -225,7 +237,9 @@ local function reader(text, special)
 end
 
 local function from_bytes(hex)
-    if type(hex) ~= "string" or #hex % 2 ~= 0 or hex:find "%X" then fail "bytes that are not hexadecimal" end
+    if type(hex) ~= "string" or #hex % 2 ~= 0 or hex:find "%X" then
+        fail "bytes that are not hexadecimal"
+    end
     return (hex:gsub("%x%x", function(pair) return string.char(tonumber(pair, 16)) end))
 end
 
@@ -233,14 +247,17 @@ local function from_map(entries)
     local map = {}
     if type(entries) ~= "table" then fail "a map without entries" end
     for _, entry in ipairs(entries) do
-        if type(entry) ~= "table" or entry[1] == nil or entry[1] ~= entry[1] then fail "a map with a bad key" end
+        if type(entry) ~= "table" or entry[1] == nil or entry[1] ~= entry[1] then
+            fail "a map with a bad key"
+        end
         map[entry[1]] = entry[2]
     end
     return map
 end
 
 ---@param text string
----@param foreign? fun(object: table): any what an object with another "$" key stands for; nil refuses it
+---@param foreign? fun(object: table): any what an object with another "$" key stands for; nil
+---refuses it
 ---@return any value nil when the text is not of encode's form
 ---@return string? message
 function plain.decode(text, foreign)

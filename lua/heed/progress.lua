@@ -1,11 +1,12 @@
---- A line that tells how far a loop is: share, loss, tokens a second, time left. On a terminal it is one line that changes; into
---- a file or pipe it is a plain line now and then.
+--- A line that tells how far a loop is: share, loss, tokens a second, time left. On a terminal it
+--- is one line that changes; into a file or pipe it is a plain line now and then.
 
 local check = require "heed.check"
 local core = require "heed.core"
 local errors = require "heed.errors"
 
----A progress line: an iterator, and what it is told. `local bar <close> = heed.progress(...)` ends it after a break too.
+---A progress line: an iterator, and what it is told. `local bar <close> = heed.progress(...)` ends
+---it after a break too.
 ---@class heed.Progress
 ---@field private done integer
 ---@field private iterator function?
@@ -31,7 +32,9 @@ local function is_terminal(stream) return stream == io.stderr and core.isatty(2)
 
 local function duration(seconds)
     seconds = math.floor(seconds + 0.5)
-    if seconds >= 3600 then return ("%d:%02d:%02d"):format(seconds // 3600, seconds // 60 % 60, seconds % 60) end
+    if seconds >= 3600 then
+        return ("%d:%02d:%02d"):format(seconds // 3600, seconds // 60 % 60, seconds % 60)
+    end
     return ("%d:%02d"):format(seconds // 60, seconds % 60)
 end
 
@@ -41,9 +44,11 @@ local function amount(n)
     return ("%d"):format(math.floor(n + 0.5))
 end
 
-local function shown(value) return math.type(value) == "integer" and tostring(value) or ("%.4g"):format(value) end
+local function shown(value)
+    return math.type(value) == "integer" and tostring(value) or ("%.4g"):format(value)
+end
 
--- ---- drawing -----------------------------------------------------------------------------------------------------
+-- ---- drawing ------------------------------------------------------------------------------------
 
 local function bar(share, cells)
     local eighths = math.floor(share * cells * 8 + 0.5)
@@ -55,7 +60,9 @@ end
 -- "loss 1.234", ... in the order in which the names came; then the rate of what is counted.
 local function facts(self, elapsed)
     local parts = {}
-    for _, name in ipairs(self.names) do parts[#parts + 1] = name .. " " .. shown(self.values[name]) end
+    for _, name in ipairs(self.names) do
+        parts[#parts + 1] = name .. " " .. shown(self.values[name])
+    end
     if self.units > 0 and elapsed > 0 then
         parts[#parts + 1] = ("%s %s/s"):format(amount(self.units / elapsed), self.unit)
     end
@@ -75,7 +82,8 @@ local function line(self, elapsed, picture)
     table.move(facts(self, elapsed), 1, 16, #parts + 1, parts)
     parts[#parts + 1] = duration(elapsed)
     if self.total and self.done > self.first and self.done < self.total then
-        parts[#parts + 1] = ("%s left"):format(duration(elapsed / (self.done - self.first) * (self.total - self.done)))
+        parts[#parts + 1] = ("%s left"):format(
+            duration(elapsed / (self.done - self.first) * (self.total - self.done)))
     end
     return table.concat(parts, "  ")
 end
@@ -95,7 +103,7 @@ local function draw(self, last)
     self.stream:flush()
 end
 
--- ---- use ---------------------------------------------------------------------------------------------------------
+-- ---- use ----------------------------------------------------------------------------------------
 
 local function is_callable(value)
     if type(value) == "function" then return true end
@@ -103,8 +111,8 @@ local function is_callable(value)
     return type(meta) == "table" and meta.__call ~= nil
 end
 
----A loop with a line that tells how far it is, on standard error: `for step in heed.progress(1000) do`, or kept in a variable to tell
----it more.
+---A loop with a line that tells how far it is, on standard error: `for step in heed.progress(1000)
+---do`, or kept in a variable to tell it more.
 ---
 ---```lua
 ---local bar = heed.progress(1000, { label = "train", stream = io.tmpfile() }) -- io.stderr when left out
@@ -114,20 +122,25 @@ end
 ---end
 ---print((tostring(bar):gsub("%s+[%d:]+$", "")))
 ---```
----@param over integer|function|table a count, or an iterator (a function, or anything called like one) whose values pass through
+---@param over integer|function|table a count, or an iterator (a function, or anything called like
+---one) whose values pass through
 ---@param options? { label?: string, total?: integer, done?: integer, unit?: string, stream?: file*, terminal?: boolean, every?: number }
----label: before all; total: of an iterator, default its #; done: how much of it an earlier run did, default 0; unit: the name in update
----that is a count to be shown as a rate, default "tokens"; stream: default io.stderr; terminal: is the stream one, default found out;
----every: seconds between plain lines, default 10
+---label: before all; total: of an iterator, default its #; done: how much of it an earlier run did,
+---default 0; unit: the name in update that is a count to be shown as a rate, default "tokens";
+---stream: default io.stderr; terminal: is the stream one, default found out; every: seconds between
+---plain lines, default 10
 ---@return heed.Progress
 local function progress(over, options)
     options = check.options("heed.progress", options, KNOWN)
     if type(over) ~= "number" and not is_callable(over) then
-        errors.raise("heed.progress: over: expected a count or an iterator, got %s", check.describe(over))
+        errors.raise("heed.progress: over: expected a count or an iterator, got %s",
+            check.describe(over))
     end
     local self = setmetatable({
-        label = options.label, unit = options.unit or "tokens", stream = options.stream or io.stderr,
-        every = options.every or 10, done = options.done or 0, first = options.done or 0, units = 0, names = {},
+        label = options.label, unit = options.unit or "tokens", stream = options.stream
+            or io.stderr,
+        every = options.every or 10, done = options.done or 0, first = options.done or 0, units = 0,
+            names = {},
         values = {}, started = core.clock(),
     }, Progress)
     if type(over) == "number" then
@@ -138,7 +151,8 @@ local function progress(over, options)
         if not self.total and type(over) == "table" then self.total = #over end
     end
     self.drawn = self.started
-    if options.terminal ~= nil then self.terminal = options.terminal else self.terminal = is_terminal(self.stream) end
+    if options.terminal ~= nil then self.terminal = options.terminal else self.terminal =
+        is_terminal(self.stream) end
     local no_color = os.getenv and os.getenv "NO_COLOR"
     self.color = self.terminal and (no_color == nil or no_color == "")
     return self
@@ -161,14 +175,16 @@ function Progress:__call()
     return passed(self, self.done + 1)
 end
 
----Numbers to show. Those named like the unit are added up and shown as a rate; "loss" is smoothed; others as they are.
+---Numbers to show. Those named like the unit are added up and shown as a rate; "loss" is smoothed;
+---others as they are.
 ---@param values table<string, number>
 function Progress:update(values)
     local fresh = {}
     for name, value in pairs(check.type("heed.Progress:update", "values", values, "table")) do
         if check.is_tensor(value) then value = value:item() end
         if type(value) ~= "number" then
-            errors.raise("heed.Progress:update: %s: expected a number, got %s", tostring(name), check.describe(value))
+            errors.raise("heed.Progress:update: %s: expected a number, got %s", tostring(name),
+                check.describe(value))
         end
         if name == self.unit then
             self.units = self.units + value
@@ -181,7 +197,9 @@ function Progress:update(values)
             self.values[name] = value
         end
     end
-    table.sort(fresh, function(a, b) return (a == "loss" and "" or a) < (b == "loss" and "" or b) end)
+    table.sort(fresh, function(a, b)
+        return (a == "loss" and "" or a) < (b == "loss" and "" or b)
+    end)
     for _, name in ipairs(fresh) do self.names[#self.names + 1] = name end
     draw(self)
 end
@@ -196,7 +214,8 @@ function Progress:print(format, ...)
     draw(self)
 end
 
----Ends the line. A loop that runs to its end does it; after a break call it, or hold the bar in a <close> variable.
+---Ends the line. A loop that runs to its end does it; after a break call it, or hold the bar in a
+---<close> variable.
 function Progress:close()
     if self.finished then return end
     draw(self, true)

@@ -6,18 +6,21 @@ local errors = require "heed.errors"
 
 local safetensors = {}
 
----The tensors of a file by their names, and its metadata; nil and a message when it cannot be read or is not of this form.
+---The tensors of a file by their names, and its metadata; nil and a message when it cannot be read
+---or is not of this form.
 ---
 ---```lua
 ---local path = os.tmpname()
----assert(heed.safetensors.save(path, { weight = heed.ones(2, 3) }, { metadata = { made = "by hand" } }))
+---assert(heed.safetensors.save(path, { weight = heed.ones(2, 3) },
+---    { metadata = { made = "by hand" } }))
 ---local tensors, metadata = heed.safetensors.load(path)
 ---print(tensors.weight.shape, metadata.made) --> [2, 3] by hand
 ---os.remove(path)
 ---print((heed.safetensors.load "no such file")) --> nil
 ---```
 ---@param path string
----@return table<string, heed.Tensor>|nil tensors by name; nil when the file cannot be read or is not of this form
+---@return table<string, heed.Tensor>|nil tensors by name; nil when the file cannot be read or is
+---not of this form
 ---@return table<string, string>|string metadata or the message
 function safetensors.load(path)
     return core.safetensors_load(check.type("heed.safetensors.load", "path", path, "string"))
@@ -45,8 +48,10 @@ function safetensors.save(path, tensors, options)
     local list = {}
     for name, t in pairs(tensors) do
         if type(name) ~= "string" or not check.is_tensor(t) then
-            local hint = type(tensors.state_dict) == "function" and "; model:state_dict() gives them" or ""
-            errors.raise("%s: tensors: expected names and tensors, got %s = %s%s", where, check.describe(name), check.describe(t), hint)
+            local hint = type(tensors.state_dict) == "function"
+                and "; model:state_dict() gives them" or ""
+            errors.raise("%s: tensors: expected names and tensors, got %s = %s%s", where,
+                check.describe(name), check.describe(t), hint)
         end
         list[#list + 1] = { name, t }
     end

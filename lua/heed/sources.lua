@@ -1,5 +1,5 @@
---- The text of heed's own Lua sources, which help reads. libheed, which carries them, has a `heed.sources` of its own in place of
---- this one.
+--- The text of heed's own Lua sources, which help reads. libheed, which carries them, has a
+--- `heed.sources` of its own in place of this one.
 
 ---@param name string of a module, or of a stub: `heed.types.core`
 ---@return string|nil text

@@ -1,4 +1,5 @@
---- Attention weights of chosen queries and heads, without those of the others: time and memory go with what was chosen.
+--- Attention weights of chosen queries and heads, without those of the others: time and memory go
+--- with what was chosen.
 
 local check = require "heed.check"
 local core = require "heed.core"
@@ -11,7 +12,8 @@ local function positions(where, name, value, count)
     if value == nil then return nil end
     where = where .. ": " .. name
     local list = {}
-    for i, given in ipairs(check.is_tensor(value) and value:totable() or check.type(where, "list", value, "table")) do
+    for i, given in ipairs(check.is_tensor(value) and value:totable() or check.type(where, "list",
+        value, "table")) do
         local at = math.tointeger(given)
         if not at or at == 0 or at > count or at < -count then
             errors.raise("%s: expected 1..%d, got %s", where, count, check.describe(given))
@@ -40,7 +42,8 @@ local function key_heads(list, H, Hk)
     return core.tensor(of, { dtype = "i64" })
 end
 
----softmax(scale · Q K^T + bias) of some rows: queries stay where they are, so that masks mean the same.
+---softmax(scale · Q K^T + bias) of some rows: queries stay where they are, so that masks mean the
+---same.
 ---@param where string begins messages
 ---@param q heed.Tensor as core.attention takes it
 ---@param k heed.Tensor
@@ -48,11 +51,13 @@ end
 ---@param softcap? number
 ---@param mask? userdata
 ---@param wish { rows?: heed.Ids, heads?: heed.Ids }
----@return heed.Tensor weights [B, heads, rows, S]; [B, rows, S] or [rows, S] of queries that have no heads
+---@return heed.Tensor weights [B, heads, rows, S]; [B, rows, S] or [rows, S] of queries that have
+---no heads
 local function weights_of(where, q, k, scale, softcap, mask, wish)
     check.options(where, wish, WISH)
     if wish.heads and q:dim() ~= 4 then
-        errors.raise("%s: heads: expected queries with heads, [B, H, L, D], got %s", where, tostring(q.shape))
+        errors.raise("%s: heads: expected queries with heads, [B, H, L, D], got %s", where,
+            tostring(q.shape))
     end
     local _ <close> = core.no_grad()
     local dims = q:dim()
@@ -73,7 +78,8 @@ local function weights_of(where, q, k, scale, softcap, mask, wish)
     end
     local own = (seen or bias) and core.mask(seen and { { "dense", seen } }, bias)
     local _, weights = core.attention(q, k, k:narrow(-1, 1, 1), scale, softcap, nil, own, true)
-    return dims == 4 and weights or dims == 3 and weights:squeeze(2) or weights:squeeze(2):squeeze(1)
+    return dims == 4 and weights or dims == 3 and weights:squeeze(2)
+        or weights:squeeze(2):squeeze(1)
 end
 
 return weights_of

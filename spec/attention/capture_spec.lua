@@ -4,8 +4,10 @@ require "heed.luassert"
 
 describe("capture", function()
     heed.manual_seed(1)
-    local model = nn.Transformer { src_vocab = 9, tgt_vocab = 9, d_model = 8, num_heads = 2, num_layers = 2, d_ff = 16 }:eval()
-    local src, tgt = heed.ids { { 1, 2, 3, 4 }, { 5, 6, 7, 8 } }, heed.ids { { 1, 2, 3 }, { 4, 5, 6 } }
+    local model = nn.Transformer { src_vocab = 9, tgt_vocab = 9, d_model = 8, num_heads = 2,
+        num_layers = 2, d_ff = 16 }:eval()
+    local src, tgt = heed.ids { { 1, 2, 3, 4 }, { 5, 6, 7, 8 } },
+        heed.ids { { 1, 2, 3 }, { 4, 5, 6 } }
 
     local function run(options)
         local c <close> = heed.capture(model, options)
@@ -22,7 +24,8 @@ describe("capture", function()
         assert.has_shape(c["encoder.layers.1.self_attn"], { 2, 2, 4, 4 })
         assert.has_shape(c["decoder.layers.2.multihead_attn"], { 2, 2, 3, 4 })
         assert.is_close(c["decoder.layers.2.multihead_attn"]:sum(-1), heed.ones(2, 2, 3), 1e-5)
-        assert.are.equal(0, c["decoder.layers.1.multihead_attn"][{ 2, {}, {}, { 3, 4 } }]:sum():item())
+        assert.are.equal(0, c["decoder.layers.1.multihead_attn"][{ 2, {}, {},
+            { 3, 4 } }]:sum():item())
         assert.are.equal(0, c["decoder.layers.1.self_attn"][{ {}, {}, 1, { 2, 3 } }]:sum():item())
     end)
 
@@ -51,7 +54,8 @@ describe("capture", function()
             for _, at in ipairs { "a", 0, 1.5 } do
                 local ok, message = pcall(heed.capture, model, { [name] = { 1, at } })
                 assert.is_false(ok)
-                assert.matches("heed.capture: " .. name .. ": expected integers other than 0", message, 1, true)
+                assert.matches("heed.capture: " .. name .. ": expected integers other than 0",
+                    message, 1, true)
             end
         end
     end)
@@ -67,7 +71,8 @@ describe("capture", function()
 
     it("gives rows and heads as they are among all, and leaves the outputs alone", function()
         local mask, x = heed.mask.causal() & heed.mask.alibi(4), heed.randn(2, 7, 8)
-        for _, options in ipairs { {}, { rotary = true, num_kv_heads = 2, softcap = 2 }, { norm_first = true } } do
+        for _, options in ipairs { {}, { rotary = true, num_kv_heads = 2, softcap = 2 },
+            { norm_first = true } } do
             local encoder = nn.TransformerEncoder(1, 8, 4, 16, options):eval()
             local function weights_of(wish, input)
                 local c <close> = heed.capture(encoder, wish)
@@ -77,7 +82,8 @@ describe("capture", function()
             for _, input in ipairs { x, x[1] } do
                 local all, y = weights_of({}, input)
                 local some, same = weights_of({ heads = { 4, 2 }, rows = { -1, 3 } }, input)
-                assert.is_close(some, all:index_select(-3, { 4, 2 }):index_select(-2, { 7, 3 }), 1e-6)
+                assert.is_close(some, all:index_select(-3, { 4, 2 }):index_select(-2, { 7, 3 }),
+                    1e-6)
                 assert.is_true(same:equal(y))
                 assert.is_true(encoder(input, { mask = mask }):equal(y))
             end
@@ -86,7 +92,8 @@ describe("capture", function()
 
     it("leaves outputs and gradients as they are, to the bit", function()
         for _, length in ipairs { 1, 5, 40, 130 } do
-            for _, options in ipairs { {}, { norm_first = true }, { rotary = true, num_kv_heads = 1, softcap = 2 } } do
+            for _, options in ipairs { {}, { norm_first = true }, { rotary = true, num_kv_heads = 1,
+                softcap = 2 } } do
                 local encoder = nn.TransformerEncoder(2, 32, 4, 48, options):eval()
                 local x = heed.randn(2, length, 32)
                 local function outcome()
@@ -115,7 +122,8 @@ describe("capture", function()
         assert.has_shape(heed.cat(rows, -2), { 1, 2, 5, 4 })
         assert.has_shape(c[cross], { 1, 2, 1, 4 })
         -- Without a cache the last step has the whole matrices.
-        local again = heed.generate(model, { { 1, 2, 3, 4 } }, { prefix = 1, max_new_tokens = 5, cache = false })
+        local again = heed.generate(model, { { 1, 2, 3, 4 } }, { prefix = 1, max_new_tokens = 5,
+            cache = false })
         assert.are.same(tokens, again)
         assert.is_close(c[cross], heed.cat(rows, -2), 1e-6)
         assert.has_shape(c["decoder.layers.2.self_attn"], { 1, 2, 5, 5 })
@@ -168,6 +176,7 @@ describe("capture", function()
     it("teaches on misuse", function()
         assert.error_matches(function() heed.capture(5) end, "expected a module, got 5")
         assert.error_matches(function() heed.capture(nn.Linear(1, 1)) end, "no attention module")
-        assert.error_matches(function() heed.capture(model, { layers = 1 }) end, "layers: expected a table, got 1")
+        assert.error_matches(function() heed.capture(model, { layers = 1 }) end,
+            "layers: expected a table, got 1")
     end)
 end)

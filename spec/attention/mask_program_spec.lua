@@ -1,12 +1,14 @@
--- Masks as C sees them: every primitive, and random compositions, against the same rules asked cell by cell in Lua.
+-- Masks as C sees them: every primitive, and random compositions, against the same rules asked cell
+-- by cell in Lua.
 
 local heed = require "heed"
 local mask = heed.mask
 require "heed.luassert"
 
--- ---- a mask and its rule -----------------------------------------------------------------------------------------
+-- ---- a mask and its rule ------------------------------------------------------------------------
 
--- A mask with the rule that it should follow: rule(b, h, i, j) at sizes B, H, L, S. Both are made for given sizes.
+-- A mask with the rule that it should follow: rule(b, h, i, j) at sizes B, H, L, S. Both are made
+-- for given sizes.
 local makers = {}
 
 function makers.causal(_, z)
@@ -42,7 +44,8 @@ function makers.padding(random, z)
     return mask.padding(lengths), function(b, _, _, j) return j <= lengths[b] end
 end
 
--- Runs of 5 or of 60 with the same number: blocks with many segments, and blocks that are wholly of one.
+-- Runs of 5 or of 60 with the same number: blocks with many segments, and blocks that are wholly of
+-- one.
 local function segments(random, count)
     local id, length = 1, random(1, 2) == 1 and 5 or 60
     return list_of(count, function()
@@ -54,28 +57,39 @@ end
 function makers.segments(random, z)
     if z.L > z.S then
         local own, keys = segments(random, z.L), segments(random, z.S)
-        return mask.segments(heed.ids(own), heed.ids(keys)), function(_, _, i, j) return own[i] == keys[j] end
+        return mask.segments(heed.ids(own), heed.ids(keys)), function(_, _, i, j)
+            return own[i] == keys[j]
+        end
     end
     if random(1, 2) == 1 then
         local ids = segments(random, z.S)
-        return mask.segments(heed.ids(ids)), function(_, _, i, j) return ids[z.S - z.L + i] == ids[j] end
+        return mask.segments(heed.ids(ids)), function(_, _, i, j)
+            return ids[z.S - z.L + i] == ids[j]
+        end
     end
     local rows = list_of(z.B, function() return segments(random, z.S) end)
-    return mask.segments(heed.ids(rows)), function(b, _, i, j) return rows[b][z.S - z.L + i] == rows[b][j] end
+    return mask.segments(heed.ids(rows)), function(b, _, i, j)
+        return rows[b][z.S - z.L + i] == rows[b][j]
+    end
 end
 
 -- Of each shape that a tensor may have, sizes of 1 among them.
 function makers.bool(random, z)
     local dims = random(2, 4)
-    local B, H = dims > 2 and (random(1, 2) == 1 and z.B or 1) or 1, dims > 3 and (random(1, 2) == 1 and z.H or 1) or 1
+    local B, H = dims > 2 and (random(1, 2) == 1 and z.B or 1) or 1,
+        dims > 3 and (random(1, 2) == 1 and z.H or 1) or 1
     local L, S = random(1, 3) == 1 and 1 or z.L, random(1, 3) == 1 and 1 or z.S
     local seen = list_of(B, function()
         return list_of(H, function()
             return list_of(L, function() return list_of(S, function() return random(0, 1) end) end)
         end)
     end)
-    local function rule(b, h, i, j) return seen[math.min(b, B)][math.min(h, H)][L == 1 and 1 or i][S == 1 and 1 or j] == 1 end
-    if B * H * L * S == 0 then return mask.bool(heed.ones({ z.L, z.S }, { dtype = "bool" })), function() return true end end
+    local function rule(b, h, i, j)
+        return seen[math.min(b, B)][math.min(h, H)][L == 1 and 1 or i][S == 1 and 1 or j] == 1
+    end
+    if B * H * L * S == 0 then
+        return mask.bool(heed.ones({ z.L, z.S }, { dtype = "bool" })), function() return true end
+    end
     local t = heed.tensor(seen, { dtype = ({ "bool", "i64", "u8", "i32" })[random(1, 4)] })
     if dims < 4 then t = t:squeeze(2) end
     if dims < 3 then t = t:squeeze(1) end
@@ -85,7 +99,9 @@ end
 function makers.fn(random)
     local a, m = random(1, 3), random(2, 4)
     if random(1, 2) == 1 then
-        return mask.fn(function(p, j) return (a * p + j) % m == 0 end), nil, function(_, _, p, j) return (a * p + j) % m == 0 end
+        return mask.fn(function(p, j)
+            return (a * p + j) % m == 0
+        end), nil, function(_, _, p, j) return (a * p + j) % m == 0 end
     end
     local function by_head(b, h, p, j) return (a * p + j + b * h) % m ~= 0 end
     return mask.fn(by_head, { over = "bhij" }), nil, by_head
@@ -123,7 +139,8 @@ end
 
 local function sizes(B, H, L, S) return { B = B, H = H, L = L, S = S } end
 
-local SIZES = { sizes(2, 2, 5, 9), sizes(1, 1, 7, 4), sizes(2, 1, 33, 65), sizes(1, 2, 40, 40), sizes(2, 2, 1, 70),
+local SIZES = { sizes(2, 2, 5, 9), sizes(1, 1, 7, 4), sizes(2, 1, 33, 65), sizes(1, 2, 40, 40),
+    sizes(2, 2, 1, 70),
     sizes(1, 1, 130, 66), sizes(2, 1, 0, 3), sizes(1, 2, 3, 0) }
 
 local function random_of(seed)
@@ -139,7 +156,8 @@ local function four_dimensions(t)
 end
 
 local function assert_dense(m, rule, z, name)
-    local dense = four_dimensions(m:dense(z.L, z.S, { batch = z.B, heads = z.H })):expand(z.B, z.H, z.L, z.S)
+    local dense = four_dimensions(m:dense(z.L, z.S, { batch = z.B, heads = z.H })):expand(z.B, z.H,
+        z.L, z.S)
     assert(dense:equal(by_rule(rule, z)), name .. ": " .. tostring(m))
 end
 
@@ -156,14 +174,17 @@ local function attend(z, inputs, m, bias)
 end
 
 local function assert_attends(m, rule, z, bias, name)
-    local inputs = { normal(z.B, z.H, z.L, 3), normal(z.B, z.H, z.S, 3), normal(z.B, z.H, z.S, 2), normal(z.L, z.S) }
-    local got, want = attend(z, inputs, m, bias), attend(z, inputs, mask.bool(by_rule(rule, z)), bias)
+    local inputs = { normal(z.B, z.H, z.L, 3), normal(z.B, z.H, z.S, 3), normal(z.B, z.H, z.S, 2),
+        normal(z.L, z.S) }
+    local got, want = attend(z, inputs, m, bias), attend(z, inputs, mask.bool(by_rule(rule, z)),
+        bias)
     for i, t in pairs(want) do
-        assert(heed.allclose(got[i], t, { rtol = 1e-9, atol = 1e-9 }), ("%s: %s: result %d"):format(name, tostring(m), i))
+        assert(heed.allclose(got[i], t, { rtol = 1e-9, atol = 1e-9 }),
+            ("%s: %s: result %d"):format(name, tostring(m), i))
     end
 end
 
--- ---- specs -------------------------------------------------------------------------------------------------------
+-- ---- specs --------------------------------------------------------------------------------------
 
 describe("programs of masks", function()
     for _, name in ipairs(NAMES) do
@@ -219,11 +240,14 @@ describe("programs of masks", function()
     end)
 
     it("serve any sizes one after the other", function()
-        local m = mask.causal() & mask.fn(function(p, j) return (p + j) % 3 ~= 0 end) | mask.window(0)
+        local m = mask.causal() & mask.fn(function(p, j)
+            return (p + j) % 3 ~= 0
+        end) | mask.window(0)
         for _ = 1, 2 do
             for S = 1, 20 do
                 local z = sizes(1, 1, 1, S)
-                assert_dense(m, function(_, _, _, j) return (S + j) % 3 ~= 0 or j == S end, z, "S = " .. S)
+                assert_dense(m, function(_, _, _, j) return (S + j) % 3 ~= 0 or j == S end, z,
+                    "S = " .. S)
             end
         end
     end)
@@ -258,8 +282,12 @@ describe("programs of masks", function()
 
     it("see what was written into their tensors", function()
         local seen, lengths = heed.ones({ 2, 3 }, { dtype = "bool" }), heed.ids { 3 }
-        local m, v = mask.bool(seen) & mask.padding(lengths), heed.tensor { { 1.0 }, { 2.0 }, { 3.0 } }
-        local function average() return heed.attention(heed.zeros(2, 1), heed.zeros(3, 1), v, { mask = m }):flatten():totable() end
+        local m, v = mask.bool(seen) & mask.padding(lengths),
+            heed.tensor { { 1.0 }, { 2.0 }, { 3.0 } }
+        local function average()
+            return heed.attention(heed.zeros(2, 1), heed.zeros(3, 1), v,
+                { mask = m }):flatten():totable()
+        end
         assert.are.same({ 2.0, 2.0 }, average())
         seen[{ 1, 1 }] = false
         lengths[1] = 2
@@ -267,7 +295,8 @@ describe("programs of masks", function()
     end)
 
     it("refuse a gradient when their tensors were overwritten meanwhile", function()
-        for _, make in ipairs { function(t) return mask.bool(t) end, function(t) return mask.bool(t) | mask.causal() end } do
+        for _, make in ipairs { function(t) return mask.bool(t) end,
+            function(t) return mask.bool(t) | mask.causal() end } do
             local seen = heed.ones({ 3, 3 }, { dtype = "bool" })
             local q = heed.randn({ 3, 2 }, { requires_grad = true })
             local out = heed.attention(q, q, q, { mask = make(seen) })
@@ -299,7 +328,9 @@ describe("programs of masks", function()
     it("survive a run on shapes alone, and a failed allocation", function()
         local core, q = require "heed.core", heed.randn(1, 2, 4, 8)
         local function make()
-            return (mask.fn(function(p, j) return p ~= j end) | mask.window(0)) & mask.alibi(2) & mask.padding { 3 }
+            return (mask.fn(function(p, j)
+                return p ~= j
+            end) | mask.window(0)) & mask.alibi(2) & mask.padding { 3 }
         end
         local want = heed.attention(q, q, q, { mask = make() })
         local Alone = heed.nn.Module:extend "Alone"
@@ -339,41 +370,60 @@ describe("sizes of masks", function()
     end
 
     it("are checked, by the names and numbers that the user gave", function()
-        refuses(mask.padding { 7, 7, 7 }, "heed.mask.padding: lengths: expected 2 numbers, one a row of the batch, got 3")
-        refuses(mask.padding { 7, 8 } | mask.causal(), "heed.mask.padding: lengths: expected at most 7, the keys, got 8 at row 2")
-        refuses(mask.causal() & ~mask.prefix { 1 }, "heed.mask.prefix: n: expected 2 numbers, one a row of the batch, got 1")
+        refuses(mask.padding { 7, 7, 7 },
+            "heed.mask.padding: lengths: expected 2 numbers, one a row of the batch, got 3")
+        refuses(mask.padding { 7, 8 } | mask.causal(),
+            "heed.mask.padding: lengths: expected at most 7, the keys, got 8 at row 2")
+        refuses(mask.causal() & ~mask.prefix { 1 },
+            "heed.mask.prefix: n: expected 2 numbers, one a row of the batch, got 1")
         local function ids(...) return heed.ones({ ... }, { dtype = "i64" }) end
-        refuses(mask.segments(ids(2, 5)), "heed.mask.segments: ids: expected 7 keys (axis 2), got [2, 5]")
-        refuses(mask.segments(ids(3, 7)), "heed.mask.segments: ids: expected 2 rows of the batch (axis 1), got [3, 7]")
-        refuses(mask.segments({ 1, 2 }, { 1, 2, 3 }), "heed.mask.segments: ids: expected 5 queries (axis 1), got [2]")
-        refuses(mask.segments({ 1, 2, 3, 4, 5 }, { 1, 2 }), "heed.mask.segments: key_ids: expected 7 keys (axis 1), got [2]")
-        refuses(mask.bool(heed.ones({ 6, 7 }, { dtype = "bool" })), "heed.mask.bool: t: expected 5 queries or 1 (axis 1), got [6, 7]")
-        refuses(mask.bool(ids(1, 1, 1, 8)), "heed.mask.bool: t: expected 7 keys or 1 (axis 4), got [1, 1, 1, 8]")
-        refuses(mask.bias(heed.zeros(2, 3, 5, 7)), "heed.mask.bias: t: expected 4 heads or 1 (axis 2), got [2, 3, 5, 7]")
+        refuses(mask.segments(ids(2, 5)),
+            "heed.mask.segments: ids: expected 7 keys (axis 2), got [2, 5]")
+        refuses(mask.segments(ids(3, 7)),
+            "heed.mask.segments: ids: expected 2 rows of the batch (axis 1), got [3, 7]")
+        refuses(mask.segments({ 1, 2 }, { 1, 2, 3 }),
+            "heed.mask.segments: ids: expected 5 queries (axis 1), got [2]")
+        refuses(mask.segments({ 1, 2, 3, 4, 5 }, { 1, 2 }),
+            "heed.mask.segments: key_ids: expected 7 keys (axis 1), got [2]")
+        refuses(mask.bool(heed.ones({ 6, 7 }, { dtype = "bool" })),
+            "heed.mask.bool: t: expected 5 queries or 1 (axis 1), got [6, 7]")
+        refuses(mask.bool(ids(1, 1, 1, 8)),
+            "heed.mask.bool: t: expected 7 keys or 1 (axis 4), got [1, 1, 1, 8]")
+        refuses(mask.bias(heed.zeros(2, 3, 5, 7)),
+            "heed.mask.bias: t: expected 4 heads or 1 (axis 2), got [2, 3, 5, 7]")
         refuses(heed.zeros(3, 5, 7), "expected 2 rows of the batch or 1 (axis 1), got [3, 5, 7]")
         refuses(heed.zeros(7), "expected [L, S], [B, L, S] or [B, H, L, S], got [7]")
         refuses(mask.alibi(8), "heed.mask.alibi: heads: expected 4, got 8")
         refuses(mask.packed { 5 }, "heed.mask.packed: expected a batch of 1, got 2")
         q, k = q:narrow(1, 1, 1), k:narrow(1, 1, 1)
-        refuses(mask.packed { 5 }, "heed.mask.packed: key_lengths: expected lengths that add up to 7, the keys, got 5")
-        refuses(mask.packed({ 2, 2 }, { 3, 4 }), "heed.mask.packed: query_lengths: expected lengths that add up to 5, the queries, got 4")
-        refuses(mask.packed({ 2, 3 }, { 3, 4 }) & mask.prefix { 1 }, "heed.mask.prefix: n: expected 2 numbers, one a sequence, got 1")
+        refuses(mask.packed { 5 }, "heed.mask.packed: key_lengths: expected lengths that add up "
+            .. "to 7, the keys, got 5")
+        refuses(mask.packed({ 2, 2 }, { 3, 4 }),
+            "heed.mask.packed: query_lengths: expected lengths that add up to 5, the queries, got 4")
+        refuses(mask.packed({ 2, 3 }, { 3, 4 }) & mask.prefix { 1 },
+            "heed.mask.prefix: n: expected 2 numbers, one a sequence, got 1")
         q = heed.zeros(1, 4, 9, 8)
-        refuses(mask.segments(ids(7)), "heed.mask.segments: ids: expected at most as many queries as keys, 7, got 9")
+        refuses(mask.segments(ids(7)),
+            "heed.mask.segments: ids: expected at most as many queries as keys, 7, got 9")
     end)
 
     it("name the module that is running", function()
         local decoder = heed.nn.TransformerDecoder(2, 8, 2, 16)
         local x = heed.zeros(1, 3, 8)
         assert.error_matches(function() decoder(x, x, { memory_mask = mask.padding { 4 } }) end,
-            "layers.1: memory_mask: heed.mask.padding: lengths: expected at most 3, the keys, got 4 at row 1", nil, true)
+            "layers.1: memory_mask: heed.mask.padding: lengths: expected at most 3, the keys, "
+                .. "got 4 at row 1", nil, true)
     end)
 
     it("are asked anew when they change", function()
         local m = mask.bool(heed.ones({ 5, 7 }, { dtype = "bool" }))
-        assert.has_shape(heed.attention(heed.zeros(5, 2), heed.zeros(7, 2), heed.zeros(7, 2), { mask = m }), { 5, 2 })
-        assert.has_error(function() heed.attention(heed.zeros(4, 2), heed.zeros(7, 2), heed.zeros(7, 2), { mask = m }) end)
-        assert.has_shape(heed.attention(heed.zeros(5, 2), heed.zeros(7, 2), heed.zeros(7, 2), { mask = m }), { 5, 2 })
+        assert.has_shape(heed.attention(heed.zeros(5, 2), heed.zeros(7, 2), heed.zeros(7, 2),
+            { mask = m }), { 5, 2 })
+        assert.has_error(function()
+            heed.attention(heed.zeros(4, 2), heed.zeros(7, 2), heed.zeros(7, 2), { mask = m })
+        end)
+        assert.has_shape(heed.attention(heed.zeros(5, 2), heed.zeros(7, 2), heed.zeros(7, 2),
+            { mask = m }), { 5, 2 })
     end)
 end)
 
@@ -392,9 +442,12 @@ describe("memory of masks", function()
     it("does not grow with L x S for what is composed of rules", function()
         local ids = heed.range(1, L, { dtype = "i64" }) // 1000
         for _, m in ipairs {
-            mask.causal() & mask.window(64), (mask.causal() | mask.prefix(100)) & mask.padding { 4000 },
-            mask.segments(ids) & mask.causal() | mask.window(8, 8), ~mask.window(100, 100) & ~mask.segments(ids),
-            mask.alibi(1) & mask.causal(), mask.packed { 1000, 3000, 96 } & mask.causal() & mask.window(50) & mask.alibi(1),
+            mask.causal() & mask.window(64),
+                (mask.causal() | mask.prefix(100)) & mask.padding { 4000 },
+            mask.segments(ids) & mask.causal() | mask.window(8, 8),
+                ~mask.window(100, 100) & ~mask.segments(ids),
+            mask.alibi(1) & mask.causal(),
+                mask.packed { 1000, 3000, 96 } & mask.causal() & mask.window(50) & mask.alibi(1),
         } do
             assert.is_true(peak(m) < 4 << 20, tostring(m)) -- L x S is 16 MB of bool
         end
@@ -419,7 +472,8 @@ describe("packed masks", function()
         return function(_, h, i, j)
             local at, to = place.q[i], place.k[j]
             if at[1] ~= to[1] then return false end
-            return rule(sizes(#query_lengths, 1, query_lengths[at[1]], key_lengths[at[1]]), at[1], h, at[2], to[2])
+            return rule(sizes(#query_lengths, 1, query_lengths[at[1]], key_lengths[at[1]]), at[1],
+                h, at[2], to[2])
         end
     end
 
@@ -434,31 +488,45 @@ describe("packed masks", function()
 
     it("count positions in each sequence, as its batch would", function()
         check(mask.causal(), causal)
-        check(mask.window(2, 1), function(z, _, _, i, j) return math.abs(2 * (z.S - z.L + i - j) - 1) <= 3 end)
-        check(mask.causal() | mask.prefix(3), function(z, s, h, i, j) return causal(z, s, h, i, j) or j <= 3 end)
+        check(mask.window(2, 1), function(z, _, _, i, j)
+            return math.abs(2 * (z.S - z.L + i - j) - 1) <= 3
+        end)
+        check(mask.causal() | mask.prefix(3), function(z, s, h, i, j)
+            return causal(z, s, h, i, j) or j <= 3
+        end)
         local n = { 1, 0, 5, 30 }
-        check(mask.causal() | mask.prefix(n), function(z, s, h, i, j) return causal(z, s, h, i, j) or j <= n[s] end)
-        check(~mask.causal() & ~mask.prefix(2), function(z, s, h, i, j) return not causal(z, s, h, i, j) and j > 2 end)
+        check(mask.causal() | mask.prefix(n), function(z, s, h, i, j)
+            return causal(z, s, h, i, j) or j <= n[s]
+        end)
+        check(~mask.causal() & ~mask.prefix(2), function(z, s, h, i, j)
+            return not causal(z, s, h, i, j) and j > 2
+        end)
     end)
 
     it("take ALiBi's distances in each sequence", function()
         local m = mask.packed({ 2, 1 }, { 3, 2 }) & mask.alibi(1)
         local slope = 2.0 ^ -8
         assert.is_close(m:dense(3, 5), heed.tensor { { -slope, 0, -slope, -math.huge, -math.huge },
-            { -2 * slope, -slope, 0, -math.huge, -math.huge }, { -math.huge, -math.huge, -math.huge, -slope, 0 } }, 1e-7)
+            { -2 * slope, -slope, 0, -math.huge, -math.huge }, { -math.huge, -math.huge, -math.huge,
+                -slope, 0 } }, 1e-7)
         local q, k, v = normal(1, 1, 3, 2), normal(1, 1, 5, 2), normal(1, 1, 5, 2)
-        assert.is_close(heed.attention(q, k, v, { mask = m }), heed.attention(q, k, v, { mask = m:dense(3, 5) }), 1e-7)
+        assert.is_close(heed.attention(q, k, v, { mask = m }),
+            heed.attention(q, k, v, { mask = m:dense(3, 5) }), 1e-7)
     end)
 
     it("see tensors, functions and segments on the row as it is", function()
-        local m = mask.packed { 2, 3 } & mask.segments { 1, 1, 1, 2, 2 } & mask.fn(function(p, j) return p ~= j end)
+        local m = mask.packed { 2, 3 } & mask.segments { 1, 1, 1, 2, 2 } & mask.fn(function(p, j)
+            return p ~= j
+        end)
         assert.are.equal("· ■ · · ·\n■ · · · ·\n· · · · ·\n· · · · ■\n· · · ■ ·", m:grid(5))
     end)
 
     it("are joined by & alone", function()
         local packed = mask.packed { 2, 3 }
-        assert.error_matches(function() return packed | mask.causal() end, "heed.Mask: |: expected masks without packed")
-        assert.error_matches(function() return ~packed end, "heed.Mask: ~: expected masks without packed")
+        assert.error_matches(function() return packed | mask.causal() end,
+            "heed.Mask: |: expected masks without packed")
+        assert.error_matches(function() return ~packed end,
+            "heed.Mask: ~: expected masks without packed")
         assert.error_matches(function() return packed & (mask.causal() | mask.padding { 5 }) end,
             "beside packed%(...%), which says all about lengths")
         assert.error_matches(function() return packed & packed end, "nor another packed")

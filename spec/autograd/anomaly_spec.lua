@@ -16,7 +16,9 @@ describe("detect_anomaly", function()
         end)
         assert.is_false(ok)
         assert.is_truthy(message:find "backward: sqrt, made at .*anomaly_spec", message)
-        assert.is_truthy(message:find((":%d: its gradient by input 1, [2], is the first that has NaN"):format(at), 1, true), message)
+        assert.is_truthy(message:find(
+            (":%d: its gradient by input 1, [2], is the first that has NaN"):format(at), 1, true),
+            message)
     end)
 
     it("holds until the end of a scope, and no longer", function()
@@ -55,16 +57,21 @@ describe("detect_anomaly", function()
             z:backward()
         end)
         assert.is_false(ok)
-        assert.is_truthy(message:find "arrives at the result of mul, made at" or message:find "made at", message)
-        ok, message = pcall(heed.detect_anomaly, function() (x * 1):backward(heed.tensor { 0 / 0 }) end)
+        assert.is_truthy(message:find "arrives at the result of mul, made at"
+            or message:find "made at", message)
+        ok, message = pcall(heed.detect_anomaly, function()
+            (x * 1):backward(heed.tensor { 0 / 0 })
+        end)
         assert.is_false(ok)
-        assert.is_truthy(message:find "arrives at the result of mul, made at .*: it was given to backward so", message)
+        assert.is_truthy(message:find("arrives at the result of mul, made at .*: it was given to "
+            .. "backward so"), message)
     end)
 
     it("says when the place is not known", function()
         local x = leaf { 0.0 }
         local y = (x - 1):sqrt():sum()
-        assert.error_matches(function() heed.detect_anomaly(y.backward, y) end, "sqrt %(made outside of detect_anomaly")
+        assert.error_matches(function() heed.detect_anomaly(y.backward, y) end,
+            "sqrt %(made outside of detect_anomaly")
     end)
 
     it("leaves recording as it is, and other coroutines alone", function()
@@ -80,6 +87,7 @@ describe("detect_anomaly", function()
     end)
 
     it("wants a function or nothing", function()
-        assert.error_matches(function() heed.detect_anomaly(5) end, "fn: expected a function, or nothing, got 5")
+        assert.error_matches(function() heed.detect_anomaly(5) end,
+            "fn: expected a function, or nothing, got 5")
     end)
 end)

@@ -14,16 +14,19 @@ describe("backward", function()
         assert.is_nil(x.grad)
         x.grad = heed.ones(2)
         assert.same({ 1, 1 }, x.grad:totable())
-        assert.error_matches(function() x.grad = heed.ones(3) end, "grad: expected f32 %[2%] like its tensor, got f32 %[3%]")
+        assert.error_matches(function() x.grad = heed.ones(3) end,
+            "grad: expected f32 %[2%] like its tensor, got f32 %[3%]")
     end)
 
     it("takes a gradient, and says when it needs one", function()
         local x = leaf({ 1, 2 })
-        assert.error_matches(function() (x * 2):backward() end, "heed.backward: gradient: expected one")
+        assert.error_matches(function() (x * 2):backward() end,
+            "heed.backward: gradient: expected one")
         local y = x * 2
         y:backward(heed.tensor({ 1, 10 }))
         assert.same({ 2, 20 }, x.grad:totable())
-        assert.error_matches(function() heed.zeros(1):backward() end, "does not depend on anything that wants a gradient")
+        assert.error_matches(function() heed.zeros(1):backward() end,
+            "does not depend on anything that wants a gradient")
     end)
 
     it("takes a chain of a million operations, back and in release, without depth", function()
@@ -64,7 +67,8 @@ describe("backward", function()
         local y = x * 2
         local z = y * y
         y:add_(1)
-        assert.error_matches(function() z:sum():backward() end, "a tensor %[2%] that the gradient of mul needs was overwritten")
+        assert.error_matches(function() z:sum():backward() end,
+            "a tensor %[2%] that the gradient of mul needs was overwritten")
     end)
 
     it("refuses in-place writes on leaves that want a gradient, outside no_grad", function()
@@ -164,7 +168,8 @@ describe("uninterrupted", function()
         local a, b = heed.uninterrupted(function(...) return ... end, 1, 2)
         assert.same({ 1, 2 }, { a, b })
         assert.error_matches(function() heed.uninterrupted(error, "inside") end, "inside")
-        local co = coroutine.wrap(function() return heed.uninterrupted(function() return coroutine.yield(1) end) end)
+        local co = coroutine.wrap(function() return heed.uninterrupted(
+            function() return coroutine.yield(1) end) end)
         assert.equal(1, co())
         assert.equal(5, co(5))
     end)

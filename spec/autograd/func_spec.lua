@@ -84,7 +84,8 @@ describe("heed.func", function()
         local y = x * 1
         local z = cube(y)
         y:mul_(2)
-        assert.error_matches(function() z:sum():backward() end, "saved tensor 1, %[2%], was overwritten in place")
+        assert.error_matches(function() z:sum():backward() end,
+            "saved tensor 1, %[2%], was overwritten in place")
         local context
         local f = heed.func(function(ctx, v)
             context = ctx
@@ -102,7 +103,9 @@ describe("heed.func", function()
     end)
 
     it("raises what its functions raise, with a traceback, and the state stays usable", function()
-        local f = heed.func(function(_, x) return x * 1 end, function() error("inside backward") end)
+        local f = heed.func(function(_, x) return x * 1 end, function()
+            error("inside backward")
+        end)
         local x = leaf({ 1 })
         local y = f(x)
         local ok, message = pcall(y.backward, y)
@@ -117,22 +120,30 @@ describe("heed.func", function()
         assert.equal(object, message)
         cube(x):backward()
         assert.equal(3, x.grad:item())
-        assert.error_matches(function() heed.func(function() error("in forward") end, print)(x) end, "in forward")
+        assert.error_matches(function() heed.func(function() error("in forward") end, print)(x) end,
+            "in forward")
         assert.is_true(heed.is_grad_enabled())
     end)
 
     it("explains wrong results", function()
         local x = leaf({ 1, 2 })
         local function grads(fn) return heed.func(function(_, v) return v * 1 end, fn)(x):sum() end
-        assert.error_matches(function() heed.func(function() return 1 end, print)(x) end, "forward: expected tensors, it returned 1")
-        assert.error_matches(function() heed.func(function() end, print)(x) end, "it returned nothing")
+        assert.error_matches(function() heed.func(function() return 1 end, print)(x) end,
+            "forward: expected tensors, it returned 1")
+        assert.error_matches(function() heed.func(function() end, print)(x) end,
+            "it returned nothing")
         assert.error_matches(function() grads(function() return 1 end):backward() end,
             "expected a tensor or nil as gradient of argument 1, got 1")
-        assert.error_matches(function() grads(function(_, g) return g, g end):backward() end, "one gradient for each of the 1 arguments")
-        assert.error_matches(function() grads(function() return heed.ones(3) end):backward() end, "expected f32 %[2%], got f32 %[3%]")
+        assert.error_matches(function() grads(function(_, g)
+            return g, g
+        end):backward() end, "one gradient for each of the 1 arguments")
+        assert.error_matches(function() grads(function()
+            return heed.ones(3)
+        end):backward() end, "expected f32 %[2%], got f32 %[3%]")
         assert.error_matches(function() heed.func(1) end, "forward: expected a function, got 1")
         assert.error_matches(function() heed.func(print, {}) end, "backward: expected a function")
-        assert.error_matches(function() heed.func(function(ctx, v) ctx:save(3) return v end, print)(x) end, "expected a tensor, got 3")
+        assert.error_matches(function() heed.func(function(ctx, v) ctx:save(3) return v end,
+            print)(x) end, "expected a tensor, got 3")
     end)
 
     it("may run another backward inside its own", function()
@@ -192,7 +203,9 @@ describe("heed.func", function()
         for _ = 1, 1000 do
             local token, y = {}, nil
             alive[token] = true
-            local f = heed.func(function(_, v) return v * 1 end, function(_, g) return token and y and g end)
+            local f = heed.func(function(_, v) return v * 1 end, function(_, g)
+                return token and y and g
+            end)
             y = f(x * 1) + 1 -- closure -> y -> node -> closure
             local z = f(y)
             token.z = z

@@ -7,7 +7,8 @@ local function leaf(...)
     return t
 end
 
--- The results and all gradients of a weighted sum of them, by the leaves, once plainly and once recomputed.
+-- The results and all gradients of a weighted sum of them, by the leaves, once plainly and once
+-- recomputed.
 local function both(fn, leaves, arguments)
     local found = {}
     for _, way in ipairs { "plain", "again" } do
@@ -27,7 +28,8 @@ local function both(fn, leaves, arguments)
         total:backward()
         local grads = {}
         for i, t in ipairs(leaves) do grads[i] = t.grad end
-        found[way] = { results = results, grads = grads, drawn_after = drawn_after, then_drawn = heed.rand(1):item() }
+        found[way] = { results = results, grads = grads, drawn_after = drawn_after,
+            then_drawn = heed.rand(1):item() }
     end
     return found.plain, found.again
 end
@@ -37,7 +39,8 @@ local function check_same(fn, leaves, arguments)
     assert.equal(plain.results.n, again.results.n)
     for i = 1, plain.results.n do assert.is_true(heed.equal(plain.results[i], again.results[i])) end
     for i, t in ipairs(leaves) do
-        assert.is_true(heed.equal(plain.grads[i], again.grads[i]), ("gradient %d of %s"):format(i, tostring(t.shape)))
+        assert.is_true(heed.equal(plain.grads[i], again.grads[i]),
+            ("gradient %d of %s"):format(i, tostring(t.shape)))
     end
     assert.equal(plain.drawn_after, again.drawn_after)
     assert.equal(plain.then_drawn, again.then_drawn)
@@ -46,7 +49,8 @@ end
 describe("recompute", function()
     it("gives the same results, gradients and random numbers", function()
         local x, w = leaf(4, 5), leaf(5, 5)
-        check_same(function(a) return heed.dropout(a:matmul(w):tanh(), 0.5) end, { x, w }, { x, n = 1 })
+        check_same(function(a) return heed.dropout(a:matmul(w):tanh(), 0.5) end, { x, w },
+            { x, n = 1 })
     end)
 
     it("takes several arguments, of any kind, and gives several results", function()
@@ -60,7 +64,8 @@ describe("recompute", function()
 
     it("reaches parameters when no argument wants a gradient", function()
         local layer = heed.nn.TransformerEncoderLayer(8, 2, 16)
-        check_same(function(x) return layer(x) end, layer:parameters(), { heed.randn(2, 3, 8), n = 1 })
+        check_same(function(x) return layer(x) end, layer:parameters(),
+            { heed.randn(2, 3, 8), n = 1 })
         check_same(layer, layer:parameters(), { heed.randn(2, 3, 8), n = 1 })
     end)
 
@@ -96,7 +101,8 @@ describe("recompute", function()
     it("records nothing when nothing wants a gradient, or recording is off", function()
         local x, w = heed.ones(2), leaf(2)
         assert.is_false(heed.recompute(function(a) return a * 2 end, x).requires_grad)
-        assert.is_false(heed.no_grad(function() return heed.recompute(function(a) return a * w end, x) end).requires_grad)
+        assert.is_false(heed.no_grad(function() return heed.recompute(function(a) return a * w end,
+            x) end).requires_grad)
         assert.is_true(heed.recompute(function(a) return a * w end, x).requires_grad)
     end)
 
@@ -116,8 +122,10 @@ describe("recompute", function()
     end)
 
     it("passes a gradcheck", function()
-        local function fn(a, b) return heed.recompute(function(c, d) return c:matmul(d):tanh(), c:sum() end, a, b) end
-        assert.is_true(heed.gradcheck(fn, { heed.randn({ 2, 3 }, { dtype = "f64" }), heed.randn({ 3, 2 }, { dtype = "f64" }) }))
+        local function fn(a, b) return heed.recompute(function(c, d) return c:matmul(d):tanh(),
+            c:sum() end, a, b) end
+        assert.is_true(heed.gradcheck(fn, { heed.randn({ 2, 3 }, { dtype = "f64" }),
+            heed.randn({ 3, 2 }, { dtype = "f64" }) }))
     end)
 
     it("outlives scopes, and works in coroutines", function()
@@ -183,9 +191,12 @@ describe("recompute", function()
 
     it("says what is wrong with the function", function()
         local x = leaf(2)
-        assert.error_matches(function() heed.recompute(5) end, "fn: expected a function or a module, got 5")
-        assert.error_matches(function() heed.recompute(function() end, x) end, "fn: expected at least one tensor, it returned nothing")
-        assert.error_matches(function() heed.recompute(function(a) return a * 2, 7 end, x) end, "fn: expected tensors, it returned 7")
+        assert.error_matches(function() heed.recompute(5) end,
+            "fn: expected a function or a module, got 5")
+        assert.error_matches(function() heed.recompute(function() end, x) end,
+            "fn: expected at least one tensor, it returned nothing")
+        assert.error_matches(function() heed.recompute(function(a) return a * 2, 7 end, x) end,
+            "fn: expected tensors, it returned 7")
         local z = x * 1
         assert.error_matches(function() heed.recompute(function(a) return a:add_(1) end, z) end,
             "fn: argument 1, %[2%], was overwritten in place")
@@ -196,7 +207,8 @@ describe("recompute", function()
             return a:view(1, 2) * 2
         end
         local y = heed.recompute(changes, x):sum()
-        assert.error_matches(function() y:backward() end, "its result 1 was f32 %[2%] the first time, and is .*%[1, 2%]")
+        assert.error_matches(function() y:backward() end,
+            "its result 1 was f32 %[2%] the first time, and is .*%[1, 2%]")
         times = 0
         local function fewer(a)
             times = times + 1
@@ -204,7 +216,8 @@ describe("recompute", function()
             return a * 2
         end
         local _, w = heed.recompute(fewer, x)
-        assert.error_matches(function() w:sum():backward() end, "it returned 2 tensors the first time, and 1 values now")
+        assert.error_matches(function() w:sum():backward() end,
+            "it returned 2 tensors the first time, and 1 values now")
     end)
 
     it("notices arguments that were overwritten before backward", function()
@@ -212,7 +225,8 @@ describe("recompute", function()
         local given = x * 2
         local y = heed.recompute(function(a) return a:exp() end, given)
         given:add_(1)
-        assert.error_matches(function() y:sum():backward() end, "recompute: fn: argument 1, %[2%], was overwritten in place")
+        assert.error_matches(function() y:sum():backward() end,
+            "recompute: fn: argument 1, %[2%], was overwritten in place")
     end)
 
     it("raises what the function raises in backward, and all works on", function()

@@ -1,9 +1,10 @@
--- Do heed and PyTorch decode alike? The models of the rows decode_*, with the same weights and prompts, greedily.
+-- Do heed and PyTorch decode alike? The models of the rows decode_*, with the same weights and
+-- prompts, greedily.
 --
 --     heed spec/bench/decode.lua PYTHON [ROWS]
 --
--- prints how many of the tokens are the same. Where two logits are as near as the rounding of floats, what follows in that row
--- may part.
+-- prints how many of the tokens are the same. Where two logits are as near as the rounding of
+-- floats, what follows in that row may part.
 
 local here = arg[0]:match "^(.*/)" or "./"
 package.path = here .. "?.lua;" .. package.path
@@ -23,7 +24,8 @@ local function both(name)
     local tensors = model:state_dict { names = "torch" }
     tensors.prompt = prompt
     assert(heed.safetensors.save(path, tensors))
-    local pipe = assert(io.popen(("exec '%s' '%spytorch/decode.py' %s '%s'"):format(python, here, name, path)))
+    local pipe = assert(io.popen(("exec '%s' '%spytorch/decode.py' %s '%s'"):format(python, here,
+        name, path)))
     local theirs = {}
     for line in pipe:lines() do
         local row = {}

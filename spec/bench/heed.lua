@@ -5,9 +5,10 @@
 --
 -- --set operations takes those of operations.lua instead.
 --
--- A WORKLOAD may be a prefix followed by *, quoted. Prints  name<TAB>threads<TAB>best_ms<TAB>median_ms  a line, and on
--- standard error which kernels are at work. The rows memory_* hold MB (the process's VmHWM) in both columns; they run in
--- processes of their own, as does the row startup.
+-- A WORKLOAD may be a prefix followed by *, quoted. Prints
+-- name<TAB>threads<TAB>best_ms<TAB>median_ms a line, and on standard error which kernels are at
+-- work. The rows memory_* hold MB (the process's VmHWM) in both columns; they run in processes of
+-- their own, as does the row startup.
 
 local here = arg[0]:match "^(.*/)" or "./"
 package.path = here .. "?.lua;" .. package.path
@@ -26,9 +27,11 @@ local function options()
     parser:option("--set", "workloads or operations"):default "workloads"
     parser:option("--threads"):convert(math.tointeger):default "2"
     parser:option("--reps", "at least this many"):convert(math.tointeger):default "20"
-    parser:option("--seconds", "and at least so long, for the short ones"):convert(tonumber):default "0.3"
+    parser:option("--seconds", "and at least so long, for the short ones"):convert(
+        tonumber):default "0.3"
     parser:option("--warmup"):convert(math.tointeger):default "3"
-    parser:flag("--cpu", "the processor's time instead of the wall's: of one thread, on a machine that has other work")
+    parser:flag("--cpu", "the processor's time instead of the wall's: of one thread, on a "
+        .. "machine that has other work")
     parser:option("--seed"):convert(math.tointeger):default "1"
     parser:option("--peak-of", "prints the VmHWM of three calls of a workload"):hidden(true)
     return parser:parse()
@@ -55,7 +58,8 @@ local function startup(name, o)
 end
 
 local function memory(name, o)
-    return tonumber(output_of(("'%s' '%s' --peak-of '%s' --threads %d --seed %d"):format(HEED, arg[0], MEMORY[name],
+    return tonumber(output_of(("'%s' '%s' --peak-of '%s' --threads %d --seed %d"):format(HEED,
+        arg[0], MEMORY[name],
         o.threads, o.seed)))
 end
 
@@ -82,7 +86,9 @@ local function chosen(wanted, o)
     local list = {}
     for _, name in ipairs(known(o)) do
         local prefix = wanted:match "^(.*)%*$"
-        if name == wanted or (prefix and name:sub(1, #prefix) == prefix) then list[#list + 1] = name end
+        if name == wanted or (prefix and name:sub(1, #prefix) == prefix) then
+            list[#list + 1] = name
+        end
     end
     if #list == 0 then error("no workload " .. wanted .. "; see --list", 0) end
     return list
@@ -119,7 +125,8 @@ local function main()
     if #names == 0 then error("name a workload, or --list", 0) end
 
     local info = prepare(o).info()
-    io.stderr:write(("# heed %s, kernels %s, products %s, blis %s, cpu %s\n"):format(info.version, info.isa, info.gemm,
+    io.stderr:write(("# heed %s, kernels %s, products %s, blis %s, cpu %s\n"):format(info.version,
+        info.isa, info.gemm,
         info.blis, info.cpu))
     for _, name in ipairs(names) do
         run(name, o)

@@ -5,13 +5,15 @@ local nn = heed.nn
 
 local models = {}
 
----A decoder-only model: norm first, gelu, learned positions, biases, an output layer of its own, no dropout.
+---A decoder-only model: norm first, gelu, learned positions, biases, an output layer of its own, no
+---dropout.
 local GPT = nn.Module:extend "GPT"
 
 function GPT:init(layers, dim, heads, ff, context, vocab)
     self.tokens = nn.Embedding(vocab, dim)
     self.positions = nn.LearnedPositions(context, dim)
-    self.blocks = nn.TransformerEncoder(layers, dim, heads, ff, { norm_first = true, activation = "gelu", dropout = 0 })
+    self.blocks = nn.TransformerEncoder(layers, dim, heads, ff,
+        { norm_first = true, activation = "gelu", dropout = 0 })
     self.head = nn.Linear(dim, vocab)
 end
 
@@ -28,7 +30,8 @@ models.GPT = GPT
 ---An encoder-decoder: norm first, one tied vocabulary, no bias at the output.
 function models.encoder_decoder(layers, dim, heads, ff, vocab)
     local model = nn.Transformer {
-        src_vocab = vocab, tgt_vocab = vocab, d_model = dim, num_heads = heads, num_layers = layers, d_ff = ff,
+        src_vocab = vocab, tgt_vocab = vocab, d_model = dim, num_heads = heads, num_layers = layers,
+            d_ff = ff,
         dropout = 0.1, norm_first = true, tie_weights = true,
     }
     model.output.bias = nil

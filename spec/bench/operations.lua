@@ -1,8 +1,9 @@
--- What is timed of single operations: those of pytorch/operations.py under the same names, on tensors that no cache holds.
+-- What is timed of single operations: those of pytorch/operations.py under the same names, on
+-- tensors that no cache holds.
 --
--- operations[name] = { make = f, work = bytes, unit = "read" | "byte" }: f() gives the function to time; work is what one
--- call must read at least (a reduction), or read and write. operations.names is their order, operations.families the
--- names of one process each.
+-- operations[name] = { make = f, work = bytes, unit = "read" | "byte" }: f() gives the function to
+-- time; work is what one call must read at least (a reduction), or read and write. operations.names
+-- is their order, operations.families the names of one process each.
 
 local heed = require "heed"
 
@@ -45,7 +46,8 @@ local function turned() return square():t() end
 local function masked() return square(), square():gt(0), square() end
 
 local unary = {}
-for _, name in ipairs { "abs", "square", "relu", "exp", "expm1", "tanh", "sigmoid", "gelu", "silu", "softplus", "erf", "sin",
+for _, name in ipairs { "abs", "square", "relu", "exp", "expm1", "tanh", "sigmoid", "gelu", "silu",
+    "softplus", "erf", "sin",
     "elu", "leaky_relu", "floor", "ceil", "trunc", "frac", "sign", "reciprocal" } do
     unary[#unary + 1] = { name, 2 * F32, "byte", function(x) return heed[name](x) end }
 end
@@ -80,9 +82,12 @@ family {
     { "lerp_tensor", 4 * F32, "byte", function(x, y) return x:lerp(y, x) end, two },
     { "mod", 3 * F32, "byte", function(x, y) return x % y end, two },
     { "where", 3 * F32 + COUNT, "byte", function(x, c, y) return heed.where(c, x, y) end, masked },
-    { "masked_fill", 2 * F32 + COUNT, "byte", function(x, c) return x:masked_fill(c, 0) end, masked },
+    { "masked_fill", 2 * F32 + COUNT, "byte", function(x, c) return x:masked_fill(c, 0) end,
+        masked },
     { "add_i64", 24 * COUNT / 4, "byte", function(x, y) return x + y end,
-        function() return heed.randint(1, 9, SIDE, SIDE // 4), heed.randint(1, 9, SIDE, SIDE // 4) end },
+        function()
+            return heed.randint(1, 9, SIDE, SIDE // 4), heed.randint(1, 9, SIDE, SIDE // 4)
+        end },
 }
 
 family {
@@ -90,7 +95,9 @@ family {
     { "cast_i64", 12 * COUNT, "byte", function(x) return x:to "i64" end },
     { "cast_bool", 5 * COUNT, "byte", function(x) return x:to "bool" end },
     { "cast_bf16", 6 * COUNT, "byte", function(x) return x:to "bf16" end },
-    { "cast_from_bf16", 6 * COUNT, "byte", function(x) return x:to "f32" end, function() return square():to "bf16" end },
+    { "cast_from_bf16", 6 * COUNT, "byte", function(x) return x:to "f32" end, function()
+        return square():to "bf16"
+    end },
     { "cast_from_u8", 5 * COUNT, "byte", function(x) return x:to "f32" end,
         function() return heed.randint(1, 9, SIDE, SIDE):to "u8" end },
     { "zeros", F32, "byte", function() return heed.zeros(SIDE, SIDE) end },
@@ -98,17 +105,23 @@ family {
     { "rand", F32, "byte", function() return heed.rand(SIDE, SIDE) end },
     { "randn", F32, "byte", function() return heed.randn(SIDE, SIDE) end },
     { "transpose_contiguous", 2 * F32, "byte", function(x) return x:contiguous() end, turned },
-    { "permute_contiguous", 2 * F32, "byte", function(x) return x:permute(1, 3, 2, 4):contiguous() end,
+    { "permute_contiguous", 2 * F32, "byte", function(x)
+        return x:permute(1, 3, 2, 4):contiguous()
+    end,
         function() return heed.randn(16, 256, 64, 64) end },
     { "cat_first", 4 * F32, "byte", function(x, y) return heed.cat({ x, y }, 1) end, two },
     { "cat_last", 4 * F32, "byte", function(x, y) return heed.cat({ x, y }, 2) end, two },
     { "flip", 2 * F32, "byte", function(x) return x:flip(2) end },
-    { "unfold_contiguous", 3 * F32, "byte", function(x) return x:unfold(2, 64, 32):contiguous() end },
+    { "unfold_contiguous", 3 * F32, "byte", function(x)
+        return x:unfold(2, 64, 32):contiguous()
+    end },
     { "repeat_interleave_first", 2 * F32, "byte", function(x) return x:repeat_interleave(4, 1) end,
         function() return heed.randn(SIDE // 4, SIDE) end },
     { "repeat_interleave_last", 2 * F32, "byte", function(x) return x:repeat_interleave(4, 2) end,
         function() return heed.randn(SIDE, SIDE // 4) end },
-    { "repeat_interleave_counts", 2 * F32, "byte", function(x, n) return x:repeat_interleave(n, 1) end,
+    { "repeat_interleave_counts", 2 * F32, "byte", function(x, n)
+        return x:repeat_interleave(n, 1)
+    end,
         function() return heed.randn(SIDE, SIDE // 4), heed.randint(0, 7, SIDE) end },
 }
 
@@ -119,12 +132,16 @@ local function whole(dtype, rows)
         return one(), one()
     end
 end
-local function doubles() return heed.randn(SIDE // 2, SIDE):to "f64", heed.randn(SIDE // 2, SIDE):to "f64" end
+local function doubles()
+    return heed.randn(SIDE // 2, SIDE):to "f64", heed.randn(SIDE // 2, SIDE):to "f64"
+end
 
 family {
     { "minimum", 3 * F32, "byte", heed.minimum, two },
     { "floordiv", 3 * F32, "byte", function(x, y) return x // y end, two },
-    { "pow_tensor", 3 * F32, "byte", function(x, y) return x ^ y end, function() return positive(), square() end },
+    { "pow_tensor", 3 * F32, "byte", function(x, y) return x ^ y end, function()
+        return positive(), square()
+    end },
     { "mod_scalar", 2 * F32, "byte", function(x) return x % 0.7 end },
     { "div_scalar", 2 * F32, "byte", function(x) return x / 3 end },
     { "gt_scalar", F32 + COUNT, "byte", function(x) return x:gt(0.5) end },
@@ -132,14 +149,17 @@ family {
     { "logical_and", 3 * COUNT, "byte", function(x, y) return x & y end, bools },
     { "logical_xor", 3 * COUNT, "byte", function(x, y) return x:logical_xor(y) end, bools },
     { "logical_not_bool", 2 * COUNT, "byte", function(x) return ~x end, bools },
-    { "where_scalar", 2 * F32 + COUNT, "byte", function(x, c) return heed.where(c, x, 0) end, masked },
+    { "where_scalar", 2 * F32 + COUNT, "byte", function(x, c) return heed.where(c, x, 0) end,
+        masked },
     { "where_column", 3 * F32, "byte", function(x, y, c) return heed.where(c, x, y) end,
         function() return square(), square(), heed.randn(SIDE, 1):gt(0) end },
     { "where_row", 3 * F32, "byte", function(x, y, c) return heed.where(c, x, y) end,
         function() return square(), square(), heed.randn(SIDE):gt(0) end },
     { "add_columns_rows", F32, "byte", function(x, y) return x + y end,
         function() return heed.randn(SIDE, 1), heed.randn(SIDE) end },
-    { "add_middle", 2 * F32, "byte", function(x, y) return x + y end, function() return cube(), heed.randn(256, 1, 256) end },
+    { "add_middle", 2 * F32, "byte", function(x, y) return x + y end, function()
+        return cube(), heed.randn(256, 1, 256)
+    end },
     { "clamp_low", 2 * F32, "byte", function(x) return x:clamp(0.1, nil) end },
 }
 
@@ -165,20 +185,27 @@ family {
     { "mul_i32", 3 * F32, "byte", function(x, y) return x * y end, whole "i32" },
     { "add_u8", 3 * COUNT, "byte", function(x, y) return x + y end, whole "u8" },
     { "mul_i64", 24 * COUNT / 4, "byte", function(x, y) return x * y end, whole("i64", SIDE // 4) },
-    { "floordiv_i64", 24 * COUNT / 4, "byte", function(x, y) return x // y end, whole("i64", SIDE // 4) },
+    { "floordiv_i64", 24 * COUNT / 4, "byte", function(x, y) return x // y end,
+        whole("i64", SIDE // 4) },
     { "mod_i64", 24 * COUNT / 4, "byte", function(x, y) return x % y end, whole("i64", SIDE // 4) },
-    { "eq_i64_scalar", 9 * COUNT / 4, "byte", function(x) return x:eq(3) end, whole("i64", SIDE // 4) },
-    { "clamp_i64", 16 * COUNT / 4, "byte", function(x) return x:clamp(2, 5) end, whole("i64", SIDE // 4) },
+    { "eq_i64_scalar", 9 * COUNT / 4, "byte", function(x) return x:eq(3) end,
+        whole("i64", SIDE // 4) },
+    { "clamp_i64", 16 * COUNT / 4, "byte", function(x) return x:clamp(2, 5) end,
+        whole("i64", SIDE // 4) },
 }
 
 family {
     { "cast_i32", 2 * F32, "byte", function(x) return x:to "i32" end },
     { "cast_u8", 5 * COUNT, "byte", function(x) return x:abs():to "u8" end },
     { "cast_f16", 6 * COUNT, "byte", function(x) return x:to "f16" end },
-    { "cast_from_f16", 6 * COUNT, "byte", function(x) return x:to "f32" end, function() return square():to "f16" end },
+    { "cast_from_f16", 6 * COUNT, "byte", function(x) return x:to "f32" end, function()
+        return square():to "f16"
+    end },
     { "cast_from_bool", 5 * COUNT, "byte", function(x) return x:to "f32" end, bools },
-    { "cast_from_i64", 12 * COUNT / 4, "byte", function(x) return x:to "f32" end, whole("i64", SIDE // 4) },
-    { "cast_i64_i32", 12 * COUNT / 4, "byte", function(x) return x:to "i32" end, whole("i64", SIDE // 4) },
+    { "cast_from_i64", 12 * COUNT / 4, "byte", function(x) return x:to "f32" end,
+        whole("i64", SIDE // 4) },
+    { "cast_i64_i32", 12 * COUNT / 4, "byte", function(x) return x:to "i32" end,
+        whole("i64", SIDE // 4) },
     { "cast_f64_f32", 12 * COUNT / 2, "byte", function(x) return x:to "f32" end, doubles },
     { "cast_transposed", 6 * COUNT, "byte", function(x) return x:to "bf16" end, turned },
 }
@@ -186,34 +213,53 @@ family {
 family {
     { "clone", 2 * F32, "byte", function(x) return x:clone() end },
     { "transpose_bool", 2 * COUNT, "byte", function(x) return x:t():contiguous() end, bools },
-    { "transpose_i64", 16 * COUNT / 4, "byte", function(x) return x:t():contiguous() end, whole("i64", SIDE // 4) },
+    { "transpose_i64", 16 * COUNT / 4, "byte", function(x) return x:t():contiguous() end,
+        whole("i64", SIDE // 4) },
     { "transpose_middle", 2 * F32, "byte", function(x) return x:transpose(2, 3):contiguous() end,
         function() return heed.randn(64, 512, 512) end },
-    { "permute_all", 2 * F32, "byte", function(x) return x:permute(3, 1, 2):contiguous() end, cube },
-    { "expand_rows", F32, "byte", function(x) return x:expand(SIDE, SIDE):contiguous() end, function() return heed.randn(SIDE) end },
+    { "permute_all", 2 * F32, "byte", function(x) return x:permute(3, 1, 2):contiguous() end,
+        cube },
+    { "expand_rows", F32, "byte", function(x) return x:expand(SIDE, SIDE):contiguous() end,
+        function()
+        return heed.randn(SIDE)
+    end },
     { "expand_columns", F32, "byte", function(x) return x:expand(SIDE, SIDE):contiguous() end,
         function() return heed.randn(SIDE, 1) end },
-    { "tile", 2 * F32, "byte", function(x) return x:tile(2, 2) end, function() return heed.randn(SIDE // 2, SIDE // 2) end },
+    { "tile", 2 * F32, "byte", function(x) return x:tile(2, 2) end, function()
+        return heed.randn(SIDE // 2, SIDE // 2)
+    end },
     { "roll_first", 2 * F32, "byte", function(x) return x:roll(5, 1) end },
     { "roll_last", 2 * F32, "byte", function(x) return x:roll(5, 2) end },
     { "flip_first", 2 * F32, "byte", function(x) return x:flip(1) end },
     { "stack_first", 4 * F32, "byte", function(x, y) return heed.stack({ x, y }, 1) end, two },
     { "stack_last", 4 * F32, "byte", function(x, y) return heed.stack({ x, y }, 3) end, two },
     { "pad", 2 * F32, "byte", function(x) return x:pad { 1, 1 } end },
-    { "pad_reflect", 2 * F32, "byte", function(x) return x:pad({ 3, 3 }, { mode = "reflect" }) end },
-    { "narrow_contiguous", F32, "byte", function(x) return x:narrow(2, 7, SIDE // 2):contiguous() end },
-    { "every_other", 1.5 * F32, "byte", function(x) return x[{ {}, { 1, SIDE, 2 } }]:contiguous() end },
+    { "pad_reflect", 2 * F32, "byte", function(x)
+        return x:pad({ 3, 3 }, { mode = "reflect" })
+    end },
+    { "narrow_contiguous", F32, "byte", function(x)
+        return x:narrow(2, 7, SIDE // 2):contiguous()
+    end },
+    { "every_other", 1.5 * F32, "byte", function(x)
+        return x[{ {}, { 1, SIDE, 2 } }]:contiguous()
+    end },
     { "every_other_row", F32, "byte", function(x) return x[{ { 1, SIDE, 2 } }]:contiguous() end },
     { "triu", 2 * F32, "byte", function(x) return x:triu() end },
-    { "outer", F32, "byte", function(x, y) return x:outer(y) end, function() return heed.randn(SIDE), heed.randn(SIDE) end },
+    { "outer", F32, "byte", function(x, y) return x:outer(y) end, function()
+        return heed.randn(SIDE), heed.randn(SIDE)
+    end },
 }
 
-local function some_ids() return square(), heed.randint(1, SIDE, SIDE), heed.randint(1, SIDE, SIDE) end
+local function some_ids()
+    return square(), heed.randint(1, SIDE, SIDE), heed.randint(1, SIDE, SIDE)
+end
 family {
     { "ids_first", 2 * F32, "byte", function(x, i) return x[i] end, some_ids },
     { "ids_last", 2 * F32, "byte", function(x, i) return x[{ {}, i }] end, some_ids },
     { "ids_both", 16 * COUNT, "byte", function(x, i, j) return x[{ i, j }] end,
-        function() return square(), heed.randint(1, SIDE, SIDE, SIDE), heed.randint(1, SIDE, SIDE, SIDE) end },
+        function()
+            return square(), heed.randint(1, SIDE, SIDE, SIDE), heed.randint(1, SIDE, SIDE, SIDE)
+        end },
     { "assign_slice", F32, "byte", function(x, _, _, v) x[{ {}, { 1, SIDE // 2 } }] = v end,
         function() return square(), 0, 0, heed.randn(SIDE, SIDE // 2) end },
     { "assign_mask", F32 + COUNT, "byte", function(x, c) x[c] = 1 end, masked },
@@ -241,10 +287,18 @@ family(reductions)
 
 family {
     { "mean_last", F32, "read", function(x) return x:mean(2) end },
-    { "sum_short_rows", F32, "read", function(x) return x:sum(2) end, function() return heed.randn(COUNT // 8, 8) end },
-    { "sum_bool", COUNT, "read", function(x) return x:sum() end, function() return square():gt(0) end },
-    { "all_bool", COUNT, "read", function(x) return x:all(2) end, function() return square():gt(-9) end },
-    { "sum_i64", 2 * COUNT, "read", function(x) return x:sum(2) end, function() return heed.randint(1, 9, SIDE, SIDE // 4) end },
+    { "sum_short_rows", F32, "read", function(x) return x:sum(2) end, function()
+        return heed.randn(COUNT // 8, 8)
+    end },
+    { "sum_bool", COUNT, "read", function(x) return x:sum() end, function()
+        return square():gt(0)
+    end },
+    { "all_bool", COUNT, "read", function(x) return x:all(2) end, function()
+        return square():gt(-9)
+    end },
+    { "sum_i64", 2 * COUNT, "read", function(x) return x:sum(2) end, function()
+        return heed.randint(1, 9, SIDE, SIDE // 4)
+    end },
     { "amax_all", F32, "read", function(x) return x:amax() end },
     { "amax_first", F32, "read", function(x) return x:amax(1) end },
     { "amax_last", F32, "read", function(x) return x:amax(2) end },
@@ -266,33 +320,59 @@ local function some_rows() return square(), heed.randint(1, SIDE, SIDE) end
 family {
     { "gather_last", 16 * COUNT, "byte", function(x, i) return x:gather(2, i) end, places },
     { "gather_first", 16 * COUNT, "byte", function(x, i) return x:gather(1, i) end, places },
-    { "index_select_first", 2 * F32, "byte", function(x, i) return x:index_select(1, i) end, some_rows },
-    { "index_select_last", 2 * F32, "byte", function(x, i) return x:index_select(2, i) end, some_rows },
+    { "index_select_first", 2 * F32, "byte", function(x, i) return x:index_select(1, i) end,
+        some_rows },
+    { "index_select_last", 2 * F32, "byte", function(x, i) return x:index_select(2, i) end,
+        some_rows },
     { "scatter_add_last", 20 * COUNT, "byte", function(x, i, s) return x:scatter_add(2, i, s) end,
         function() return square(), heed.randint(1, SIDE, SIDE, SIDE), square() end },
     { "scatter_last", 20 * COUNT, "byte", function(x, i, s) return x:scatter(2, i, s) end,
         function() return square(), heed.randint(1, SIDE, SIDE, SIDE), square() end },
-    { "scatter_reduce_amax_last", 20 * COUNT, "byte", function(x, i, s) return x:scatter_reduce(2, i, s, "amax") end,
+    { "scatter_reduce_amax_last", 20 * COUNT, "byte", function(x, i, s)
+        return x:scatter_reduce(2, i, s, "amax")
+    end,
         function() return square(), heed.randint(1, SIDE, SIDE, SIDE), square() end },
-    { "scatter_reduce_mean_last", 20 * COUNT, "byte", function(x, i, s) return x:scatter_reduce(2, i, s, "mean") end,
+    { "scatter_reduce_mean_last", 20 * COUNT, "byte", function(x, i, s)
+        return x:scatter_reduce(2, i, s, "mean")
+    end,
         function() return square(), heed.randint(1, SIDE, SIDE, SIDE), square() end },
     { "index_add_first", 4 * F32, "byte", function(x, i, s) return x:index_add(1, i, s) end,
         function() return square(), heed.randint(1, SIDE, SIDE), square() end },
     { "masked_select", F32 + COUNT, "byte", function(x, m) return x[m] end, masked },
-    { "nonzero", F32, "byte", function(x) return x:nonzero() end, function() return square():relu() end },
+    { "nonzero", F32, "byte", function(x) return x:nonzero() end, function()
+        return square():relu()
+    end },
     { "one_hot", 8 * COUNT / 4, "byte", function(i) return i:one_hot(SIDE // 4) end,
         function() return heed.randint(1, SIDE // 4, SIDE) end },
-    { "sort", 12e6, "byte", function(x) return x:sort() end, function() return heed.randn(10 ^ 6 // 1 | 0) end },
+    { "sort", 12e6, "byte", function(x) return x:sort() end, function()
+        return heed.randn(10 ^ 6 // 1 | 0)
+    end },
     { "sort_i64", 16e6, "byte", function(x) return x:sort() end,
         function() return heed.randint(-10 ^ 15 // 1 | 0, 10 ^ 15 // 1 | 0, 10 ^ 6 // 1 | 0) end },
-    { "sort_last", 12e6, "byte", function(x) return x:sort(2) end, function() return heed.randn(1000, 1000) end },
-    { "sort_first", 12e6, "byte", function(x) return x:sort(1) end, function() return heed.randn(1000, 1000) end },
-    { "sort_ids", 16e6, "byte", function(x) return x:sort() end, function() return heed.randint(1, 1000, 10 ^ 6 // 1 | 0) end },
-    { "argsort_rows", 12e6, "byte", function(x) return x:argsort(2) end, function() return heed.randn(1000, 1000) end },
-    { "unique", 12e6, "byte", function(x) return x:unique() end, function() return heed.randn(10 ^ 6 // 1 | 0) end },
-    { "unique_ids", 16e6, "byte", function(x) return x:unique() end, function() return heed.randint(1, 1000, 10 ^ 6 // 1 | 0) end },
-    { "bincount", 8 * COUNT, "read", function(x) return x:bincount() end, function() return heed.randint(1, SIDE, COUNT) end },
-    { "topk_50", F32, "read", function(x) return x:topk(50) end, function() return heed.randn(COUNT) end },
+    { "sort_last", 12e6, "byte", function(x) return x:sort(2) end, function()
+        return heed.randn(1000, 1000)
+    end },
+    { "sort_first", 12e6, "byte", function(x) return x:sort(1) end, function()
+        return heed.randn(1000, 1000)
+    end },
+    { "sort_ids", 16e6, "byte", function(x) return x:sort() end, function()
+        return heed.randint(1, 1000, 10 ^ 6 // 1 | 0)
+    end },
+    { "argsort_rows", 12e6, "byte", function(x) return x:argsort(2) end, function()
+        return heed.randn(1000, 1000)
+    end },
+    { "unique", 12e6, "byte", function(x) return x:unique() end, function()
+        return heed.randn(10 ^ 6 // 1 | 0)
+    end },
+    { "unique_ids", 16e6, "byte", function(x) return x:unique() end, function()
+        return heed.randint(1, 1000, 10 ^ 6 // 1 | 0)
+    end },
+    { "bincount", 8 * COUNT, "read", function(x) return x:bincount() end, function()
+        return heed.randint(1, SIDE, COUNT)
+    end },
+    { "topk_50", F32, "read", function(x) return x:topk(50) end, function()
+        return heed.randn(COUNT)
+    end },
     { "topk_10_rows", F32, "read", function(x) return x:topk(10, 2) end },
     { "multinomial", F32, "read", function(x) return x:multinomial(1) end, positive },
 }
@@ -302,9 +382,12 @@ family {
         function() return heed.randint(1, 9, 512, 512), heed.randint(1, 9, 512, 512) end },
     { "einsum_outer", 2 * F32, "byte", function(x, y) return heed.einsum("bi,bj->bij", x, y) end,
         function() return heed.randn(64, 512), heed.randn(64, 512) end },
-    { "einsum_heads", 4 * 3 * 8 * 12 * 512 * 64, "byte", function(q, k) return heed.einsum("bhid,bhjd->bhij", q, k) end,
+    { "einsum_heads", 4 * 3 * 8 * 12 * 512 * 64, "byte", function(q, k)
+        return heed.einsum("bhid,bhjd->bhij", q, k)
+    end,
         function() return heed.randn(8, 12, 512, 64), heed.randn(8, 12, 512, 64) end },
-    { "einsum_trace", 2 * F32, "read", function(x, y) return heed.einsum("ij,ij->", x, y) end, two },
+    { "einsum_trace", 2 * F32, "read", function(x, y) return heed.einsum("ij,ij->", x, y) end,
+        two },
 }
 
 return operations

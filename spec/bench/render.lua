@@ -6,7 +6,8 @@ local time = results.time
 
 local function ratio(row)
     if not (row.heed and row.pytorch) then return "" end
-    return ("%.2f (%.2f)"):format(row.pytorch.best / row.heed.best, row.pytorch.median / row.heed.median)
+    return ("%.2f (%.2f)"):format(row.pytorch.best / row.heed.best,
+        row.pytorch.median / row.heed.median)
 end
 
 local LIMIT_OF = { flop = "fma", byte = "update", read = "read" }
@@ -22,12 +23,15 @@ end
 local function is_memory(row) return row.name:find "^memory_" ~= nil end
 
 local function times(found, out)
-    out[#out + 1] = "| work | threads | heed, ms | PyTorch, ms | PyTorch / heed | heed of the limit | PyTorch of the limit |"
+    out[#out + 1] = "| work | threads | heed, ms | PyTorch, ms | PyTorch / heed | heed of the "
+        .. "limit | PyTorch of the limit |"
     out[#out + 1] = "| --- | --: | --: | --: | --: | --: | --: |"
     for _, row in ipairs(found.rows) do
         if not is_memory(row) then
-            out[#out + 1] = ("| %s | %d | %s | %s | %s | %s | %s |"):format(row.name, row.threads, time(row.heed),
-                time(row.pytorch), ratio(row), share(found, row, row.heed), share(found, row, row.pytorch))
+            out[#out + 1] = ("| %s | %d | %s | %s | %s | %s | %s |"):format(row.name, row.threads,
+                time(row.heed),
+                time(row.pytorch), ratio(row), share(found, row, row.heed),
+                    share(found, row, row.pytorch))
         end
     end
 end
@@ -39,14 +43,16 @@ local function memory(found, out)
     end
     if not import then return end
     local function cell(row, side)
-        return row[side] and import[side] and ("%.0f (%.0f)"):format(row[side].best, row[side].best - import[side].best) or ""
+        return row[side] and import[side] and ("%.0f (%.0f)"):format(row[side].best,
+            row[side].best - import[side].best) or ""
     end
     out[#out + 1] = ""
     out[#out + 1] = "| peak of the process | heed, MB | PyTorch, MB |"
     out[#out + 1] = "| --- | --: | --: |"
     for _, row in ipairs(found.rows) do
         if is_memory(row) then
-            out[#out + 1] = ("| %s | %s | %s |"):format(row.name:gsub("^memory_", ""), cell(row, "heed"), cell(row, "pytorch"))
+            out[#out + 1] = ("| %s | %s | %s |"):format(row.name:gsub("^memory_", ""),
+                cell(row, "heed"), cell(row, "pytorch"))
         end
     end
 end

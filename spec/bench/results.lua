@@ -68,7 +68,8 @@ local function take_times(found, f)
 end
 
 ---@param lines string[]
----@return table found { run, about = { { side, text } }, limits, rows = { { name, threads, heed = { best, median }, ... } } }
+---@return table found { run, about = { { side, text } }, limits, rows = { { name, threads, heed = {
+---best, median }, ... } } }
 function results.read(lines)
     local found = { rows = {}, limits = {}, about = {} }
     for _, line in ipairs(lines) do
@@ -79,7 +80,7 @@ function results.read(lines)
     return found
 end
 
--- ---- writing -----------------------------------------------------------------------------------------------------
+-- ---- writing ------------------------------------------------------------------------------------
 
 ---@param x number
 ---@return string three digits or so
@@ -92,17 +93,22 @@ function results.time(side)
     return side and ("%s (%s)"):format(results.number(side.best), results.number(side.median)) or ""
 end
 
-local UNITS = { fma = "GFLOPS of f32 multiply-adds", read = "GB/s read", update = "GB/s in four streams read and three written" }
+local UNITS = { fma = "GFLOPS of f32 multiply-adds", read = "GB/s read",
+    update = "GB/s in four streams read and three written" }
 
 ---What was measured where, beside which limits, as lines of Markdown.
 function results.heading(found, out)
     local run = found.run
     out[#out + 1] = ("Measured %s on %s, %s rounds."):format(run[2], run[3], run[4])
     out[#out + 1] = ""
-    for _, about in ipairs(found.about) do out[#out + 1] = ("- %s: %s"):format(about[1], about[2]) end
+    for _, about in ipairs(found.about) do
+        out[#out + 1] = ("- %s: %s"):format(about[1], about[2])
+    end
     for _, limit in ipairs(found.limits) do
-        out[#out + 1] = ("- limit, %d thread%s, %s: %s before%s"):format(limit.threads, limit.threads > 1 and "s" or "",
-            UNITS[limit.name], limit.values[1], limit.values[2] and (", %s after"):format(limit.values[#limit.values]) or "")
+        out[#out + 1] = ("- limit, %d thread%s, %s: %s before%s"):format(limit.threads,
+            limit.threads > 1 and "s" or "",
+            UNITS[limit.name], limit.values[1],
+                limit.values[2] and (", %s after"):format(limit.values[#limit.values]) or "")
     end
     out[#out + 1] = ""
 end

@@ -30,11 +30,13 @@ local function has_avx512()
     return text:find("avx512f", 1, true) ~= nil
 end
 
----Python in the environment that suits its libraries best: an allocator that keeps its pages, all of the processor.
+---Python in the environment that suits its libraries best: an allocator that keeps its pages, all
+---of the processor.
 ---@param path string
 ---@return string command
 function running.python(path)
-    return "env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE MALLOC_MMAP_THRESHOLD_=4294967296 MALLOC_TRIM_THRESHOLD_=8589934592 "
+    return "env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE MALLOC_MMAP_THRESHOLD_=4294967296 "
+        .. "MALLOC_TRIM_THRESHOLD_=8589934592 "
         .. (has_avx512() and "ATEN_CPU_CAPABILITY=avx512 " or "") .. running.quoted(path)
 end
 
@@ -60,7 +62,8 @@ end
 function running.limits(program, most, record, errors_path)
     if not program then return end
     for threads = 1, most do
-        for line in (running.output_of(running.quoted(program) .. " " .. threads, errors_path) or ""):gmatch "[^\n]+" do
+        for line in (running.output_of(running.quoted(program) .. " " .. threads, errors_path)
+            or ""):gmatch "[^\n]+" do
             record("limit", line)
         end
     end

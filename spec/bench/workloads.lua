@@ -1,9 +1,9 @@
 -- What is timed: the workloads of pytorch/reference.py under the same names.
 --
--- workloads[name] = { make = f, work = n, unit = "flop" | "byte" }: f() gives the function to time; work is what one
--- call of it must do (PyTorch's is counted alike): 2 M N K for a product, 4 D for each pair of query and key that may
--- meet in attention forward, 14 D forward and backward, and three times the forward products for a training step.
--- Padding is no work.
+-- workloads[name] = { make = f, work = n, unit = "flop" | "byte" }: f() gives the function to time;
+-- work is what one call of it must do (PyTorch's is counted alike): 2 M N K for a product, 4 D for
+-- each pair of query and key that may meet in attention forward, 14 D forward and backward, and
+-- three times the forward products for a training step. Padding is no work.
 --
 -- workloads.names is their order.
 
@@ -35,7 +35,7 @@ local function training_step(model, loss_of)
     end
 end
 
--- ---- operations --------------------------------------------------------------------------------------------------
+-- ---- operations ---------------------------------------------------------------------------------
 
 for _, n in ipairs { 512, 1024, 2048 } do
     add("sgemm_" .. n, 2 * n ^ 3, "flop", function()
@@ -53,7 +53,9 @@ end
 
 local HEADS, HEAD_DIM = 12, 64
 
-local function visible_pairs(length, causal) return causal and length * (length + 1) / 2 or length ^ 2 end
+local function visible_pairs(length, causal)
+    return causal and length * (length + 1) / 2 or length ^ 2
+end
 
 local function attention_forward(length, options)
     local q, k, v = heed.randn(1, HEADS, length, HEAD_DIM), heed.randn(1, HEADS, length, HEAD_DIM),
@@ -75,8 +77,10 @@ for _, way in ipairs { "forward", "forward_backward" } do
     local make = way == "forward" and attention_forward or attention_forward_backward
     for _, length in ipairs { 128, 512, 1024, 2048, 4096 } do
         for _, causal in ipairs { false, true } do
-            local work = (way == "forward" and 4 or 14) * HEAD_DIM * HEADS * visible_pairs(length, causal)
-            add(("attention_%s_L%d%s"):format(way, length, causal and "_causal" or ""), work, "flop", function()
+            local work = (way == "forward" and 4 or 14) * HEAD_DIM * HEADS * visible_pairs(length,
+                causal)
+            add(("attention_%s_L%d%s"):format(way, length, causal and "_causal" or ""), work,
+                "flop", function()
                 return make(length, causal and { mask = heed.mask.causal() } or nil)
             end)
         end
@@ -99,7 +103,7 @@ for _, shape in ipairs { { 8, 128 }, { 1, 512 } } do
     add(("encoder_layer_%dx%d_plain"):format(batch, length), work, "flop", make)
 end
 
--- ---- training steps ----------------------------------------------------------------------------------------------
+-- ---- training steps -----------------------------------------------------------------------------
 
 local function add_gpt(name, layers, dim, heads, ff, context, batch)
     local vocab, tokens = 65, batch * context
@@ -137,31 +141,34 @@ do
         local model = models.encoder_decoder(layers, dim, heads, ff, vocab)
         local src, src_lengths = padded()
         local labels, tgt_lengths = padded()
-        local tgt = heed.cat({ heed.full({ pairs, 1 }, begin, { dtype = "i64" }), labels:narrow(2, 1, longest - 1) }, 2)
+        local tgt = heed.cat({ heed.full({ pairs, 1 }, begin, { dtype = "i64" }),
+            labels:narrow(2, 1, longest - 1) }, 2)
             :masked_fill(labels:eq(pad), pad)
         local lengths = { src_lengths = src_lengths, tgt_lengths = tgt_lengths }
         local options = { ignore_index = pad, label_smoothing = 0.1 }
         return training_step(model, function()
-            local hidden = model:decode(tgt, model:encode(src, { src_lengths = src_lengths }), lengths)
+            local hidden = model:decode(tgt, model:encode(src, { src_lengths = src_lengths }),
+                lengths)
             return heed.loss.linear_cross_entropy(hidden, model.output.weight, labels, options)
         end)
     end)
 end
 
--- ---- decoding ----------------------------------------------------------------------------------------------------
+-- ---- decoding -----------------------------------------------------------------------------------
 
 -- So many tokens of a source or prompt, and so many new ones, of each row.
 local PROMPT, NEW = 32, 64
 workloads.decoders, workloads.new_tokens = {}, NEW
 
--- weights: those that a token is multiplied with; kept, memory: widths of layers over what came before, and over a source.
--- One row is bound by reading them, many by their products.
--- make(rows) gives a model, its prompt and options of heed.generate.
+-- weights: those that a token is multiplied with; kept, memory: widths of layers over what came
+-- before, and over a source. One row is bound by reading them, many by their products. make(rows)
+-- gives a model, its prompt and options of heed.generate.
 local function add_decode(name, weights, kept, memory, make)
     workloads.decoders[name] = make
     local seen = NEW * (NEW + 1) / 2
     for _, batch in ipairs { 1, 32 } do
-        local attention = 4 * batch * (kept * (seen + (memory == 0 and PROMPT * NEW or 0)) + memory * PROMPT * NEW)
+        local attention = 4 * batch * (kept * (seen + (memory == 0 and PROMPT * NEW
+            or 0)) + memory * PROMPT * NEW)
         local work = batch == 1 and 4 * NEW * weights or 2 * batch * NEW * weights + attention
         add(("decode_%s_%d"):format(name, batch), work, batch == 1 and "read" or "flop", function()
             local model, prompt, options = make(batch)
@@ -176,10 +183,11 @@ add_decode("gpt", 6 * LAYER * 384 ^ 2 + 65 * 384, 6 * 384, 0, function(batch)
 end)
 
 add_decode("encdec", 3 * (LAYER + 2) * 256 ^ 2 + 8000 * 256, 3 * 256, 3 * 256, function(batch)
-    return models.encoder_decoder(3, 256, 8, 1024, 8000), heed.randint(3, 8000, batch, PROMPT), { prefix = 2 }
+    return models.encoder_decoder(3, 256, 8, 1024, 8000), heed.randint(3, 8000, batch, PROMPT),
+        { prefix = 2 }
 end)
 
--- ---- the optimiser -----------------------------------------------------------------------------------------------
+-- ---- the optimiser ------------------------------------------------------------------------------
 
 do
     local shapes = { { 50257, 768 }, { 1024, 768 } }

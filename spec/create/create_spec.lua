@@ -25,10 +25,13 @@ describe("making tensors", function()
         local t = heed.ids({ { 1, 2 }, { 3, 4 } })
         assert.equal("i64", t.dtype)
         assert.equal("integer", math.type(t[1][1]))
-        assert.error_matches(function() heed.ids({ 1.5 }) end, "heed.ids: values: expected a number that i64 can hold, got 1.5")
+        assert.error_matches(function() heed.ids({ 1.5 }) end,
+            "heed.ids: values: expected a number that i64 can hold, got 1.5")
         assert.same({ 1, -2 }, heed.tensor({ 1, -2 }, { dtype = "i32" }):totable())
-        assert.error_matches(function() heed.tensor({ 256 }, { dtype = "u8" }) end, "expected a number that u8 can hold, got 256")
-        assert.error_matches(function() heed.tensor({ -1 }, { dtype = "u8" }) end, "expected a number that u8 can hold, got %-1")
+        assert.error_matches(function() heed.tensor({ 256 }, { dtype = "u8" }) end,
+            "expected a number that u8 can hold, got 256")
+        assert.error_matches(function() heed.tensor({ -1 }, { dtype = "u8" }) end,
+            "expected a number that u8 can hold, got %-1")
     end)
 
     it("says where nested tables have different lengths or hold something else", function()
@@ -36,11 +39,16 @@ describe("making tensors", function()
             "expected 2 values at %[2%], as many as before, got 1; heed.data.pad fills rows up")
         assert.error_matches(function() heed.tensor({ { 1, 2 }, 3 }) end,
             "expected a table of 2 values at %[2%], as long as the one before, got 3")
-        assert.error_matches(function() heed.tensor({ 1, "2" }) end, 'expected numbers at %[2%], got "2"')
-        assert.error_matches(function() heed.tensor({ 1, {} }) end, "expected numbers at %[2%], got a table of length 0")
-        assert.error_matches(function() heed.tensor({ true, 1, "x" }) end, "expected booleans at %[3%]")
-        assert.error_matches(function() heed.tensor("1") end, "heed.tensor: values: expected nested tables")
-        assert.error_matches(function() heed.tensor() end, "heed.tensor: values: expected nested tables .* got nil")
+        assert.error_matches(function() heed.tensor({ 1, "2" }) end,
+            'expected numbers at %[2%], got "2"')
+        assert.error_matches(function() heed.tensor({ 1, {} }) end,
+            "expected numbers at %[2%], got a table of length 0")
+        assert.error_matches(function() heed.tensor({ true, 1, "x" }) end,
+            "expected booleans at %[3%]")
+        assert.error_matches(function() heed.tensor("1") end,
+            "heed.tensor: values: expected nested tables")
+        assert.error_matches(function() heed.tensor() end,
+            "heed.tensor: values: expected nested tables .* got nil")
         local loop = {}
         loop[1] = loop
         assert.error_matches(function() heed.tensor(loop) end, "nested at most 8 deep")
@@ -59,11 +67,14 @@ describe("making tensors", function()
     end)
 
     it("refuses what is no size", function()
-        assert.error_matches(function() heed.zeros("3") end, 'heed.zeros: shape: expected sizes.*got "3" at position 1')
+        assert.error_matches(function() heed.zeros("3") end,
+            'heed.zeros: shape: expected sizes.*got "3" at position 1')
         assert.error_matches(function() heed.zeros(2, 2.5) end, "got 2.5 at position 2")
         assert.error_matches(function() heed.zeros(-1) end, "got %-1 at position 1")
-        assert.error_matches(function() heed.zeros() end, "heed.zeros: shape: expected sizes as numbers or one table")
-        assert.error_matches(function() heed.zeros(1, 1, 1, 1, 1, 1, 1, 1, 1) end, "at most 8 dimensions")
+        assert.error_matches(function() heed.zeros() end,
+            "heed.zeros: shape: expected sizes as numbers or one table")
+        assert.error_matches(function() heed.zeros(1, 1, 1, 1, 1, 1, 1, 1, 1) end,
+            "at most 8 dimensions")
         assert.has_error(function() heed.zeros(2 ^ 40 | 0, 2 ^ 40 | 0) end)
         assert.equal("[0, 1099511627776]", tostring(heed.zeros(0, 2 ^ 40 | 0).shape))
     end)
@@ -71,19 +82,28 @@ describe("making tensors", function()
     it("refuses options that do not exist", function()
         assert.error_matches(function() heed.zeros(2, { dtyp = "f64" }) end,
             'there is no option "dtyp"; did you mean dtype%?')
-        assert.error_matches(function() heed.zeros(2, { dtype = "float" }) end, 'dtype: expected a dtype.*got "float"')
+        assert.error_matches(function() heed.zeros(2, { dtype = "float" }) end,
+            'dtype: expected a dtype.*got "float"')
     end)
 
     it("refuses options where none are read", function()
         local t = heed.ones(2)
-        assert.error_matches(function() heed.tensor { 1, 2, dtype = "f64" } end, "expected a list, got a table with the field 'dtype'")
-        assert.error_matches(function() heed.tensor { dtype = "f64" } end, "got a table with the field 'dtype'")
-        assert.error_matches(function() heed.tensor({ 1 }, "f64") end, 'options: expected {dtype = .*}, got "f64"')
-        assert.error_matches(function() heed.tensor({ 1 }, { "f64" }) end, "got a table of length 1")
-        assert.error_matches(function() heed.ids({ 1 }, { dtype = "i32" }) end, "heed.ids: options: expected nothing")
-        assert.error_matches(function() heed.zeros_like(t, "f64") end, 'heed.zeros_like: options: expected .* got "f64"')
-        assert.error_matches(function() heed.full_like(t, 1, "f64") end, 'heed.full_like: options: expected .* got "f64"')
-        assert.error_matches(function() heed.allclose(t, t, 1e-3) end, "heed.allclose: options: expected {rtol = .*, got 0.001")
+        assert.error_matches(function() heed.tensor { 1, 2, dtype = "f64" } end,
+            "expected a list, got a table with the field 'dtype'")
+        assert.error_matches(function() heed.tensor { dtype = "f64" } end,
+            "got a table with the field 'dtype'")
+        assert.error_matches(function() heed.tensor({ 1 }, "f64") end,
+            'options: expected {dtype = .*}, got "f64"')
+        assert.error_matches(function() heed.tensor({ 1 }, { "f64" }) end,
+            "got a table of length 1")
+        assert.error_matches(function() heed.ids({ 1 }, { dtype = "i32" }) end,
+            "heed.ids: options: expected nothing")
+        assert.error_matches(function() heed.zeros_like(t, "f64") end,
+            'heed.zeros_like: options: expected .* got "f64"')
+        assert.error_matches(function() heed.full_like(t, 1, "f64") end,
+            'heed.full_like: options: expected .* got "f64"')
+        assert.error_matches(function() heed.allclose(t, t, 1e-3) end,
+            "heed.allclose: options: expected {rtol = .*, got 0.001")
         assert.same({ 1, 2, 3 }, heed.tensor(table.pack(1, 2, 3)):totable())
         assert.same({ 1 }, heed.tensor({ 1 }, {}):totable())
         assert.equal("[0]", tostring(heed.tensor({}).shape))
@@ -93,7 +113,8 @@ describe("making tensors", function()
         assert.same({ 1, 2, 3 }, heed.range(1, 3):totable())
         assert.equal("f32", heed.range(1, 3).dtype)
         assert.same({ 3, 1 }, heed.range(3, 1, -2, { dtype = "i64" }):totable())
-        assert.error_matches(function() heed.range(1, 3, 0) end, "step: expected a step that is not 0")
+        assert.error_matches(function() heed.range(1, 3, 0) end,
+            "step: expected a step that is not 0")
     end)
 
     it("draws within bounds, the same from the same seed", function()
@@ -109,7 +130,8 @@ describe("making tensors", function()
         local seen = {}
         for i = 1, 50 do seen[p[i]] = true end
         assert.equal(50, #seen)
-        assert.error_matches(function() heed.randint(3, 2, 1) end, "high: expected at least low = 3, got 2")
+        assert.error_matches(function() heed.randint(3, 2, 1) end,
+            "high: expected at least low = 3, got 2")
     end)
 
     it("draws from a generator without touching the training stream", function()
@@ -124,12 +146,14 @@ describe("making tensors", function()
         g:state(saved)
         assert.is_true(heed.equal(b, heed.randn(10, { generator = g })))
         assert.is_true(heed.equal(a, heed.randn(10, { generator = heed.generator(7) })))
-        assert.error_matches(function() heed.rand(1, { generator = 7 }) end, "generator: expected a generator")
+        assert.error_matches(function() heed.rand(1, { generator = 7 }) end,
+            "generator: expected a generator")
     end)
 
     it("makes tensors like another", function()
         local t = heed.zeros(2, 3, { dtype = "f64" })
-        for _, name in ipairs { "zeros_like", "ones_like", "empty_like", "rand_like", "randn_like" } do
+        for _, name in ipairs { "zeros_like", "ones_like", "empty_like", "rand_like",
+            "randn_like" } do
             local u = t[name](t)
             assert.equal("f64", u.dtype)
             assert.is_true(u.shape == t.shape)
@@ -142,7 +166,8 @@ describe("making tensors", function()
         local back = heed.frombytes(t:t():bytes(), "f32", { 3, 2 })
         assert.is_true(heed.equal(back, t:t()))
         assert.equal(string.pack("<i8i8", 1, -1), heed.ids({ 1, -1 }):bytes())
-        assert.error_matches(function() heed.frombytes("abc", "f32", { 1 }) end, "expected 4 bytes for f32, got 3")
+        assert.error_matches(function() heed.frombytes("abc", "f32", { 1 }) end,
+            "expected 4 bytes for f32, got 3")
         assert.equal("[2]", tostring(heed.frombytes("abcd", "bf16").shape))
     end)
 

@@ -19,13 +19,16 @@ end
 
 local function indices(batches)
     local list = {}
-    for _, batch in ipairs(one_pass(batches)) do table.move(batch.indices, 1, #batch.indices, #list + 1, list) end
+    for _, batch in ipairs(one_pass(batches)) do
+        table.move(batch.indices, 1, #batch.indices, #list + 1, list)
+    end
     return list
 end
 
 describe("data.batches", function()
     it("pads, and tells the lengths", function()
-        local batch = heed.data.batches({ { { 5, 6 }, { 7 } }, { { 8 }, { 9, 9, 9 } } }, { size = 2 })()
+        local batch = heed.data.batches({ { { 5, 6 }, { 7 } }, { { 8 }, { 9, 9, 9 } } },
+            { size = 2 })()
         assert.are.same({ { 5, 6 }, { 8, 1 } }, batch[1]:totable())
         assert.are.same({ { 7, 1, 1 }, { 9, 9, 9 } }, batch[2]:totable())
         assert.are.same({ 2, 1 }, batch.lengths[1]:totable())
@@ -35,7 +38,8 @@ describe("data.batches", function()
     end)
 
     it("takes examples with names, and single lists", function()
-        local batch = heed.data.batches({ { src = { 5 }, tgt = { 6, 7 } } }, { size = 1, value = 0 })()
+        local batch = heed.data.batches({ { src = { 5 }, tgt = { 6, 7 } } },
+            { size = 1, value = 0 })()
         assert.are.same({ { 6, 7 } }, batch.tgt:totable())
         assert.are.same({ 1 }, batch.src_lengths:totable())
         batch = heed.data.batches({ { 5 }, { 6, 7 } }, { size = 2, value = 0 })()
@@ -81,7 +85,8 @@ describe("data.batches", function()
     end)
 
     it("an example longer than the tokens is a batch of its own", function()
-        local batches = heed.data.batches({ { { 1, 1, 1, 1 } }, { { 1 } }, { { 1 } } }, { tokens = 2, bucket = false })
+        local batches = heed.data.batches({ { { 1, 1, 1, 1 } }, { { 1 } }, { { 1 } } },
+            { tokens = 2, bucket = false })
         local sizes = {}
         for batch in batches do sizes[#sizes + 1] = batch.size end
         assert.are.same({ 1, 2 }, sizes)
@@ -89,7 +94,8 @@ describe("data.batches", function()
 
     it("goes on in the middle of a pass", function()
         local options = { tokens = 50, shuffle = true, seed = 9 }
-        local a, b = heed.data.batches(examples(80), options), heed.data.batches(examples(80), options)
+        local a, b = heed.data.batches(examples(80), options),
+            heed.data.batches(examples(80), options)
         local forever = a:forever()
         for _ = 1, #a + 3 do forever() end
         b:load_state_dict(a:state_dict())
@@ -128,14 +134,18 @@ describe("data.batches", function()
         assert.are.equal("[2, 0]", tostring(heed.data.batches({ {}, {} }, { size = 2 })()[1].shape))
     end)
 
-    it("gives numbers as [B], floats as f32 in every batch, texts as a list, tensors stacked", function()
+    it("gives numbers as [B], floats as f32 in every batch, texts as a list, tensors stacked",
+        function()
         local list = {
-            { text = { 5, 2 }, label = 3, weight = 1, name = "a", image = heed.ones(2), seen = true },
-            { text = { 5 }, label = 4, weight = 0.5, name = "b", image = heed.zeros(2), seen = false },
+            { text = { 5, 2 }, label = 3, weight = 1, name = "a", image = heed.ones(2),
+                seen = true },
+            { text = { 5 }, label = 4, weight = 0.5, name = "b", image = heed.zeros(2),
+                seen = false },
         }
         local batches = heed.data.batches(list, { size = 1 })
         local batch = batches()
-        assert.are.same({ "i64", "f32", "f32" }, { batch.label.dtype, batch.weight.dtype, batch.image.dtype })
+        assert.are.same({ "i64", "f32", "f32" }, { batch.label.dtype, batch.weight.dtype,
+            batch.image.dtype })
         assert.are.same({ { 3 }, { 1 }, { "a" }, { true } },
             { batch.label:totable(), batch.weight:totable(), batch.name, batch.seen:totable() })
         assert.are.equal("[1, 2]", tostring(batch.image.shape))
@@ -145,7 +155,9 @@ describe("data.batches", function()
         assert.error_matches(function()
             heed.data.batches({ { a = 1, b = { 2 } }, { a = { 1 }, b = { 2 } } }, { size = 2 })()
         end, "examples%[2%]: expected field a: a number as the batch's others, got a table")
-        assert.error_matches(function() heed.data.batches({ { a = 1 }, { b = 1 } }, { size = 2 })() end,
+        assert.error_matches(function()
+            heed.data.batches({ { a = 1 }, { b = 1 } }, { size = 2 })()
+        end,
             "examples%[2%]: expected a list of numbers as a, got nil")
     end)
 
@@ -165,9 +177,12 @@ describe("data.batches", function()
         end
         table.sort(seen)
         assert.are.same({ 7, 8, 9 }, seen)
-        assert.error_matches(function() heed.data.batches({ x = x, y = heed.ids { 1 } }, { size = 2 }) end,
+        assert.error_matches(function()
+            heed.data.batches({ x = x, y = heed.ids { 1 } }, { size = 2 })
+        end,
             "examples.y: expected 3 rows as examples.x has, got %[1%]")
-        assert.error_matches(function() heed.data.batches({ heed.zeros(0, 2) }, { size = 2 }) end, "0 batches")
+        assert.error_matches(function() heed.data.batches({ heed.zeros(0, 2) }, { size = 2 }) end,
+            "0 batches")
     end)
 
     it("refuses the state of other batches", function()
@@ -175,7 +190,8 @@ describe("data.batches", function()
         local _, message = heed.data.batches(examples(20), { size = 4 }):check_state_dict(saved)
         assert.are.equal("the state is of batches with size = 5, these have 4", message)
         assert.is_nil(heed.data.batches(examples(20), { tokens = 5 }):check_state_dict(saved))
-        assert.is_nil(heed.data.batches(examples(20), { size = 5, shuffle = true }):check_state_dict(saved))
+        assert.is_nil(heed.data.batches(examples(20),
+            { size = 5, shuffle = true }):check_state_dict(saved))
         assert.is_true(heed.data.batches(examples(20), { size = 5 }):check_state_dict(saved))
         assert.is_true(heed.data.batches(examples(20), { size = 5 }):check_state_dict {
             seed = 1, epoch = 1, position = 0, examples = 20,
@@ -183,18 +199,27 @@ describe("data.batches", function()
     end)
 
     it("says when a split has 0 batches", function()
-        assert.error_matches(function() heed.data.batches({}, { size = 4 }) end, "the split has 0 batches")
-        assert.error_matches(function() heed.data.batches(examples(3), { size = 4, drop_last = true }) end,
+        assert.error_matches(function() heed.data.batches({}, { size = 4 }) end,
+            "the split has 0 batches")
+        assert.error_matches(function()
+            heed.data.batches(examples(3), { size = 4, drop_last = true })
+        end,
             "the split has 0 batches: its 3 examples are fewer than one batch of 4")
     end)
 
     it("teaches on misuse", function()
-        assert.error_matches(function() heed.data.batches(examples(3), {}) end, "either size .* or tokens")
-        assert.error_matches(function() heed.data.batches(examples(3), { size = 2.5 }) end, "size: expected an integer")
-        assert.error_matches(function() heed.data.batches({ "a" }, { size = 1 }) end, "expected a table, got \"a\"")
-        assert.error_matches(function() heed.data.batches({ { 1, "x" } }, { size = 1 })() end, "expected a number, got \"x\"")
+        assert.error_matches(function() heed.data.batches(examples(3), {}) end,
+            "either size .* or tokens")
+        assert.error_matches(function() heed.data.batches(examples(3), { size = 2.5 }) end,
+            "size: expected an integer")
+        assert.error_matches(function() heed.data.batches({ "a" }, { size = 1 }) end,
+            "expected a table, got \"a\"")
+        assert.error_matches(function() heed.data.batches({ { 1, "x" } }, { size = 1 })() end,
+            "expected a number, got \"x\"")
         local batches = heed.data.batches(examples(3), { size = 1 })
-        assert.error_matches(function() batches:load_state_dict { seed = 1, epoch = 1, position = 0, examples = 4 } end,
+        assert.error_matches(function()
+            batches:load_state_dict { seed = 1, epoch = 1, position = 0, examples = 4 }
+        end,
             "the state is of 4 examples, here are 3")
         assert.has_error(function() batches:load_state_dict {} end)
     end)

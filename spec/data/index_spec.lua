@@ -1,4 +1,5 @@
---- data.line_index and pair_index: lists that stay in their files, and passes over them. What they read is in lines_spec.lua.
+--- data.line_index and pair_index: lists that stay in their files, and passes over them. What they
+--- read is in lines_spec.lua.
 
 local data = require "heed.data"
 local files = require "spec.data.files"
@@ -9,7 +10,8 @@ describe("data.line_index", function()
     it("is a list", function()
         local index = assert(data.line_index(files.write "one\ntwo\nthree\n"))
         assert.are.equal(3, #index)
-        assert.are.same({ "three", "one", "two", "one" }, { index[3], index[1], index[2], index[1] })
+        assert.are.same({ "three", "one", "two", "one" },
+            { index[3], index[1], index[2], index[1] })
         assert.is_nil(index[0])
         assert.is_nil(index[4])
         assert.is_nil(index[-1])
@@ -25,7 +27,8 @@ describe("data.line_index", function()
         local before = files.held()
         local index = assert(data.line_index(path))
         local bytes = files.held() - before
-        local most = 6 * count + 163840 -- Lua's own table of strings grows and shrinks by 65536 or 131072
+        -- Lua's own table of strings grows and shrinks by 65536 or 131072
+        local most = 6 * count + 163840
         assert.is_true(bytes < most, bytes .. " bytes for " .. count .. " lines")
         assert.matches("^029999 text", index[29999])
         for i = 1, count, 7 do assert.are.equal(i, tonumber(index[i]:sub(1, 6))) end
@@ -110,7 +113,9 @@ describe("passes over an index", function()
         assert.are.same(first, files.pass(passes { shuffle = true, seed = 4 }))
         assert.are_not.same(first, files.pass(passes { shuffle = true, seed = 5 }))
         for _, pass in ipairs { first, second } do
-            table.sort(pass, function(a, b) return tonumber(a:match "%d+") < tonumber(b:match "%d+") end)
+            table.sort(pass, function(a, b)
+                return tonumber(a:match "%d+") < tonumber(b:match "%d+")
+            end)
             assert.are.same(list, pass)
         end
         assert.are.equal(3, shuffled.epoch)
@@ -128,9 +133,12 @@ describe("passes over an index", function()
     it("refuse the state of other files", function()
         local state = passes():state_dict()
         local other = assert(data.line_index(files.write "one\n")):passes()
-        assert.error_matches(function() other:load_state_dict(state) end, "the state is of 200 examples in %d+ bytes, here are 1 in 4")
-        for _, wrong in ipairs { 1, {}, { seed = 1, epoch = 0, given = 0, examples = 200, bytes = 1 }, { seed = 1.5 } } do
-            assert.error_matches(function() passes():load_state_dict(wrong) end, "not the state of passes")
+        assert.error_matches(function() other:load_state_dict(state) end,
+            "the state is of 200 examples in %d+ bytes, here are 1 in 4")
+        for _, wrong in ipairs { 1, {}, { seed = 1, epoch = 0, given = 0, examples = 200,
+            bytes = 1 }, { seed = 1.5 } } do
+            assert.error_matches(function() passes():load_state_dict(wrong) end,
+                "not the state of passes")
         end
     end)
 
@@ -145,6 +153,7 @@ describe("passes over an index", function()
     end)
 
     it("of nothing give nothing", function()
-        assert.are.same({}, files.pass(assert(data.line_index(files.write "")):passes { shuffle = true }))
+        assert.are.same({}, files.pass(assert(data.line_index(files.write "")):passes {
+            shuffle = true }))
     end)
 end)

@@ -1,4 +1,5 @@
---- data.lines and data.pairs: files as lists in memory. What holds for every way of reading lines is here too.
+--- data.lines and data.pairs: files as lists in memory. What holds for every way of reading lines
+--- is here too.
 
 local data = require "heed.data"
 local files = require "spec.data.files"
@@ -48,7 +49,8 @@ for name, read in pairs(READERS) do
             local path = files.write "short\n12345678\n123456789\n"
             local list, message = read(path, { max_line = 8 })
             assert.is_nil(list)
-            assert.is_truthy(message:find(path .. ":3: a line of more than 8 bytes (max_line)", 1, true), message)
+            assert.is_truthy(message:find(path .. ":3: a line of more than 8 bytes (max_line)", 1,
+                true), message)
             assert.are.equal(3, #read(path, { max_line = 9 }))
         end)
 
@@ -82,8 +84,10 @@ for name, read in pairs(READERS) do
         end)
 
         it("nothing, when the caller is wrong", function()
-            assert.error_matches(function() data[name](1) end, name .. ": path: expected a string, got 1")
-            assert.error_matches(function() data[name]("a", { max_line = 0 }) end, name .. ": max_line: expected an integer")
+            assert.error_matches(function() data[name](1) end,
+                name .. ": path: expected a string, got 1")
+            assert.error_matches(function() data[name]("a", { max_line = 0 }) end,
+                name .. ": max_line: expected an integer")
             assert.error_matches(function() data[name]("a", { max = 1 }) end, "no option \"max\"")
         end)
     end)
@@ -126,16 +130,20 @@ for name, read in pairs(PAIRS) do
             for line, number in pairs { ["a\tb\nc\n"] = 2, ["a\tb\n\n1\t2\t3\n"] = 3 } do
                 local list, message = read(files.write(line))
                 assert.is_nil(list)
-                assert.is_truthy(message:find((":%d: expected source<TAB>target, got "):format(number), 1, true), message)
+                assert.is_truthy(message:find((":%d: expected source<TAB>target, got "):format(
+                    number), 1, true), message)
             end
         end)
 
         it("no files of unequal length, and says how long each is", function()
-            local short, long = files.write(files.text(files.lines(10))), files.write(files.text(files.lines(13)))
+            local short, long = files.write(files.text(files.lines(10))),
+                files.write(files.text(files.lines(13)))
             for _, pair in ipairs { { short, long, 10, 13 }, { long, short, 13, 10 } } do
                 local list, message = read(pair[1], pair[2])
                 assert.is_nil(list)
-                assert.is_truthy(message:find(("expected as many lines in both files: %s has %d, %s has %d"):format(pair[1], pair[3],
+                assert.is_truthy(message:find(
+                    ("expected as many lines in both files: %s has %d, %s has %d"):format(pair[1],
+                    pair[3],
                     pair[2], pair[4]), 1, true), message)
             end
         end)
@@ -150,8 +158,10 @@ for name, read in pairs(PAIRS) do
         end)
 
         it("nothing, when the caller is wrong", function()
-            assert.error_matches(function() data[name](nil) end, name .. ": path: expected a string, got nil")
-            assert.error_matches(function() data[name]("a", 2) end, name .. ": target: expected a string, got 2")
+            assert.error_matches(function() data[name](nil) end,
+                name .. ": path: expected a string, got nil")
+            assert.error_matches(function() data[name]("a", 2) end,
+                name .. ": target: expected a string, got 2")
         end)
     end)
 end

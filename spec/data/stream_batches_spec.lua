@@ -44,10 +44,12 @@ local pair_path = files.write((files.text(files.lines(COUNT)):gsub("(%C+)\n", "%
 
 local SOURCES = {
     index = { function() return assert(data.line_index(path)) end, encode },
-    passes = { function() return assert(data.line_index(path)):passes { shuffle = true } end, encode },
+    passes = { function() return assert(data.line_index(path)):passes { shuffle = true } end,
+        encode },
     stream = { function() return assert(data.line_stream(path, { shuffle = 25 })) end, encode },
     pair_index = { function() return assert(data.pair_index(pair_path)) end, encode_pair },
-    pair_stream = { function() return assert(data.pair_stream(pair_path, { shuffle = 25 })) end, encode_pair },
+    pair_stream = { function() return assert(data.pair_stream(pair_path, { shuffle = 25 })) end,
+        encode_pair },
 }
 
 for name, entry in pairs(SOURCES) do
@@ -57,7 +59,8 @@ for name, entry in pairs(SOURCES) do
             return data.batches(entry[1](), options)
         end
         local OPTIONS = {
-            { size = 8 }, { size = 8, shuffle = true, seed = 5 }, { size = 8, bucket = true, pool = 20, shuffle = true },
+            { size = 8 }, { size = 8, shuffle = true, seed = 5 },
+                { size = 8, bucket = true, pool = 20, shuffle = true },
             { tokens = 60, shuffle = true, pool = 30 }, { tokens = 60, pool = 1 },
             { size = 8, drop_last = true, shuffle = true, bucket = true },
         }
@@ -69,8 +72,11 @@ for name, entry in pairs(SOURCES) do
                     local count, short = 0, 0
                     for batch in made do
                         count = count + batch.size
-                        local longest = math.max((batch[1] or batch.src):size(2), batch.tgt and batch.tgt:size(2) or 0)
-                        if options.tokens then assert.is_true(longest * batch.size <= 60 or batch.size == 1) end
+                        local longest = math.max((batch[1] or batch.src):size(2),
+                            batch.tgt and batch.tgt:size(2) or 0)
+                        if options.tokens then
+                            assert.is_true(longest * batch.size <= 60 or batch.size == 1)
+                        end
                         if options.size and batch.size < 8 then short = short + 1 end
                     end
                     assert.are.equal(options.drop_last and 136 or COUNT, count)
@@ -95,7 +101,8 @@ for name, entry in pairs(SOURCES) do
 
         it("goes on from a checkpoint", function()
             local file = os.tmpname()
-            local a, b = batches { tokens = 60, shuffle = true, pool = 30 }, batches { tokens = 60, shuffle = true, pool = 30 }
+            local a, b = batches { tokens = 60, shuffle = true, pool = 30 },
+                batches { tokens = 60, shuffle = true, pool = 30 }
             files.take(a, 13)
             assert(heed.checkpoint.save(file, { batches = a }))
             assert(heed.checkpoint.load(file, { batches = b }))
@@ -110,7 +117,10 @@ describe("data.batches of files", function()
 
     it("shuffles an index as a whole, by its seed", function()
         local index = assert(data.line_index(path))
-        local function run(seed) return data.batches(index, { size = 8, shuffle = true, seed = seed, encode = encode, pool = 16 }) end
+        local function run(seed)
+            return data.batches(index, { size = 8, shuffle = true, seed = seed, encode = encode,
+                pool = 16 })
+        end
         local first = run(1)
         local a, b = all_numbers(first), all_numbers(first)
         assert.are_not.same(a, b)
@@ -125,7 +135,8 @@ describe("data.batches of files", function()
 
     it("buckets within a pool", function()
         local cells, real = 0, 0
-        local made = data.batches(assert(data.line_index(path)), { tokens = 60, shuffle = true, encode = encode })
+        local made = data.batches(assert(data.line_index(path)),
+            { tokens = 60, shuffle = true, encode = encode })
         for batch in made do
             cells = cells + batch[1]:numel()
             real = real + made:count(batch.lengths[1])
@@ -134,13 +145,18 @@ describe("data.batches of files", function()
     end)
 
     it("leaves out what encode gives nil for", function()
-        local function odd(line) return tonumber(line:match "%d+") % 2 == 1 and encode(line) or nil end
-        assert.are.equal(69, #all_numbers(data.batches(assert(data.line_stream(path)), { size = 8, encode = odd })))
-        assert.are.equal(69, #all_numbers(data.batches(assert(data.lines(path)), { size = 8, encode = odd })))
+        local function odd(line)
+            return tonumber(line:match "%d+") % 2 == 1 and encode(line) or nil
+        end
+        assert.are.equal(69, #all_numbers(data.batches(assert(data.line_stream(path)),
+            { size = 8, encode = odd })))
+        assert.are.equal(69, #all_numbers(data.batches(assert(data.lines(path)),
+            { size = 8, encode = odd })))
     end)
 
     it("pads with the value", function()
-        local batch = data.batches(assert(data.line_index(files.write "1\n2 word\n")), { size = 2, value = 0, encode = encode })()
+        local batch = data.batches(assert(data.line_index(files.write "1\n2 word\n")),
+            { size = 2, value = 0, encode = encode })()
         assert.are.same({ { 1, 0 }, { 2, 7 } }, batch[1]:totable())
         assert.are.same({ 1, 2 }, batch.lengths[1]:totable())
     end)
@@ -154,7 +170,9 @@ describe("data.batches of files", function()
         end
         function Count:state_dict() return { n = self.n } end
         function Count:load_state_dict(state) self.n = state.n end
-        local function new() return data.batches(setmetatable({ n = 0 }, Count), { size = 2, pool = 2 }) end
+        local function new()
+            return data.batches(setmetatable({ n = 0 }, Count), { size = 2, pool = 2 })
+        end
         local a, b = new(), new()
         assert.are.same({ { 1, 2 }, { 3, 4 }, { 5 } }, { numbers(a()), numbers(a()), numbers(a()) })
         b:load_state_dict(a:state_dict())
@@ -169,7 +187,8 @@ describe("data.batches of files", function()
         Count.__index = { state_dict = function() return {} end, load_state_dict = function() end }
         local text = files.write "1\n2\n3\n4\n5\n"
         for _, source in ipairs {
-            setmetatable({ n = 0 }, Count), assert(data.line_index(text)), assert(data.line_stream(text)),
+            setmetatable({ n = 0 }, Count), assert(data.line_index(text)),
+                assert(data.line_stream(text)),
         } do
             local batches = data.batches(source, { size = 2, pool = 2, encode = function(example)
                 return type(example) == "table" and example or { math.tointeger(example) }
@@ -209,24 +228,35 @@ describe("data.batches of files", function()
             if count % 100 == 0 then most = math.max(most, files.held() - before) end
         end
         assert.are.equal(1000, count)
-        assert.is_true(most < 200 * 1000, most .. " bytes held") -- a list of 19 integers has some 500
+        -- a list of 19 integers has some 500
+        assert.is_true(most < 200 * 1000, most .. " bytes held")
     end)
 
     it("teaches on misuse", function()
         local index = assert(data.line_index(path))
         local function made(options) return data.batches(index, options) end
-        assert.error_matches(function() made { size = 2 }() end, 'expected a table, got "1 word.*encode = ')
-        assert.error_matches(function() made { size = 2, encode = 3 } end, "encode: expected a function, got 3")
-        assert.error_matches(function() made { size = 2, encode = function() return 3 end }() end, "expected a table, got 3")
-        assert.error_matches(function() made { size = 2, pool = 0 } end, "pool: expected an integer")
-        assert.error_matches(function() return #made { size = 2, encode = encode } end, "number is not known")
-        assert.error_matches(function() made { size = 2, encode = function() end }() end, "the split has 0 batches")
-        local empty = data.batches(assert(data.line_index(files.write "")), { size = 2, encode = encode })
+        assert.error_matches(function() made { size = 2 }() end,
+            'expected a table, got "1 word.*encode = ')
+        assert.error_matches(function() made { size = 2, encode = 3 } end,
+            "encode: expected a function, got 3")
+        assert.error_matches(function() made { size = 2, encode = function() return 3 end }() end,
+            "expected a table, got 3")
+        assert.error_matches(function() made { size = 2, pool = 0 } end,
+            "pool: expected an integer")
+        assert.error_matches(function() return #made { size = 2, encode = encode } end,
+            "number is not known")
+        assert.error_matches(function() made { size = 2, encode = function() end }() end,
+            "the split has 0 batches")
+        local empty = data.batches(assert(data.line_index(files.write "")),
+            { size = 2, encode = encode })
         assert.error_matches(function() empty() end, "the split has 0 batches")
         local state = made({ size = 2, encode = encode }):state_dict()
-        assert.error_matches(function() made({ size = 3, encode = encode }):load_state_dict(state) end, "pools of 200 examples")
+        assert.error_matches(function() made({ size = 3,
+            encode = encode }):load_state_dict(state) end, "pools of 200 examples")
         state.source.bytes = 3
-        assert.error_matches(function() made({ size = 2, encode = encode }):load_state_dict(state) end, "examples in 3 bytes")
-        assert.error_matches(function() made({ size = 2, encode = encode }):load_state_dict {} end, "not the state of batches")
+        assert.error_matches(function() made({ size = 2,
+            encode = encode }):load_state_dict(state) end, "examples in 3 bytes")
+        assert.error_matches(function() made({ size = 2, encode = encode }):load_state_dict {} end,
+            "not the state of batches")
     end)
 end)

@@ -1,4 +1,5 @@
---- data.line_stream and pair_stream: what the shuffling buffer does, and going on. What they read is in lines_spec.lua.
+--- data.line_stream and pair_stream: what the shuffling buffer does, and going on. What they read
+--- is in lines_spec.lua.
 
 local data = require "heed.data"
 local files = require "spec.data.files"
@@ -30,8 +31,10 @@ describe("data.line_stream", function()
         local stream = assert(data.line_stream(path, { shuffle = 20, seed = 3 }))
         local first, second = files.pass(stream), files.pass(stream)
         assert.are_not.same(first, second)
-        assert.are.same(first, files.pass(assert(data.line_stream(path, { shuffle = 20, seed = 3 }))))
-        assert.are_not.same(first, files.pass(assert(data.line_stream(path, { shuffle = 20, seed = 4 }))))
+        assert.are.same(first, files.pass(assert(data.line_stream(path,
+            { shuffle = 20, seed = 3 }))))
+        assert.are_not.same(first, files.pass(assert(data.line_stream(path,
+            { shuffle = 20, seed = 4 }))))
         local seen, moved = {}, 0
         for place, line in ipairs(first) do
             local number = tonumber(line:match "%d+")
@@ -78,17 +81,24 @@ describe("data.line_stream", function()
         local function refused(message, change)
             local state = stream:state_dict()
             change(state)
-            assert.error_matches(function() assert(data.line_stream(path, { shuffle = 20 })):load_state_dict(state) end, message)
+            assert.error_matches(function() assert(data.line_stream(path,
+                { shuffle = 20 })):load_state_dict(state) end, message)
         end
         files.take(stream, 30)
         refused("a buffer of 10 examples, this is one of 20", function(s) s.shuffle = 10 end)
-        refused("had 5 bytes when the state was taken, and has %d+", function(s) s.files[1].bytes = 5 end)
+        refused("had 5 bytes when the state was taken, and has %d+", function(s)
+            s.files[1].bytes = 5
+        end)
         refused("its buffer is none", function(s) s.files[1].buffered = 3 end)
         refused("its buffer is none", function(s) s.files[1].buffered[2] = "a" end)
         refused("points behind the end", function(s) s.files[1].buffered[2] = 10 ^ 9 // 1 | 0 end)
         refused("the state is not of 1 files", function(s) s.files = {} end)
-        refused("expected a whole number of at least 1 as epoch, got nil", function(s) s.epoch = nil end)
-        refused("expected a whole number of at least 0 as offset, got %-1", function(s) s.files[1].offset = -1 end)
+        refused("expected a whole number of at least 1 as epoch, got nil", function(s)
+            s.epoch = nil
+        end)
+        refused("expected a whole number of at least 0 as offset, got %-1", function(s)
+            s.files[1].offset = -1
+        end)
         assert.error_matches(function() stream:load_state_dict(7) end, "not the state of a stream")
     end)
 
@@ -118,7 +128,8 @@ describe("data.pair_stream", function()
 
     it("shuffles pairs, and goes on", function()
         local list = files.lines(100)
-        local source, target = files.write(files.text(list)), files.write(files.text(list):gsub("word", "Wort"))
+        local source, target = files.write(files.text(list)),
+            files.write(files.text(list):gsub("word", "Wort"))
         local columns = {}
         for i, line in ipairs(list) do columns[i] = line .. "\t" .. line:gsub("word", "Wort") end
         local one = files.write("\n" .. table.concat(columns, "\n\n"))
@@ -128,7 +139,9 @@ describe("data.pair_stream", function()
                 return assert(data.pair_stream(paths[1], paths[2] or options, paths[2] and options))
             end
             local a, b = new(2), new(1)
-            for _, pair in ipairs(files.take(a, 57)) do assert.are.equal(pair[1]:gsub("word", "Wort"), pair[2]) end
+            for _, pair in ipairs(files.take(a, 57)) do
+                assert.are.equal(pair[1]:gsub("word", "Wort"), pair[2])
+            end
             b:load_state_dict(a:state_dict())
             assert.are.same(files.take(a, 150), files.take(b, 150))
         end

@@ -1,4 +1,5 @@
--- docs/adding_an_operation.md shows changes to sources; they must be in those sources as they are shown.
+-- docs/adding_an_operation.md shows changes to sources; they must be in those sources as they are
+-- shown.
 
 local blocks = require "spec.support.blocks"
 
@@ -12,7 +13,8 @@ local function contents(path)
     return plain(text)
 end
 
--- What a diff block shows, in order: each line of context, and each run of additions as one piece. And the file it is of.
+-- What a diff block shows, in order: each line of context, and each run of additions as one piece.
+-- And the file it is of.
 local function pieces_of(block)
     local path = block[1]:match "^%-%-%- (%S+)$"
     local pieces, added = {}, {}
@@ -23,7 +25,9 @@ local function pieces_of(block)
         else
             if #added > 0 then pieces[#pieces + 1] = table.concat(added, "\n") end
             added = {}
-            if line ~= "..." and line ~= "" then pieces[#pieces + 1] = assert(line:match "^ (.*)", line) end
+            if line ~= "..." and line ~= "" then
+                pieces[#pieces + 1] = assert(line:match "^ (.*)", line)
+            end
         end
     end
     return path, pieces
@@ -39,7 +43,8 @@ describe("docs/adding_an_operation.md", function()
                 local text, from = contents(path), 1
                 for _, piece in ipairs(pieces) do
                     local _, last = text:find(plain(piece):match "^%s*(.-)%s*$", from, true)
-                    assert(last, ("%s does not have, or not in this order:\n%s"):format(path, piece))
+                    assert(last, ("%s does not have, or not in this order:\n%s"):format(path,
+                        piece))
                     from = last + 1
                 end
             end)

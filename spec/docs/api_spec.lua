@@ -1,5 +1,5 @@
--- The annotations of everything public: there is prose, an example that runs and prints what it says, the parameters are the
--- function's own; and docs/api is made from them.
+-- The annotations of everything public: there is prose, an example that runs and prints what it
+-- says, the parameters are the function's own; and docs/api is made from them.
 
 local calls = require "heed.nn.calls"
 local example = require "spec.support.example"
@@ -36,7 +36,8 @@ local function each_function(doc, visit)
     if doc.kind == "function" then visit(doc.path, doc.entry, doc.value) end
     if doc.path == "heed.Tensor" then return end
     for _, method in ipairs(doc.kind == "class" and doc.methods or {}) do
-        visit(doc.path .. ":" .. method.key, method, type(doc.value) == "table" and doc.value[method.key] or nil)
+        visit(doc.path .. ":" .. method.key, method, type(doc.value) == "table"
+            and doc.value[method.key] or nil)
     end
 end
 
@@ -55,9 +56,12 @@ describe("what is public", function()
         local without = {}
         for _, doc in ipairs(public) do
             local entry = doc.entry
-            local said = entry and (#entry.prose > 0 or doc.kind == "class" and doc.methods[1] and #doc.methods[1].prose > 0)
+            local said = entry and (#entry.prose > 0 or doc.kind == "class" and doc.methods[1]
+                and #doc.methods[1].prose > 0)
             if entry and not said then without[#without + 1] = doc.path .. ": no prose" end
-            if entry and not has_example(doc) then without[#without + 1] = doc.path .. ": no example" end
+            if entry and not has_example(doc) then
+                without[#without + 1] = doc.path .. ": no example"
+            end
         end
         assert.same({}, without)
     end)
@@ -66,7 +70,9 @@ describe("what is public", function()
         local without = {}
         for _, doc in ipairs(public) do
             each_function(doc, function(name, entry)
-                if #entry.prose == 0 and not name:find ":init$" and not name:find ":forward$" then without[#without + 1] = name end
+                if #entry.prose == 0 and not name:find ":init$" and not name:find ":forward$" then
+                    without[#without + 1] = name
+                end
             end)
         end
         assert.same({}, without)
@@ -82,10 +88,15 @@ describe("what is public", function()
                 if real then real = real:gsub("^self,? ?", "") end
                 -- A last ... that nobody is told of is there to refuse what comes in it.
                 if #entry.params > 0 and not said:find("...", 1, true) then
-                    written, real = written and written:gsub(", %.%.%.$", ""), real and real:gsub(", %.%.%.$", "")
+                    written, real = written and written:gsub(", %.%.%.$", ""),
+                        real and real:gsub(", %.%.%.$", "")
                 end
-                if written and written ~= said then wrong[#wrong + 1] = ("%s: (%s) is annotated (%s)"):format(name, written, said) end
-                if real and real ~= said then wrong[#wrong + 1] = ("%s: (%s) is annotated (%s)"):format(name, real, said) end
+                if written and written ~= said then
+                    wrong[#wrong + 1] = ("%s: (%s) is annotated (%s)"):format(name, written, said)
+                end
+                if real and real ~= said then
+                    wrong[#wrong + 1] = ("%s: (%s) is annotated (%s)"):format(name, real, said)
+                end
             end)
         end
         assert.same({}, wrong)
@@ -93,10 +104,13 @@ describe("what is public", function()
 
     for _, doc in ipairs(public) do
         local entries = { doc.entry }
-        if doc.kind == "class" and doc.path ~= "heed.Tensor" then table.move(doc.methods, 1, #doc.methods, #entries + 1, entries) end
+        if doc.kind == "class" and doc.path ~= "heed.Tensor" then
+            table.move(doc.methods, 1, #doc.methods, #entries + 1, entries)
+        end
         for _, entry in ipairs(entries) do
             for i, code in ipairs(entry.in_place and {} or entry.examples) do
-                it(("prints what its example says: %s %s (%d)"):format(doc.path, entry.key, i), function()
+                it(("prints what its example says: %s %s (%d)"):format(doc.path, entry.key, i),
+                    function()
                     assert.same({}, example.faults(code))
                 end)
             end
@@ -111,7 +125,9 @@ describe("docs/api", function()
             expected[#expected + 1] = name
             assert.equal(text, shell.read("docs/api/" .. name))
         end
-        for _, path in ipairs(shell.files("docs/api", "*.md")) do found[#found + 1] = path:match "[^/]+$" end
+        for _, path in ipairs(shell.files("docs/api", "*.md")) do
+            found[#found + 1] = path:match "[^/]+$"
+        end
         table.sort(expected)
         table.sort(found)
         assert.same(expected, found)

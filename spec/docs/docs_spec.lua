@@ -25,7 +25,8 @@ describe("README", function()
     it("names every page, by links that lead somewhere", function()
         local text = shell.read "README.md"
         for _, path in ipairs(pages()) do
-            assert.is_truthy(path == "README.md" or text:find("](" .. path .. ")", 1, true), path .. " is not in README.md")
+            assert.is_truthy(path == "README.md" or text:find("](" .. path .. ")", 1, true),
+                path .. " is not in README.md")
         end
         for path in text:gmatch "%]%(([%w_./]+)%)" do assert(io.open(path)):close() end
     end)

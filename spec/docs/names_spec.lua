@@ -32,7 +32,9 @@ for _, class in pairs(heed.nn) do
 end
 
 local function is_method(name)
-    if heed.methods and heed.methods[name] or require("heed.core").methods[name] then return true end
+    if heed.methods and heed.methods[name] or require("heed.core").methods[name] then
+        return true
+    end
     for _, class in ipairs(modules) do
         if class[name] ~= nil then return true end
     end
@@ -46,7 +48,9 @@ local function unknown_names(code)
     local list = {}
     for path in code:gmatch "%f[%w_.]heed%.([%a_][%w_.]*)" do
         path = path:gsub("%.$", "")
-        if not resolve(path) and path ~= "h" and not path:find "^so" then list[#list + 1] = "heed." .. path end
+        if not resolve(path) and path ~= "h" and not path:find "^so" then
+            list[#list + 1] = "heed." .. path
+        end
     end
     for path in code:gmatch "%f[%w_.]nn%.([%a_][%w_]*)" do
         if heed.nn[path] == nil then list[#list + 1] = "nn." .. path end
@@ -65,7 +69,9 @@ describe("the names in the documentation", function()
                 number = number + 1
                 if line:find "^%s*```" then fenced = not fenced end
                 for code in (fenced and "" or own_cells(path, line) or ""):gmatch "`([^`]+)`" do
-                    for _, name in ipairs(unknown_names(code)) do wrong[#wrong + 1] = ("%d: %s"):format(number, name) end
+                    for _, name in ipairs(unknown_names(code)) do
+                        wrong[#wrong + 1] = ("%d: %s"):format(number, name)
+                    end
                 end
             end
             assert.same({}, wrong)
@@ -78,7 +84,10 @@ describe("the text of the API's pages", function()
     local REQUIRED = { ["heed.help"] = true, ["heed.luassert"] = true, ["heed.nn.cache"] = true }
 
     local function is_there(path)
-        if resolve(path:match "^heed%.(.*)$") or REQUIRED[path] or REQUIRED[path:match "^heed%.%l+"] then return true end
+        if resolve(path:match "^heed%.(.*)$") or REQUIRED[path]
+            or REQUIRED[path:match "^heed%.%l+"] then
+            return true
+        end
         return path:find "%.%u" ~= nil or path:find "^heed%.dtype" ~= nil -- a type
     end
 
@@ -99,7 +108,8 @@ describe("the text of the API's pages", function()
     it("says every option that a loss knows", function()
         local training = shell.read "docs/api/training.md"
         local section = training:match "\n### `heed%.loss%.linear_cross_entropy.-\n### "
-        for _, name in ipairs { "bias", "ignore_index", "label_smoothing", "weight", "reduction", "smoothing_exclude" } do
+        for _, name in ipairs { "bias", "ignore_index", "label_smoothing", "weight", "reduction",
+            "smoothing_exclude" } do
             assert.is_truthy(section:find("  - `" .. name .. "?`", 1, true), name)
         end
     end)
@@ -120,7 +130,9 @@ describe("a class or an alias of the annotations", function()
         for _, path in ipairs(shell.files("lua/heed", "*.lua")) do
             local text = shell.read(path)
             for _, kind in ipairs { "class", "alias" } do
-                for name in text:gmatch("%-%-%-@" .. kind .. " (heed[%w_.]*)") do add(path, kind, name) end
+                for name in text:gmatch("%-%-%-@" .. kind .. " (heed[%w_.]*)") do
+                    add(path, kind, name)
+                end
             end
         end
         assert.is_truthy(kinds["heed.nn.Module"])

@@ -7,7 +7,8 @@ local folder
 
 -- A language whose words are those of another, each spelled backwards.
 local function write_corpus(name, first, last)
-    local words = { "time", "stone", "river", "paper", "light", "under", "seven", "moon", "grain", "storm" }
+    local words = { "time", "stone", "river", "paper", "light", "under", "seven", "moon", "grain",
+        "storm" }
     local file = assert(io.open(folder .. "/" .. name, "w"))
     for i = first, last do
         local source, target = {}, {}
@@ -21,8 +22,10 @@ local function write_corpus(name, first, last)
 end
 
 local function train_command(save, more)
-    return ("examples/translate.lua --train %s/train.tsv --valid %s/valid.tsv --vocab 300 --d-model 32 --layers 1 --heads 2 "
-        .. "--tokens 256 --warmup 20 --dropout 0.1 --save %s/%s %s"):format(folder, folder, folder, save, more)
+    return ("examples/translate.lua --train %s/train.tsv --valid %s/valid.tsv --vocab 300 "
+        .. "--d-model 32 --layers 1 --heads 2 "
+        .. "--tokens 256 --warmup 20 --dropout 0.1 --save %s/%s %s"):format(folder, folder, folder,
+            save, more)
 end
 
 local function tensors_of(path)
@@ -46,7 +49,8 @@ describe("examples/translate.lua", function()
     it("says what every option is when it is not given", function()
         local help, _, status = command.run "examples/translate.lua --help"
         assert.equal(0, status)
-        local options = "minutes steps tokens d-model layers heads d-ff vocab dropout smoothing lr warmup validate seed threads"
+        local options = "minutes steps tokens d-model layers heads d-ff vocab dropout smoothing "
+            .. "lr warmup validate seed threads"
         for option in options:gmatch "%S+" do
             local text = help:match("\n   %-%-" .. option:gsub("%-", "%%-") .. " <(.-)\n   %-")
                 or help:match("\n   %-%-" .. option:gsub("%-", "%%-") .. " <(.*)")
@@ -55,21 +59,24 @@ describe("examples/translate.lua", function()
     end)
 
     it("reads dates", function()
-        local output, errors, status = command.run "examples/translate.lua --steps 3 --seed 5 --d-model 16 --d-ff 32"
+        local output, errors, status =
+            command.run "examples/translate.lua --steps 3 --seed 5 --d-model 16 --d-ff 32"
         assert.equal(0, status, errors)
         assert.truthy(output:find "Dates that it has never seen")
         assert.truthy(output:find "\nexact match %d+ of 1000\n$")
     end)
 
     it("trains on pairs, scores, and translates lines", function()
-        local output, errors, status = command.run(train_command("one", ("--steps 150 --validate 75 --test %s/test.tsv --output %s/out")
+        local output, errors, status = command.run(train_command("one",
+            ("--steps 150 --validate 75 --test %s/test.tsv --output %s/out")
             :format(folder, folder)))
         assert.equal(0, status, errors)
         assert.truthy(output:find "BLEU %d+%.%d%d on 20 pairs")
         assert.truthy(errors:find "validation loss [%d.]+  perplexity [%d.]+  %(best%)")
         local translations = shell.read(folder .. "/out")
         assert.equal(20, select(2, translations:gsub("\n", "")))
-        local lines, message, ok = command.run(("examples/translate.lua --load %s/one"):format(folder), "river moon\n\nstone")
+        local lines, message, ok = command.run(("examples/translate.lua --load %s/one"):format(
+            folder), "river moon\n\nstone")
         assert.equal(0, ok, message)
         assert.equal(3, select(2, lines:gsub("\n", "")))
     end)
@@ -77,12 +84,15 @@ describe("examples/translate.lua", function()
     it("draws what it looks at to translate a line", function()
         assert.equal(0, (select(3, command.run(train_command("seen", "--steps 20")))))
         local function texts_of(file, more)
-            local load = ("examples/translate.lua --load %s/seen --attention %s/%s %s"):format(folder, folder, file, more or "")
+            local load = ("examples/translate.lua --load %s/seen --attention %s/%s %s"):format(
+                folder, folder, file, more or "")
             local output, errors, status = command.run(load, "river moon")
             assert.equal(0, status, errors)
             local count = {}
             for _, element in ipairs(xml.elements(shell.read(folder .. "/" .. file), { "meta" })) do
-                if element.name == "text" or element.name == "h2" then count[element.text] = (count[element.text] or 0) + 1 end
+                if element.name == "text" or element.name == "h2" then
+                    count[element.text] = (count[element.text] or 0) + 1
+                end
             end
             return count, output
         end
@@ -96,7 +106,8 @@ describe("examples/translate.lua", function()
         assert.is_nil(head["head 2"])
         assert.truthy(head["</s>"] >= 1)
         local load = ("examples/translate.lua --load %s/seen --attention %s"):format(folder, folder)
-        for more, message in pairs { ["/a.svg --head 1.3"] = "there are 1 layers of 2 heads", ["/a.svg --head 2"] = "there are 1 layers",
+        for more, message in pairs { ["/a.svg --head 1.3"] = "there are 1 layers of 2 heads",
+            ["/a.svg --head 2"] = "there are 1 layers",
             ["/none/a.html"] = "/none/a.html: " } do
             local _, errors, status = command.run(load .. more, "river")
             assert.equal(1, status)
@@ -112,7 +123,8 @@ describe("examples/translate.lua", function()
         local errors_path = folder .. "/errors"
         local script = (": > %s; env --default-signal=INT %s %s 2>>%s & p=$!; "
             .. "while ! grep -q validation %s; do sleep 0.02; done; kill -INT $p; wait $p")
-            :format(errors_path, shell.quote(command.path), train_command("parts", options), errors_path, errors_path)
+            :format(errors_path, shell.quote(command.path), train_command("parts", options),
+                errors_path, errors_path)
         local _, status = shell.run(script)
         assert.equal(130, status)
         assert.truthy(shell.read(errors_path):find "saved; the same command with %-%-resume goes on")
@@ -138,10 +150,13 @@ describe("examples/translate.lua", function()
             { "--output out", "--output needs --test" },
             { "--attention a.svg", "--attention needs --load" },
             { "--load README.md --head 2.1", "--head needs --attention" },
-            { "--load README.md --attention a.svg --head 2.", "expected a layer, or its head such as 2.8, got '2.'" },
+            { "--load README.md --attention a.svg --head 2.",
+                "expected a layer, or its head such as 2.8, got '2.'" },
             { "--load README.md --attention a.svg --head 0.1", "expected a layer, or its head" },
-            { (train_command("none", "--steps 1 --test missing.tsv"):gsub("^%S+ ", "")), "missing.tsv: No such file" },
-            { (train_command("none", ("--steps 1 --test %s/test.tsv --output %s"):format(folder, folder)):gsub("^%S+ ", "")),
+            { (train_command("none", "--steps 1 --test missing.tsv"):gsub("^%S+ ", "")),
+                "missing.tsv: No such file" },
+            { (train_command("none", ("--steps 1 --test %s/test.tsv --output %s"):format(folder,
+                folder)):gsub("^%S+ ", "")),
                 "Is a directory" },
         }
         for _, case in ipairs(cases) do
@@ -156,7 +171,9 @@ describe("examples/translate.lua", function()
         assert.equal(0, (select(3, command.run(train_command("first", "--steps 3")))))
         local _, errors = command.run(train_command("first", "--steps 3 --resume --d-ff 64"))
         assert.truthy(errors:find("its d_ff is 128, the options say 64", 1, true), errors)
-        _, errors = command.run((train_command("first", "--steps 3 --resume"):gsub("train%.tsv", "test.tsv")))
-        assert.truthy(errors:find "the options say" or errors:find "examples" or errors:find "learned from other pairs", errors)
+        _, errors = command.run((train_command("first", "--steps 3 --resume"):gsub("train%.tsv",
+            "test.tsv")))
+        assert.truthy(errors:find "the options say" or errors:find "examples"
+            or errors:find "learned from other pairs", errors)
     end)
 end)

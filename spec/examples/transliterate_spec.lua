@@ -18,12 +18,14 @@ describe("examples/transliterate.lua", function()
 
     it("gives the golden transliterations and their log probabilities", function()
         local golden, words = {}, {}
-        for word, text, log_probability in shell.read(data .. "/aren/golden.tsv"):gmatch "([^\t\n]+)\t([^\t\n]+)\t([^\t\n]+)\n" do
+        for word, text, log_probability in shell.read(data
+            .. "/aren/golden.tsv"):gmatch "([^\t\n]+)\t([^\t\n]+)\t([^\t\n]+)\n" do
             golden[#golden + 1] = { word, text, tonumber(log_probability) }
             words[#words + 1] = shell.quote(word)
         end
         assert.is_true(#golden > 0)
-        local output, errors = command.run(("examples/transliterate.lua %s/aren %s"):format(data, table.concat(words, " ")))
+        local output, errors = command.run(("examples/transliterate.lua %s/aren %s"):format(data,
+            table.concat(words, " ")))
         local i = 0
         for word, text, log_probability in output:gmatch "([^\t\n]+)\t([^\t\n]+)\t([^\t\n]+)\n" do
             i = i + 1

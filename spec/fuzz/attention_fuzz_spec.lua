@@ -1,8 +1,8 @@
--- Attention of random shapes, masks, layouts, types and threads against the formula in steps of f64, outputs and
--- gradients. What nobody sees holds NaN and infinities.
+-- Attention of random shapes, masks, layouts, types and threads against the formula in steps of
+-- f64, outputs and gradients. What nobody sees holds NaN and infinities.
 --
--- A failure names its seed; HEED_FUZZ_SEED=seed HEED_FUZZ_COUNT=1 runs that configuration alone. The target
--- fuzz-attention runs ten thousand from a seed of its own, HEED_FUZZ_SEED=time.
+-- A failure names its seed; HEED_FUZZ_SEED=seed HEED_FUZZ_COUNT=1 runs that configuration alone.
+-- The target fuzz-attention runs ten thousand from a seed of its own, HEED_FUZZ_SEED=time.
 
 local heed = require "heed"
 local mask = heed.mask
@@ -25,10 +25,10 @@ local function random_of(seed)
     end
 end
 
--- ---- masks and what they mean ------------------------------------------------------------------------------------
+-- ---- masks and what they mean -------------------------------------------------------------------
 
--- Each gives a mask, and a bool tensor that broadcasts to [B, H, L, S]. z.p [L, 1] are positions of queries, z.j [1, S]
--- of keys, in the sequence of each.
+-- Each gives a mask, and a bool tensor that broadcasts to [B, H, L, S]. z.p [L, 1] are positions of
+-- queries, z.j [1, S] of keys, in the sequence of each.
 local makers = {}
 
 function makers.causal(_, z) return mask.causal(), z.j:le(z.p) end
@@ -50,13 +50,15 @@ function makers.padding(random, z)
 end
 
 function makers.bool(random, z)
-    local seen = heed.rand(random(1, 2) == 1 and z.B or 1, random(1, 2) == 1 and z.H or 1, z.L, z.S):lt(random(1, 9) / 10)
+    local seen = heed.rand(random(1, 2) == 1 and z.B or 1, random(1, 2) == 1 and z.H or 1, z.L,
+        z.S):lt(random(1, 9) / 10)
     return mask.bool(seen), seen
 end
 
 function makers.segments(random, z)
     local longest = random(3, 40)
-    local queries, keys = heed.range(1, z.L, { dtype = "i64" }) // longest, heed.range(1, z.S, { dtype = "i64" }) // longest
+    local queries, keys = heed.range(1, z.L, { dtype = "i64" }) // longest,
+        heed.range(1, z.S, { dtype = "i64" }) // longest
     return mask.segments(queries, keys), queries:view(z.L, 1):eq(keys:view(1, z.S))
 end
 
@@ -74,15 +76,19 @@ local function composition(random, z, depth, names)
 end
 
 local function positions(z)
-    return heed.range(1, z.L, { dtype = "i64" }):view(z.L, 1) + (z.S - z.L), heed.range(1, z.S, { dtype = "i64" }):view(1, z.S)
+    return heed.range(1, z.L, { dtype = "i64" }):view(z.L, 1) + (z.S - z.L),
+        heed.range(1, z.S, { dtype = "i64" }):view(1, z.S)
 end
 
--- Cuts a row of queries and one of keys into sequences: the lengths, of each place its sequence, its position.
+-- Cuts a row of queries and one of keys into sequences: the lengths, of each place its sequence,
+-- its position.
 local function cut(random, z)
     local lengths, of, at = { q = {}, k = {} }, { q = {}, k = {} }, { q = {}, k = {} }
     local count, left = random(2, 4), { q = z.L, k = z.S }
     for s = 1, count do
-        for side, rest in pairs(left) do lengths[side][s] = s == count and rest or random(0, rest) end
+        for side, rest in pairs(left) do
+            lengths[side][s] = s == count and rest or random(0, rest)
+        end
         for side in pairs(left) do
             local shift = side == "q" and lengths.k[s] - lengths.q[s] or 0
             for i = 1, lengths[side][s] do
@@ -107,7 +113,8 @@ local function masks_of(random, z)
     if z.B == 1 and z.L > 1 and z.S > 1 and random(1, 4) == 1 then
         local lengths, of, at = cut(random, z)
         z.p, z.j, names = heed.ids(at.q):view(z.L, 1), heed.ids(at.k):view(1, z.S), IN_SEQUENCES
-        join(mask.packed(lengths.q, lengths.k), heed.ids(of.q):view(z.L, 1):eq(heed.ids(of.k):view(1, z.S)))
+        join(mask.packed(lengths.q, lengths.k),
+            heed.ids(of.q):view(z.L, 1):eq(heed.ids(of.k):view(1, z.S)))
     end
     if random(1, 4) > 1 then join(composition(random, z, random(0, 3), names)) end
     local added
@@ -119,25 +126,32 @@ local function masks_of(random, z)
     return m, seen:expand(z.B, z.H, z.L, z.S), added
 end
 
--- ---- tensors -----------------------------------------------------------------------------------------------------
+-- ---- tensors ------------------------------------------------------------------------------------
 
--- What is given lies in memory in one of these ways: the sizes of the whole, and heads [B, H, rows, features] of it.
+-- What is given lies in memory in one of these ways: the sizes of the whole, and heads [B, H, rows,
+-- features] of it.
 local layouts = {
     heads = { function(B, H, n, D) return B, H, n, D end, function(whole) return whole end },
     projected = { function(B, H, n, D) return B, n, H * D end,
         function(whole, B, H, n, D) return whole:view(B, n, H, D):transpose(2, 3) end },
-    packed = { function(B, H, n, D) return B, n, 3, H, D end, function(whole) return whole:select(3, 2):transpose(2, 3) end },
-    transposed = { function(B, H, n, D) return B, H, D, n end, function(whole) return whole:transpose(3, 4) end },
+    packed = { function(B, H, n, D) return B, n, 3, H, D end, function(whole)
+        return whole:select(3, 2):transpose(2, 3)
+    end },
+    transposed = { function(B, H, n, D) return B, H, D, n end, function(whole)
+        return whole:transpose(3, 4)
+    end },
 }
 local LAYOUTS = { "heads", "projected", "packed", "transposed" }
 
 local function poison_into(heads, hidden)
-    local bad = heed.where(heed.rand(heads:size(1), 1, heads:size(3), 1):lt(0.5), 0 / 0, math.huge):to(heads.dtype)
+    local bad = heed.where(heed.rand(heads:size(1), 1, heads:size(3), 1):lt(0.5), 0 / 0,
+        math.huge):to(heads.dtype)
     heads:copy_(heed.where(hidden, bad, heads))
 end
 
--- A tensor twice: as attention gets it, and as the reference does, in f64 and without poison in its hidden rows. `stored` (nil: as
--- computed): what attention reads is of that dtype, and so are the values of both.
+-- A tensor twice: as attention gets it, and as the reference does, in f64 and without poison in its
+-- hidden rows. `stored` (nil: as computed): what attention reads is of that dtype, and so are the
+-- values of both.
 local function input(random, z, H, rows, features, hidden, stored)
     local layout = layouts[LAYOUTS[random(1, #LAYOUTS)]]
     local sizes = { layout[1](z.B, H, rows, features) }
@@ -147,7 +161,8 @@ local function input(random, z, H, rows, features, hidden, stored)
     local function heads(whole) return layout[2](whole, z.B, H, rows, features) end
     if z.poison and hidden then poison_into(heads(own), hidden) end
     own.requires_grad, clean.requires_grad = true, true
-    return { own = own, clean = clean, heads = heads(stored and own:to(stored) or own), clean_heads = heads(clean) }
+    return { own = own, clean = clean, heads = heads(stored and own:to(stored) or own),
+        clean_heads = heads(clean) }
 end
 
 local function bias_of(random, z, m, seen)
@@ -171,17 +186,21 @@ local function configuration(seed)
     heed.manual_seed(seed)
     local heads = HEADS[random(1, #HEADS)]
     local z = { seed = seed, B = random(1, 2), H = heads[1], Hk = heads[2],
-        L = LENGTHS[random(1, #LENGTHS)], S = LENGTHS[random(1, #LENGTHS)], D = FEATURES[random(1, #FEATURES)],
+        L = LENGTHS[random(1, #LENGTHS)], S = LENGTHS[random(1, #LENGTHS)],
+            D = FEATURES[random(1, #FEATURES)],
         dtype = random(1, 2) == 1 and "f32" or "f64", poison = random(1, 3) > 1,
         threads = random(1, 4) == 1 and random(2, 3) or 1, weights = random(1, 3) == 1,
         softcap = random(1, 4) == 1 and random(1, 4) / 2.0 or nil,
-        scale = random(1, 3) == 1 and random(1, 10) / 20.0 or nil, dropout = random(1, 4) == 1 and 0.4 or 0.0 }
+        scale = random(1, 3) == 1 and random(1, 10) / 20.0 or nil, dropout = random(1, 4) == 1
+            and 0.4 or 0.0 }
     if z.dtype == "f32" and random(1, 3) == 1 then
         z.stored = random(1, 2) == 1 and "f16" or "bf16"
         z.all_stored = random(1, 2) == 1 and z.stored or nil -- queries too, and what comes out
     end
     z.Dv = random(1, 2) == 1 and z.D or FEATURES[random(1, #FEATURES)]
-    if z.L > 0 and z.L <= 8 and random(1, 2) == 1 then z.S = 1100 end -- keys enough for several stretches
+    if z.L > 0 and z.L <= 8 and random(1, 2) == 1 then
+        z.S = 1100
+    end -- keys enough for several stretches
     if z.L * z.S > 20000 and random(1, 3) > 1 then z.L = 33 end
     local m, seen, added = masks_of(random, z)
     z.bias, m, seen = bias_of(random, z, m, seen)
@@ -189,7 +208,8 @@ local function configuration(seed)
     local hidden_rows, hidden_keys
     if z.L * z.S > 0 then
         hidden_rows = heed.logical_not(any_of(seen, 4, true))
-        hidden_keys = heed.logical_not(any_of(any_of(seen:reshape(z.B, z.Hk, z.H // z.Hk, z.L, z.S), 4), 3)):unsqueeze(4)
+        hidden_keys = heed.logical_not(any_of(any_of(seen:reshape(z.B, z.Hk, z.H // z.Hk, z.L, z.S),
+            4), 3)):unsqueeze(4)
     end
     z.q = input(random, z, z.H, z.L, z.D, hidden_rows, z.all_stored)
     z.k = input(random, z, z.Hk, z.S, z.D, hidden_keys, z.stored)
@@ -198,23 +218,30 @@ local function configuration(seed)
     return z
 end
 
--- ---- both ways ---------------------------------------------------------------------------------------------------
+-- ---- both ways ----------------------------------------------------------------------------------
 
 local function attend(z, v, want_weights)
     heed.manual_seed(z.seed)
     return heed.attention(z.q.heads, z.k.heads, v,
-        { mask = z.mask, scale = z.scale, softcap = z.softcap, dropout = z.dropout, weights = want_weights })
+        { mask = z.mask, scale = z.scale, softcap = z.softcap, dropout = z.dropout,
+            weights = want_weights })
 end
 
--- What dropout keeps, times 1 / (1 - p): values that are rows of the identity show the weights through it.
+-- What dropout keeps, times 1 / (1 - p): values that are rows of the identity show the weights
+-- through it.
 local function kept(z)
     local identity = heed.eye(z.S):to(z.stored or z.dtype):expand(z.B, z.Hk, z.S, z.S)
-    return heed.no_grad(function() return attend(z, identity):to("f64"):ne(0):to "f64" / (1 - z.dropout) end)
+    return heed.no_grad(function()
+        return attend(z, identity):to("f64"):ne(0):to "f64" / (1 - z.dropout)
+    end)
 end
 
 local function by_formula(z)
     local group = z.H // z.Hk
-    local function of_group(t) return t:unsqueeze(3):expand(z.B, z.Hk, group, z.S, t:size(4)):reshape(z.B, z.H, z.S, t:size(4)) end
+    local function of_group(t)
+        return t:unsqueeze(3):expand(z.B, z.Hk, group, z.S, t:size(4)):reshape(z.B, z.H, z.S,
+            t:size(4))
+    end
     local k, v, seen = of_group(z.k.clean_heads), of_group(z.v.clean_heads), z.seen:to "f64"
     local s = z.q.clean_heads:matmul(k:transpose(3, 4)) * (z.scale or 1 / math.sqrt(z.D))
     if z.softcap then s = (s / z.softcap):tanh() * z.softcap end
@@ -228,9 +255,11 @@ local function by_formula(z)
 end
 
 local function description(z)
-    local sizes = ("B=%d H=%d Hk=%d L=%d S=%d D=%d Dv=%d %s"):format(z.B, z.H, z.Hk, z.L, z.S, z.D, z.Dv,
+    local sizes = ("B=%d H=%d Hk=%d L=%d S=%d D=%d Dv=%d %s"):format(z.B, z.H, z.Hk, z.L, z.S, z.D,
+        z.Dv,
         z.all_stored or z.stored and z.dtype .. " stored " .. z.stored or z.dtype)
-    local options = ("threads=%d poison=%s dropout=%g softcap=%s bias=%s mask=%s"):format(z.threads, z.poison, z.dropout,
+    local options = ("threads=%d poison=%s dropout=%g softcap=%s bias=%s mask=%s"):format(z.threads,
+        z.poison, z.dropout,
         z.softcap, z.bias ~= nil, z.mask)
     return ("HEED_FUZZ_SEED=%d HEED_FUZZ_COUNT=1 replays %s %s"):format(z.seed, sizes, options)
 end
@@ -238,12 +267,16 @@ end
 local function compare(z, what, got, want)
     if heed.allclose(got:to "f64", want, TOLERANCES[got.dtype]) then return end
     local off = (got:to "f64" - want):abs()
-    error(("%s is off by %s\n%s"):format(what, off:numel() > 0 and off:max():item() or "its shape", description(z)), 0)
+    error(("%s is off by %s\n%s"):format(what, off:numel() > 0 and off:max():item() or "its shape",
+        description(z)), 0)
 end
 
 local function check_gradient(z, name)
     local t = z[name]
-    if t then compare(z, "the gradient of " .. name, t.own.grad, t.clean.grad or heed.zeros(t.clean:size()):to "f64") end
+    if t then
+        compare(z, "the gradient of " .. name, t.own.grad,
+            t.clean.grad or heed.zeros(t.clean:size()):to "f64")
+    end
 end
 
 local function check(seed)

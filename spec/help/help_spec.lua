@@ -14,7 +14,8 @@ end
 describe("help", function()
     it("says the signature, shapes and results of a function in C, and in Lua", function()
         has(heed.softmax, "heed.softmax(t, dim", "->  Tensor")
-        has(heed.attention, "heed.attention(q, k, v, options?)", "[B, H, L, D]", "softcap?", "number", "before dropout")
+        has(heed.attention, "heed.attention(q, k, v, options?)", "[B, H, L, D]", "softcap?",
+            "number", "before dropout")
     end)
 
     it("finds things by name, short or long, and methods", function()
@@ -39,8 +40,10 @@ describe("help", function()
     end)
 
     it("puts what an example prints below it where there is no room beside it", function()
-        assert.is_truthy(text(heed.softmax, { width = 110 }):find("softmax(1)) --> [0.0900", 1, true))
-        assert.is_truthy(text(heed.softmax, { width = 60 }):find("softmax(1))\n   --> [0.0900", 1, true))
+        assert.is_truthy(text(heed.softmax, { width = 110 }):find("softmax(1)) --> [0.0900", 1,
+            true))
+        assert.is_truthy(text(heed.softmax, { width = 60 }):find("softmax(1))\n   --> [0.0900", 1,
+            true))
     end)
 
     it("shows options once, with the argument that takes them", function()
@@ -68,13 +71,18 @@ describe("help", function()
 
     it("knows the options of what is called", function()
         local nn = heed.nn
-        for names, value in pairs { ["bias"] = nn.Linear, ["bias elementwise_affine eps"] = nn.LayerNorm, ["dim keepdim"] = heed.sum,
-            ["dtype requires_grad"] = heed.zeros, ["betas eps lr weight_decay"] = heed.optim.AdamW, ["names"] = nn.Module.state_dict,
+        for names, value in pairs { ["bias"] = nn.Linear,
+            ["bias elementwise_affine eps"] = nn.LayerNorm, ["dim keepdim"] = heed.sum,
+            ["dtype requires_grad"] = heed.zeros, ["betas eps lr weight_decay"] = heed.optim.AdamW,
+                ["names"] = nn.Module.state_dict,
             [""] = heed.matmul } do
             assert.are.equal(names, table.concat(help.options(value), " "))
         end
-        assert.is_truthy(table.concat(help.options(nn.MultiHeadAttention(4, 2)), " "):find "mask.*weights")
-        for _, nobodys in ipairs { 5, "x", {}, print, function() end } do assert.are.same({}, help.options(nobodys)) end
+        assert.is_truthy(table.concat(help.options(nn.MultiHeadAttention(4, 2)),
+            " "):find "mask.*weights")
+        for _, nobodys in ipairs { 5, "x", {}, print, function() end } do
+            assert.are.same({}, help.options(nobodys))
+        end
         assert.are.same({}, help.options(nil))
         assert.are.same({}, help.options(heed.tensor, true))
         assert.are.same({ "dtype", "requires_grad" }, help.options(heed.tensor))
@@ -125,8 +133,10 @@ local plain = 1
     it("are read with their definitions", function()
         assert.equal(3, #entries)
         local class, open, unlock = table.unpack(entries)
-        assert.same({ "shop.Till", "class", "shop.Thing" }, { class.name, class.kind, class.parent })
-        assert.same({ name = "coins", optional = false, type = "integer[]", text = "what it holds" }, class.fields[1])
+        assert.same({ "shop.Till", "class", "shop.Thing" },
+            { class.name, class.kind, class.parent })
+        assert.same({ name = "coins", optional = false, type = "integer[]",
+            text = "what it holds" }, class.fields[1])
         assert.same({ "Opens it. Twice is fine.", "Second paragraph." }, open.prose)
         assert.same({ "print(1)" }, open.examples)
         assert.same({ "key", "options" }, open.arguments)
@@ -137,7 +147,8 @@ local plain = 1
         assert.same({ "using it", "Till.open" }, { open.section, unlock.same_as })
     end)
 
-    it("keep lists and the indentation of examples, leave out private fields, and know forms in place", function()
+    it("keep lists and the indentation of examples, leave out private fields, and know forms in "
+        .. "place", function()
         local class, draw, in_place = table.unpack(annotations.read [[
 ---@class shop.Sign
 ---@field private paint string
@@ -164,14 +175,17 @@ Sign.draw_ = Sign.draw
         assert.equal("Sign", class.owner)
         assert.same({ "Kinds:", "- plain, which is cheap;", "- neon." }, draw.prose)
         assert.same({ "for i = 1, 2 do\n    print(i)\nend" }, draw.examples)
-        assert.same({ "how many", "any ...", "the rest" }, { draw.returns[1].text, draw.returns[2].type, draw.returns[2].text })
+        assert.same({ "how many", "any ...", "the rest" },
+            { draw.returns[1].text, draw.returns[2].type, draw.returns[2].text })
         assert.equal("Sign.draw", in_place.same_as)
     end)
 
     it("have a header, in paragraphs, and short names of types", function()
-        local source = '---@meta _\n--- Signs.\n---\n--- Of all\n--- kinds.\n\n---@alias shop.Color "red"|"blue" of paint\nlocal x\n'
+        local source = '---@meta _\n--- Signs.\n---\n--- Of all\n--- kinds.\n\n---@alias '
+            .. 'shop.Color "red"|"blue" of paint\nlocal x\n'
         assert.same({ "Signs.", "Of all kinds." }, annotations.header(source))
         local alias = annotations.aliases(source)[1]
-        assert.same({ "shop.Color", '"red"|"blue"', "of paint" }, { alias.name, alias.type, alias.text })
+        assert.same({ "shop.Color", '"red"|"blue"', "of paint" },
+            { alias.name, alias.type, alias.text })
     end)
 end)

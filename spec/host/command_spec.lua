@@ -2,14 +2,16 @@ local command = require "spec.support.command"
 
 describe("heed script", function()
     it("gives the script its arguments", function()
-        local output, errors, status, path = command.script("print(#arg, arg[0], arg[1], ...)", "'a b' -e")
+        local output, errors, status, path = command.script("print(#arg, arg[0], arg[1], ...)",
+            "'a b' -e")
         assert.are.equal("", errors)
         assert.are.equal("2\t" .. path .. "\ta b\ta b\t-e\n", output)
         assert.are.equal(0, status)
     end)
 
     it("lets scripts say require, as under lua5.4", function()
-        local output = command.script 'print(rawget(_G, "heed"), require("heed").ones(2):sum():item())'
+        local output = command.script('print(rawget(_G, "heed"), '
+            .. 'require("heed").ones(2):sum():item())')
         assert.are.equal("nil\t2.0\n", output)
     end)
 
@@ -24,15 +26,18 @@ describe("heed script", function()
     end)
 
     it("loads other C modules, which find its Lua", function()
-        local output, errors = command.script 'local lfs = require "lfs" print(lfs.attributes("/", "mode"))'
+        local output, errors = command.script('local lfs = require "lfs" '
+            .. 'print(lfs.attributes("/", "mode"))')
         assert.are.equal("", errors)
         assert.are.equal("directory\n", output)
     end)
 
     it("ends with a traceback and status 1 after an error", function()
-        local output, errors, status, path = command.script "local function f() local x = nil + 1 end\nprint(1) f()"
+        local output, errors, status,
+            path = command.script "local function f() local x = nil + 1 end\nprint(1) f()"
         assert.are.equal("1\n", output)
-        assert.is_truthy(errors:find("^heed: " .. path .. ":1: attempt to perform arithmetic on a nil value"))
+        assert.is_truthy(errors:find("^heed: " .. path
+            .. ":1: attempt to perform arithmetic on a nil value"))
         assert.is_truthy(errors:find("stack traceback:.*" .. path .. ":2: in main chunk"))
         assert.are.equal(1, status)
     end)
@@ -40,14 +45,19 @@ describe("heed script", function()
     it("says what may have been meant", function()
         for script, hint in pairs {
             ['local heed = require "heed"\nheed.atention(1)'] = "did you mean heed.attention?",
-            ["local nn = require 'heed.nn'\nlocal function f() return nn.Linaer(2, 2) end\nprint(f())"] = "did you mean nn.Linear?",
+            ["local nn = require 'heed.nn'\nlocal function f() return nn.Linaer(2, 2) "
+                .. "end\nprint(f())"] = "did you mean nn.Linear?",
             ['local counter = 1\nprint(countr + 1)'] = "did you mean counter?",
         } do
             local _, errors = command.script(script)
-            assert.is_truthy(errors:find("\nhint: " .. hint .. "\nstack traceback:", 1, true), errors)
+            assert.is_truthy(errors:find("\nhint: " .. hint .. "\nstack traceback:", 1, true),
+                errors)
         end
-        local _, mistaken, _, path = command.script "local heed = require 'heed'\nlocal t = heed.npy.load 'none'\nprint(t + 1)"
-        assert.is_truthy(mistaken:find("\n  " .. path .. ":3: print(t + 1)\n" .. (" "):rep(#path + 12)
+        local _, mistaken, _, path =
+            command.script("local heed = require 'heed'\nlocal t = heed.npy.load 'none'\nprint(t "
+            .. "+ 1)")
+        assert.is_truthy(mistaken:find("\n  " .. path .. ":3: print(t + 1)\n"
+            .. (" "):rep(#path + 12)
             .. "^\nhint: heed.npy.load gave nil and a message;", 1, true), mistaken)
         local _, unread, status, other = command.script "local x = {}\nprint(x[1, 2])"
         assert.are.equal(1, status)
@@ -86,7 +96,8 @@ end)
 
 describe("heed's options", function()
     it("-e runs code in which heed is a global", function()
-        local output, errors, status = command.run [[-e 'x = heed.ones(2, 2)' -e'print(x:sum():item())']]
+        local output, errors, status =
+            command.run [[-e 'x = heed.ones(2, 2)' -e'print(x:sum():item())']]
         assert.are.equal("", errors)
         assert.are.equal("4.0\n", output)
         assert.are.equal(0, status)
@@ -107,7 +118,8 @@ describe("heed's options", function()
     end)
 
     it("- runs standard input as a script", function()
-        local output, errors, status = command.run("- a b", "local x = 1\nprint(x, rawget(_G, 'heed'), ...)")
+        local output, errors, status = command.run("- a b",
+            "local x = 1\nprint(x, rawget(_G, 'heed'), ...)")
         assert.are.equal("", errors)
         assert.are.equal("1\tnil\ta\tb\n", output)
         assert.are.equal(0, status)

@@ -1,7 +1,8 @@
 local command = require "spec.support.command"
 
 -- A shell started by a script sends it the interrupt that Ctrl-C would.
-local later = "local function later(seconds) io.popen('sleep ' .. seconds .. '; kill -INT ' .. '$PPID') end\n"
+local later = "local function later(seconds) io.popen('sleep ' .. seconds .. '; kill -INT ' .. "
+    .. "'$PPID') end\n"
 
 describe("Ctrl-C in a script", function()
     it("raises 'interrupted', which pcall catches, each time", function()
@@ -53,7 +54,8 @@ describe("Ctrl-C in a script", function()
     end)
 
     it("ends a script that does not catch it, with a traceback, as a signal does", function()
-        local output, errors, status, path = command.script(later .. "print(1)\nlater(0.1)\nwhile true do end")
+        local output, errors, status,
+            path = command.script(later .. "print(1)\nlater(0.1)\nwhile true do end")
         assert.are.equal("1\n", output)
         assert.is_truthy(errors:find "^heed: .*interrupted\nstack traceback:")
         assert.is_truthy(errors:find(path .. ":4: in main chunk"))
@@ -61,7 +63,8 @@ describe("Ctrl-C in a script", function()
     end)
 
     it("gets through loops of pcall when it comes a third time within a second", function()
-        local often = "io.popen('for i in 1 2 3 4 5 6 7 8 9; do sleep 0.1; kill -INT ' .. '$PPID || exit; done') "
+        local often = "io.popen('for i in 1 2 3 4 5 6 7 8 9; do sleep 0.1; kill -INT ' .. '$PPID "
+            .. "|| exit; done') "
         local output, errors, status = command.script(often
             .. "print(1) while true do pcall(function() while true do end end) end")
         assert.are.equal("1\n", output)
@@ -83,7 +86,8 @@ describe("Ctrl-C in a script", function()
     end)
 
     it("leaves it ignored when whoever started the script wants that", function()
-        local output, _, status = command.run("-e " .. [['io.popen("kill -INT $PPID"):close() print "alive"']], "",
+        local output, _, status = command.run("-e "
+            .. [['io.popen("kill -INT $PPID"):close() print "alive"']], "",
             "env --ignore-signal=INT")
         assert.are.equal("alive\n", output)
         assert.are.equal(0, status)

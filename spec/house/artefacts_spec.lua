@@ -22,7 +22,8 @@ end
 
 -- The sanitizers leave marks of their own in what they instrument.
 local function is_ours(name)
-    return name:find "^luaopen_heed" or name:find "^heed_" or name:find "^__asan" or name:find "^__odr_asan"
+    return name:find "^luaopen_heed" or name:find "^heed_" or name:find "^__asan"
+        or name:find "^__odr_asan"
 end
 
 describe("the artefacts", function()

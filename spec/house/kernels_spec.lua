@@ -4,13 +4,17 @@ local DTYPES = { "f32", "f64", "f16", "bf16", "i64", "i32", "u8", "bool" }
 
 -- x_f64 is found by x_f32; what is named by numbers or pairs of dtypes is described, not listed.
 local function searched(name)
-    if name:find "_%d+_%d+_f%d%d$" or name:find "_%d_of_%d_" or name:find "^%w+_to_%w+$" then return nil end
+    if name:find "_%d+_%d+_f%d%d$" or name:find "_%d_of_%d_" or name:find "^%w+_to_%w+$" then
+        return nil
+    end
     return (name:gsub("_f64$", "_f32"))
 end
 
 local function names_dtype(symbol)
     for _, dtype in ipairs(DTYPES) do
-        if symbol:find("_" .. dtype .. "$") or symbol:find("_" .. dtype .. "_%l+$") then return true end
+        if symbol:find("_" .. dtype .. "$") or symbol:find("_" .. dtype .. "_%l+$") then
+            return true
+        end
     end
     return false
 end
@@ -22,12 +26,14 @@ describe("the kernels", function()
             for word in shell.read(path):gmatch "[%w_]+" do words[word] = true end
         end
         local count = 0
-        for _, line in ipairs(shell.lines("nm --defined-only " .. shell.quote(shell.build .. "/libheed.a"))) do
+        for _, line in ipairs(shell.lines("nm --defined-only "
+            .. shell.quote(shell.build .. "/libheed.a"))) do
             local symbol = line:match "%x+ t ([%w_]+)"
             local name = symbol and names_dtype(symbol) and searched(symbol)
             if name then
                 count = count + 1
-                assert.is_true(words[name], symbol .. " is nowhere in csrc: list it above the macro that makes it")
+                assert.is_true(words[name],
+                    symbol .. " is nowhere in csrc: list it above the macro that makes it")
             end
         end
         assert.is_true(count > 300, "libheed.a has no symbols of kernels")

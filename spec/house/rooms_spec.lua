@@ -40,7 +40,8 @@ local function sources(folder)
     return list
 end
 
--- The room an include leads to: "tensor/shape.h" to tensor; "vec.h" beside the file to the room itself.
+-- The room an include leads to: "tensor/shape.h" to tensor; "vec.h" beside the file to the room
+-- itself.
 local function room_of(name, own)
     if name == "heed.h" then return name end
     return name:match "^(%w+)/" or own
@@ -50,7 +51,8 @@ describe("the rooms of csrc", function()
     it("are the ones known here", function()
         for _, path in ipairs(shell.lines "ls -d csrc/*/") do
             local room = path:match "csrc/(%w+)/"
-            assert.is_true(may_use[room] ~= nil or room == "cmake", "a room without a rule: " .. room)
+            assert.is_true(may_use[room] ~= nil or room == "cmake", "a room without a rule: "
+                .. room)
         end
     end)
 

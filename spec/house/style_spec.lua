@@ -4,7 +4,8 @@ local folders = "csrc lua spec examples docs .ci CMakeLists.txt CMakePresets.jso
 
 local function texts()
     local list = {}
-    for _, pattern in ipairs { "*.c", "*.h", "*.lua", "*.md", "*.cmake", "*.py", "*.txt", "*.json", "run" } do
+    for _, pattern in ipairs { "*.c", "*.h", "*.lua", "*.md", "*.cmake", "*.py", "*.txt", "*.json",
+        "run" } do
         for _, path in ipairs(shell.files(folders, pattern)) do
             if not path:find "^spec/fixtures/" then list[#list + 1] = path end
         end
@@ -17,13 +18,16 @@ describe("the specs", function()
 
     it("are called so that busted finds them", function()
         for _, path in ipairs(shell.files("spec", "*.lua")) do
-            if shell.read(path):find "\ndescribe%(" then assert.is_truthy(path:find "_spec%.lua$", path) end
+            if shell.read(path):find "\ndescribe%(" then
+                assert.is_truthy(path:find "_spec%.lua$", path)
+            end
         end
     end)
 end)
 
 describe("every text", function()
-    it("has no tabs (but for what pages show), no trailing blanks, and ends with one newline", function()
+    it("has no tabs (but for what pages show), no trailing blanks, and ends with one newline",
+        function()
         for _, path in ipairs(texts()) do
             local text = shell.read(path)
             assert.is_nil(text:find "[ \t\r]\n", path .. ": trailing blanks")
@@ -53,21 +57,26 @@ describe("every header", function()
         for _, path in ipairs(shell.files("csrc", "*.h")) do
             local text = shell.read(path)
             assert.is_truthy(text:find "^/%*", path .. ": begins with its purpose")
-            local parts = path:find "^csrc/kernels/" or path:find "_body%.h$" -- included again and again on purpose
-            assert.is_truthy(parts or text:find "\n#ifndef H[%w_]+\n#define H[%w_]+\n", path .. ": no guard")
+            -- included again and again on purpose
+            local parts = path:find "^csrc/kernels/" or path:find "_body%.h$"
+            assert.is_truthy(parts or text:find "\n#ifndef H[%w_]+\n#define H[%w_]+\n",
+                path .. ": no guard")
         end
     end)
 end)
 
 describe("the library", function()
     it("never prints, exits, aborts, forks or touches signals and the environment", function()
-        local forbidden = { "printf", "puts", "putchar", "fputs", "perror", "exit", "_exit", "abort", "assert", "fork",
+        local forbidden = { "printf", "puts", "putchar", "fputs", "perror", "exit", "_exit",
+            "abort", "assert", "fork",
             "signal", "sigaction", "raise", "setenv", "putenv", "unsetenv" }
         for _, path in ipairs(shell.files("csrc", "*.[ch]")) do
             if not path:find "^csrc/host/" then
-                local code = shell.read(path):gsub("/%*.-%*/", ""):gsub("//[^\n]*", ""):gsub('"[^"\n]*"', '""')
+                local code = shell.read(path):gsub("/%*.-%*/", ""):gsub("//[^\n]*",
+                    ""):gsub('"[^"\n]*"', '""')
                 for _, name in ipairs(forbidden) do
-                    assert.is_nil(code:find("%f[%w_]" .. name .. "%s*%("), path .. " calls " .. name)
+                    assert.is_nil(code:find("%f[%w_]" .. name .. "%s*%("),
+                        path .. " calls " .. name)
                 end
             end
         end

@@ -27,18 +27,23 @@ describe("indexing", function()
 
     it("raises for everything else outside", function()
         assert.error_matches(function() return t[0] end,
-            "t%[key%]: expected 1..2 or %-2..%-1 in dimension 1 of %[2, 3%], got 0; indices count from 1")
+            "t%[key%]: expected 1..2 or %-2..%-1 in dimension 1 of %[2, 3%], got 0; indices "
+                .. "count from 1")
         assert.error_matches(function() return t[4] end, "got 4")
         assert.error_matches(function() return t[-3] end, "got %-3")
-        assert.error_matches(function() return t[1.5] end, "expected an integer, a slice or a tensor for dimension 1, got 1.5")
-        assert.error_matches(function() return t["1"] end, "t.1: a tensor has no field or method of this name")
+        assert.error_matches(function() return t[1.5] end,
+            "expected an integer, a slice or a tensor for dimension 1, got 1.5")
+        assert.error_matches(function() return t["1"] end,
+            "t.1: a tensor has no field or method of this name")
         assert.error_matches(function() return t[{ 1, "x" }] end,
             'expected an integer, a slice or a tensor for dimension 2, got "x"')
         assert.error_matches(function() return t[{ 1, 1, 1 }] end,
             "expected entries for at most 2 dimensions of a tensor of shape %[2, 3%], got 3")
-        assert.error_matches(function() return t[true] end, "t%[key%]: expected an index, a table of indices and slices")
+        assert.error_matches(function() return t[true] end,
+            "t%[key%]: expected an index, a table of indices and slices")
         assert.error_matches(function() return heed.tensor(1)[1] end, "without dimensions")
-        assert.error_matches(function() return t.colour end, "t.colour: a tensor has no field or method of this name")
+        assert.error_matches(function() return t.colour end,
+            "t.colour: a tensor has no field or method of this name")
     end)
 
     it("by a list names an element or slices", function()
@@ -53,12 +58,16 @@ describe("indexing", function()
     end)
 
     it("refuses slices outside", function()
-        assert.error_matches(function() return t[{ { 1, 3 } }] end, "expected a slice within 1..2 of dimension 1, got {1, 3}")
+        assert.error_matches(function() return t[{ { 1, 3 } }] end,
+            "expected a slice within 1..2 of dimension 1, got {1, 3}")
         assert.error_matches(function() return t[{ { 0, 1 } }] end, "expected a slice within 1..2")
-        assert.error_matches(function() return t[{ {}, { 1, 3, 0 } }] end, "expected a step of 1 or more in dimension 2, got 0")
+        assert.error_matches(function() return t[{ {}, { 1, 3, 0 } }] end,
+            "expected a step of 1 or more in dimension 2, got 0")
         assert.error_matches(function() return t[{ { 1, 2, 1, 1 } }] end, "got 4 values")
-        assert.error_matches(function() return t[{ { 1, 1.5 } }] end, "expected an integer as the last of a slice of dimension 1, got 1.5")
-        assert.error_matches(function() return t[{ dim = 1 }] end, "t%[key%]: expected a list, got a table with the field 'dim'")
+        assert.error_matches(function() return t[{ { 1, 1.5 } }] end,
+            "expected an integer as the last of a slice of dimension 1, got 1.5")
+        assert.error_matches(function() return t[{ dim = 1 }] end,
+            "t%[key%]: expected a list, got a table with the field 'dim'")
     end)
 
     it("by a bool tensor selects", function()
@@ -75,7 +84,8 @@ describe("indexing", function()
         assert.same({ { { 4, 5, 6 } }, { { 1, 2, 3 } } }, t[heed.ids({ { 2 }, { 1 } })]:totable())
         assert.error_matches(function() return t[heed.tensor({ 1, 2 })] end,
             "expected booleans or integers, got f32 tensor %[2%]; t:gt%(0%) is a mask")
-        assert.error_matches(function() return t[heed.ids({ 3 })] end, "expected values in 1..2 or %-2..%-1, got 3 at position 1")
+        assert.error_matches(function() return t[heed.ids({ 3 })] end,
+            "expected values in 1..2 or %-2..%-1, got 3 at position 1")
         assert.error_matches(function() return t[heed.ids({ 0 })] end, "got 0 at position 1")
     end)
 
@@ -88,15 +98,19 @@ describe("indexing", function()
         assert.same({ { 3, 1 }, { 6, 4 } }, t[{ {}, heed.ids { 3, 1 } }]:totable())
         assert.same({ 6, 4 }, t[{ -1, heed.ids { 3, 1 } }]:totable())
         assert.same({ 2, 6 }, t[{ heed.ids { 1, 2 }, heed.ids { 2, 3 } }]:totable())
-        assert.same({ { 2, 3 }, { 5, 6 } }, t[{ heed.ids { { 1 }, { 2 } }, heed.ids { 2, 3 } }]:totable())
+        assert.same({ { 2, 3 }, { 5, 6 } },
+            t[{ heed.ids { { 1 }, { 2 } }, heed.ids { 2, 3 } }]:totable())
         assert.same({ { 1, 3 }, { 4, 6 } }, t[{ {}, heed.tensor { true, false, true } }]:totable())
         assert.same({ { 4, 6 } }, t[{ heed.tensor { false, true }, { 1, 3, 2 } }]:totable())
         assert.same({ 2, 4 }, t[{ t:eq(2) | t:eq(4) }]:totable())
         -- Neighbours stay where they were; apart, the indexed dimensions come first.
         local u = heed.zeros(2, 3, 4, 5)
-        assert.equal("[2, 7, 5]", tostring(u[{ {}, heed.ones(7):to "i64", heed.ones(7):to "i64" }].shape))
-        assert.equal("[7, 3, 5]", tostring(u[{ heed.ones(7):to "i64", {}, heed.ones(7):to "i64" }].shape))
-        assert.equal("[7, 5]", tostring(u[{ heed.ones(7):to "i64", 2, heed.ones(7):to "i64" }].shape))
+        assert.equal("[2, 7, 5]", tostring(u[{ {}, heed.ones(7):to "i64",
+            heed.ones(7):to "i64" }].shape))
+        assert.equal("[7, 3, 5]", tostring(u[{ heed.ones(7):to "i64", {},
+            heed.ones(7):to "i64" }].shape))
+        assert.equal("[7, 5]", tostring(u[{ heed.ones(7):to "i64", 2,
+            heed.ones(7):to "i64" }].shape))
     end)
 
     it("assigns by lists with tensors", function()
@@ -116,11 +130,14 @@ describe("indexing", function()
     it("says what is wrong with a list that has tensors", function()
         assert.error_matches(function() return t[{ heed.tensor { true, true, true } }] end,
             "expected a mask of the sizes of %[2, 3%] from dimension 1 on, got %[3%]")
-        assert.error_matches(function() return t[{ {}, heed.ones(2) }] end, "expected booleans or integers, got f32 tensor %[2%]")
-        assert.error_matches(function() return t[{ 1, t:gt(0) }] end, "expected entries for at most 2 dimensions")
+        assert.error_matches(function() return t[{ {}, heed.ones(2) }] end,
+            "expected booleans or integers, got f32 tensor %[2%]")
+        assert.error_matches(function() return t[{ 1, t:gt(0) }] end,
+            "expected entries for at most 2 dimensions")
         assert.error_matches(function() return t[{ {}, heed.ids { 4 } }] end,
             "expected values in 1..3 or %-3..%-1, got 4 at position 1")
-        assert.error_matches(function() return t[{ heed.ids { 1, 2 }, heed.ids { 1, 2, 3 } }] end, "broadcast")
+        assert.error_matches(function() return t[{ heed.ids { 1, 2 }, heed.ids { 1, 2, 3 } }] end,
+            "broadcast")
         assert.has_error(function() t[{ {}, heed.ids { 1, 2 } }] = { 1, 2, 3 } end)
     end)
 
@@ -150,9 +167,11 @@ describe("indexing", function()
 
     it("refuses assignments that cannot be", function()
         assert.error_matches(function() t[3] = 1 end, "expected 1..2")
-        assert.error_matches(function() t[1] = "x" end, 'value: expected a number, a tensor or a table of numbers, got "x"')
+        assert.error_matches(function() t[1] = "x" end,
+            'value: expected a number, a tensor or a table of numbers, got "x"')
         assert.has_error(function() t[1] = { 1, 2 } end)
-        assert.error_matches(function() heed.ids({ 1 })[1] = 1.5 end, "value: expected a number that i64 can hold, got 1.5")
+        assert.error_matches(function() heed.ids({ 1 })[1] = 1.5 end,
+            "value: expected a number that i64 can hold, got 1.5")
         assert.error_matches(function() t.name = 1 end, "t.name: expected grad or requires_grad")
     end)
 

@@ -3,7 +3,8 @@ local nn = heed.nn
 
 local function training(seed)
     heed.manual_seed(seed)
-    local model = nn.Transformer { src_vocab = 12, tgt_vocab = 12, d_model = 8, num_heads = 2, num_layers = 1, d_ff = 16,
+    local model = nn.Transformer { src_vocab = 12, tgt_vocab = 12, d_model = 8, num_heads = 2,
+        num_layers = 1, d_ff = 16,
         tie_weights = true }
     local examples = {}
     for i = 1, 20 do examples[i] = { { i % 9 + 1, i % 5 + 1, 3 }, { i % 7 + 1, 2 } } end
@@ -31,12 +32,14 @@ local function steps(run, count)
     end
 end
 
--- Everything at once: groups under a schedule, accumulation, dropout that is drawn again, averages, a rule to stop by.
+-- Everything at once: groups under a schedule, accumulation, dropout that is drawn again, averages,
+-- a rule to stop by.
 local function long_training(seed, kind)
     local run = training(seed)
     local params = run.model:parameters()
     local rest = table.move(params, 3, #params, 1, {})
-    run.opt = heed.optim[kind]({ { params = { params[1], params[2] }, lr = 0.002 }, { params = rest } },
+    run.opt = heed.optim[kind]({ { params = { params[1], params[2] }, lr = 0.002 },
+        { params = rest } },
         { lr = 0.01, weight_decay = 0.01, momentum = kind == "SGD" and 0.9 or nil })
     run.ema = heed.optim.EMA(run.model, { decay = 0.9, warmup = 3 })
     run.stopping = heed.optim.EarlyStopping { patience = 3 }
@@ -51,7 +54,8 @@ local function long_steps(run, count)
         run.opt:zero_grad()
         for _ = 1, 2 do
             local batch = forever()
-            local hidden = heed.recompute(function(src, tgt) return run.model:decode(tgt, run.model:encode(src)) end, batch[1], batch[2])
+            local hidden = heed.recompute(function(src, tgt) return run.model:decode(tgt,
+                run.model:encode(src)) end, batch[1], batch[2])
             local loss = heed.loss.linear_cross_entropy(hidden, run.model.output.weight, batch[2],
                 { bias = run.model.output.bias, reduction = "sum" })
             loss:backward()
@@ -98,7 +102,8 @@ describe("checkpoint", function()
     end)
 
     for _, kind in ipairs { "SGD", "Adam", "AdamW" } do
-        it("the same with groups, averages, accumulation and recomputed dropout: " .. kind, function()
+        it("the same with groups, averages, accumulation and recomputed dropout: " .. kind,
+            function()
             local whole = long_training(3, kind)
             long_steps(whole, 10)
             local half = long_training(3, kind)
@@ -108,8 +113,12 @@ describe("checkpoint", function()
             assert(heed.checkpoint.load(path, rest))
             long_steps(rest, 5)
             assert.are.same(whole.progress, rest.progress)
-            for i, p in ipairs(whole.model:parameters()) do assert.is_true(heed.equal(p, rest.model:parameters()[i])) end
-            for i, a in ipairs(whole.ema.averages) do assert.is_true(heed.equal(a, rest.ema.averages[i])) end
+            for i, p in ipairs(whole.model:parameters()) do
+                assert.is_true(heed.equal(p, rest.model:parameters()[i]))
+            end
+            for i, a in ipairs(whole.ema.averages) do
+                assert.is_true(heed.equal(a, rest.ema.averages[i]))
+            end
             assert.are.same(whole.stopping:state_dict(), rest.stopping:state_dict())
             assert.is_true(whole.progress.history[10][1] < whole.progress.history[1][1])
         end)
@@ -117,7 +126,8 @@ describe("checkpoint", function()
 
     it("is one safetensors file that others can read, shared tensors once", function()
         local run = training(1)
-        assert.is_true(heed.checkpoint.save(path, { model = run.model, notes = { best = 1.5, tags = { "a", "b" } } }))
+        assert.is_true(heed.checkpoint.save(path,
+            { model = run.model, notes = { best = 1.5, tags = { "a", "b" } } }))
         local tensors, metadata = heed.safetensors.load(path)
         assert.are.equal("1", metadata["heed.checkpoint"])
         local embeddings = 0
@@ -140,7 +150,8 @@ describe("checkpoint", function()
     end)
 
     it("loads parts of what is there", function()
-        assert.is_true(heed.checkpoint.save(path, { a = { 1 }, b = { x = { y = { true, "é", 2.5 } } } }))
+        assert.is_true(heed.checkpoint.save(path,
+            { a = { 1 }, b = { x = { y = { true, "é", 2.5 } } } }))
         local b = { old = 1 }
         assert.is_true(heed.checkpoint.load(path, { b = b }))
         assert.are.same({ x = { y = { true, "é", 2.5 } } }, b)
@@ -148,7 +159,8 @@ describe("checkpoint", function()
 
     it("takes vocabularies and tensors in tables", function()
         local vocabulary = heed.text.bpe.train({ "hello hello hello" }, { vocab_size = 262 })
-        assert.is_true(heed.checkpoint.save(path, { vocabulary = vocabulary, t = { heed.ids { 1, 2 } } }))
+        assert.is_true(heed.checkpoint.save(path,
+            { vocabulary = vocabulary, t = { heed.ids { 1, 2 } } }))
         local loaded, t = heed.text.bpe.new(), {}
         assert.is_true(heed.checkpoint.load(path, { vocabulary = loaded, t = t }))
         assert.are.equal(262, #loaded)
@@ -191,9 +203,11 @@ describe("checkpoint", function()
         assert.is_nil((heed.checkpoint.load("/nonexistent/file", { model = nn.Linear(2, 2) })))
         local plain = { w = heed.ones(1) }
         heed.safetensors.save(path, plain)
-        assert.is_truthy(select(2, heed.checkpoint.load(path, { model = nn.Linear(2, 2) })):find "not a checkpoint")
+        assert.is_truthy(select(2, heed.checkpoint.load(path,
+            { model = nn.Linear(2, 2) })):find "not a checkpoint")
         heed.safetensors.save(path, plain, { metadata = { ["heed.checkpoint"] = "99" } })
-        assert.is_truthy(select(2, heed.checkpoint.load(path, { model = nn.Linear(2, 2) })):find "version 99")
+        assert.is_truthy(select(2, heed.checkpoint.load(path,
+            { model = nn.Linear(2, 2) })):find "version 99")
         local lost = { ["heed.checkpoint"] = "1", ["heed.part.model"] = '{"$tensor":"z"}' }
         heed.safetensors.save(path, plain, { metadata = lost })
         assert.is_nil((heed.checkpoint.load(path, { model = nn.Linear(2, 2) })))
@@ -202,10 +216,14 @@ describe("checkpoint", function()
     it("states that are none: nil and a message, for every kind of part", function()
         local run = training(1)
         steps(run, 1)
-        for _, state in ipairs { "5", "[]", "{}", '"x"', '{"groups":[],"steps":1}', '{"text":"heed bpe 1"}' } do
-            for name, part in pairs { model = run.model, opt = run.opt, batches = run.batches, rng = run.rng,
-                generator = run.generator, vocabulary = heed.text.bpe.new(), characters = heed.text.chars "ab",
-                ema = heed.optim.EMA(run.model), stopping = heed.optim.EarlyStopping { patience = 1 } } do
+        for _, state in ipairs { "5", "[]", "{}", '"x"', '{"groups":[],"steps":1}',
+            '{"text":"heed bpe 1"}' } do
+            for name, part in pairs { model = run.model, opt = run.opt, batches = run.batches,
+                rng = run.rng,
+                generator = run.generator, vocabulary = heed.text.bpe.new(),
+                    characters = heed.text.chars "ab",
+                ema = heed.optim.EMA(run.model),
+                    stopping = heed.optim.EarlyStopping { patience = 1 } } do
                 heed.safetensors.save(path, { w = heed.ones(1) },
                     { metadata = { ["heed.checkpoint"] = "1", ["heed.part." .. name] = state } })
                 local ok, message = heed.checkpoint.load(path, { [name] = part })
@@ -230,16 +248,23 @@ describe("checkpoint", function()
         local again = {}
         assert.is_true(heed.checkpoint.load(path, { odd = again }))
         for key, t in pairs(odd) do assert.is_true(heed.equal(t, again[key])) end
-        for _, twice in ipairs { { ["b.c"] = heed.ones(1), b = { c = heed.zeros(1) } }, { heed.ones(1), ["1"] = heed.zeros(1) } } do
-            assert.error_matches(function() heed.checkpoint.save(path, { a = twice }) end, 'save: parts: two tensors are called "a')
+        for _, twice in ipairs { { ["b.c"] = heed.ones(1), b = { c = heed.zeros(1) } },
+            { heed.ones(1), ["1"] = heed.zeros(1) } } do
+            assert.error_matches(function() heed.checkpoint.save(path, { a = twice }) end,
+                'save: parts: two tensors are called "a')
         end
     end)
 
     it("teaches on misuse", function()
-        assert.error_matches(function() heed.checkpoint.save(path, { ["a.b"] = {} }) end, "names of letters, digits and _")
-        assert.error_matches(function() heed.checkpoint.save(path, { a = 5 }) end, "parts.a: expected something with state_dict")
-        assert.error_matches(function() heed.checkpoint.save(path, { a = { print } }) end, "parts.a: a function cannot be saved")
-        assert.error_matches(function() heed.checkpoint.save(5, {}) end, "path: expected a string, got 5")
-        assert.error_matches(function() heed.checkpoint.load(path, { a = 5 }) end, "load: parts.a: expected something with state_dict")
+        assert.error_matches(function() heed.checkpoint.save(path, { ["a.b"] = {} }) end,
+            "names of letters, digits and _")
+        assert.error_matches(function() heed.checkpoint.save(path, { a = 5 }) end,
+            "parts.a: expected something with state_dict")
+        assert.error_matches(function() heed.checkpoint.save(path, { a = { print } }) end,
+            "parts.a: a function cannot be saved")
+        assert.error_matches(function() heed.checkpoint.save(5, {}) end,
+            "path: expected a string, got 5")
+        assert.error_matches(function() heed.checkpoint.load(path, { a = 5 }) end,
+            "load: parts.a: expected something with state_dict")
     end)
 end)

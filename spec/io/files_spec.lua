@@ -34,7 +34,8 @@ describe("files.write", function()
         os.execute(limited:format(shell.quote(script))) -- SIGXFSZ kills it
         assert.are.equal(2, beside())
         assert.are.equal("old", files.read(path))
-        for _, name in ipairs { "text.backup", "text.heed-abc", "text2.heed-abcdef", "text.heed-abcdefg" } do
+        for _, name in ipairs { "text.backup", "text.heed-abc", "text2.heed-abcdef",
+            "text.heed-abcdefg" } do
             assert(os.execute("touch " .. shell.quote(folder .. "/" .. name .. ".tmp")))
         end
         assert(os.execute("ln -s text " .. shell.quote(folder .. "/text.heed-ABCDEF.tmp")))

@@ -1,4 +1,5 @@
---- heed.npy: what numpy wrote (spec/fixtures/record_npy.py) is read, what goes in comes out, hostile headers are refused by name.
+--- heed.npy: what numpy wrote (spec/fixtures/record_npy.py) is read, what goes in comes out,
+--- hostile headers are refused by name.
 
 local core = require "heed.core"
 local heed = require "heed"
@@ -44,7 +45,8 @@ describe("heed.npy reads numpy's files:", function()
 
     it("and names the dtypes that no tensor has", function()
         for name, said in pairs {
-            refused_text = 'descr: expected f4, .*got "<U2"', refused_complex = 'got "<c8"', refused_i2 = 'got "<i2"',
+            refused_text = 'descr: expected f4, .*got "<U2"', refused_complex = 'got "<c8"',
+                refused_i2 = 'got "<i2"',
             refused_fields = "expected a string as descr", refused_objects = 'got "|O"',
         } do
             local t, text = fixture(name)
@@ -61,11 +63,16 @@ describe("heed.npy", function()
 
     it("gives back every dtype, shape and layout", function()
         local tensors = {
-            heed.range(1, 6):view(2, 3), heed.range(1, 6):view(2, 3):t(), heed.range(1, 10)[{ { 2, 9, 3 } }],
-            heed.ones(1):expand(3), heed.tensor(2.5, { dtype = "f64" }), heed.zeros(0, 4), heed.ids { 1, -2, math.maxinteger },
-            heed.tensor { true, false }, heed.tensor { 0 / 0, 1 / 0, -1 / 0, -0.0 }, heed.ones(1, 2, 1, 2, 1, 2, 1, 2),
+            heed.range(1, 6):view(2, 3), heed.range(1, 6):view(2, 3):t(),
+                heed.range(1, 10)[{ { 2, 9, 3 } }],
+            heed.ones(1):expand(3), heed.tensor(2.5, { dtype = "f64" }), heed.zeros(0, 4),
+                heed.ids { 1, -2, math.maxinteger },
+            heed.tensor { true, false }, heed.tensor { 0 / 0, 1 / 0, -1 / 0, -0.0 },
+                heed.ones(1, 2, 1, 2, 1, 2, 1, 2),
         }
-        for _, dtype in ipairs { "i32", "u8", "f16" } do tensors[#tensors + 1] = heed.ids({ 1, 2, 3 }):to(dtype) end
+        for _, dtype in ipairs { "i32", "u8", "f16" } do
+            tensors[#tensors + 1] = heed.ids({ 1, 2, 3 }):to(dtype)
+        end
         for _, t in ipairs(tensors) do
             assert.is_true(heed.npy.save(path, t))
             local loaded = assert(heed.npy.load(path))
@@ -80,7 +87,8 @@ describe("heed.npy", function()
             local file <close> = assert(io.open(name, "rb"))
             return (file:read "a":gsub(" +\n", "\n", 1):gsub("^(.NUMPY..)..", "%1"))
         end
-        for _, name in ipairs { "f4", "f8", "f2", "i8", "i4", "u1", "b1", "none", "scalar", "vector" } do
+        for _, name in ipairs { "f4", "f8", "f2", "i8", "i4", "u1", "b1", "none", "scalar",
+            "vector" } do
             assert(heed.npy.save(path, assert(fixture(name))))
             assert.are.equal(text_of("spec/fixtures/npy/" .. name .. ".npy"), text_of(path), name)
         end
@@ -115,7 +123,8 @@ describe("heed.npy", function()
         assert.matches("path: expected a string without zero bytes", message(load, "a\0b"))
         assert.matches("npy.save: path: expected a string, got 1", message(save, 1, t))
         assert.matches("npy.save: t: expected a tensor", message(save, path, { 1, 2 }))
-        assert.matches("npy.save: t: bf16 has no name in this format .*to%(\"f32\"%)", message(save, path, t:to "bf16"))
+        assert.matches("npy.save: t: bf16 has no name in this format .*to%(\"f32\"%)",
+            message(save, path, t:to "bf16"))
     end)
 
     it("raises when memory fails, and then works", function()
@@ -149,7 +158,8 @@ describe("heed.npy refuses", function()
     local function load(header, bytes, version)
         local file = assert(io.open(path, "wb"))
         version = version or "\1\0"
-        file:write("\x93NUMPY", version, string.pack(version:byte() == 1 and "<s2" or "<s4", header), ("\0"):rep(bytes))
+        file:write("\x93NUMPY", version, string.pack(version:byte() == 1 and "<s2" or "<s4",
+            header), ("\0"):rep(bytes))
         file:close()
         return heed.npy.load(path)
     end
@@ -158,7 +168,8 @@ describe("heed.npy refuses", function()
 
     it("no way to write a good header", function()
         for _, header in ipairs {
-            GOOD, GOOD .. (" "):rep(60) .. "\n", "{'shape':(2,3),'fortran_order':False,'descr':'<f4'}",
+            GOOD, GOOD .. (" "):rep(60) .. "\n",
+                "{'shape':(2,3),'fortran_order':False,'descr':'<f4'}",
             '{"descr": "<f4", "fortran_order": True, "shape": (2L, 3L)}',
             " {\t'descr' : '<f4' ,'fortran_order': False,'shape': ( 2 , 3 , ) }",
         } do
@@ -166,31 +177,44 @@ describe("heed.npy refuses", function()
         end
         assert.is_truthy(load(GOOD, 24, "\2\0"))
         assert.is_truthy(load(GOOD, 24, "\3\0"))
-        assert.are.equal(3, assert(load("{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }", 12)):size(1))
+        assert.are.equal(3, assert(load("{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }",
+            12)):size(1))
     end)
 
     local HEADERS = {
-        { "", "expected {" }, { "[]", "expected {" }, { "{", "expected a name or }" }, { "{}", "descr is missing" },
+        { "", "expected {" }, { "[]", "expected {" }, { "{", "expected a name or }" },
+            { "{}", "descr is missing" },
         { GOOD:gsub("descr", "dtype"), 'expected descr, fortran_order and shape, got "dtype"' },
-        { GOOD:gsub("'<f4'", "'<f4"), "expected" }, { GOOD:gsub("'<f4'", "<f4"), "expected a string as descr" },
-        { GOOD:gsub("<f4", "<f4\\x00"), "expected a string as descr" }, { GOOD:gsub("<f4", "|f4"), 'got "|f4"' },
-        { GOOD:gsub("<f4", "=f4"), 'got "=f4"' }, { GOOD:gsub("<f4", "f4"), 'got "f4"' }, { GOOD:gsub("<f4", ""), 'got ""' },
-        { GOOD:gsub("<f4", "<f" .. ("4"):rep(300)), 'got "<f444' }, { GOOD:gsub("<f4", "<\27[31m"), 'got "<%?%[31m"' },
-        { GOOD:gsub("False", "None"), "expected True or False as fortran_order" }, { GOOD:gsub("False", "0"), "True or False" },
-        { GOOD:gsub("%(2, 3%)", "[2, 3]"), "expected a tuple as shape" }, { GOOD:gsub("%(2, 3%)", "(2, 3"), "expected" },
-        { GOOD:gsub("%(2, 3%)", "(6)"), "expected a comma" }, { GOOD:gsub("%(2, 3%)", "(-2, -3)"), "expected a size in shape" },
-        { GOOD:gsub("%(2, 3%)", "(2.0, 3)"), "expected a comma" }, { GOOD:gsub("%(2, 3%)", "(,)"), "expected a size in shape" },
+        { GOOD:gsub("'<f4'", "'<f4"), "expected" },
+            { GOOD:gsub("'<f4'", "<f4"), "expected a string as descr" },
+        { GOOD:gsub("<f4", "<f4\\x00"), "expected a string as descr" },
+            { GOOD:gsub("<f4", "|f4"), 'got "|f4"' },
+        { GOOD:gsub("<f4", "=f4"), 'got "=f4"' }, { GOOD:gsub("<f4", "f4"), 'got "f4"' },
+            { GOOD:gsub("<f4", ""), 'got ""' },
+        { GOOD:gsub("<f4", "<f" .. ("4"):rep(300)), 'got "<f444' },
+            { GOOD:gsub("<f4", "<\27[31m"), 'got "<%?%[31m"' },
+        { GOOD:gsub("False", "None"), "expected True or False as fortran_order" },
+            { GOOD:gsub("False", "0"), "True or False" },
+        { GOOD:gsub("%(2, 3%)", "[2, 3]"), "expected a tuple as shape" },
+            { GOOD:gsub("%(2, 3%)", "(2, 3"), "expected" },
+        { GOOD:gsub("%(2, 3%)", "(6)"), "expected a comma" }, { GOOD:gsub("%(2, 3%)", "(-2, -3)"),
+            "expected a size in shape" },
+        { GOOD:gsub("%(2, 3%)", "(2.0, 3)"), "expected a comma" },
+            { GOOD:gsub("%(2, 3%)", "(,)"), "expected a size in shape" },
         { GOOD:gsub("%(2, 3%)", "(99999999999999999999,)"), "a size is too large" },
         { GOOD:gsub("%(2, 3%)", "(4294967296, 4294967296)"), "too large" },
         { GOOD:gsub("%(2, 3%)", "(1, 1, 1, 1, 1, 1, 1, 1, 6)"), "more than 8 dimensions" },
         { GOOD:gsub("%(2, 3%)", "(2, 4)"), "f32 %[2, 4%] needs 32 bytes, the file has 24" },
         { GOOD:gsub("%(2, 3%)", "(2,)"), "needs 8 bytes, the file has 24" },
         { GOOD:gsub("%(2, 3%)", "(0, 9223372036854775807)"), "too large" },
-        { GOOD:gsub("}", "'descr': '<f4'}"), "descr is given twice" }, { GOOD:gsub("}", "'more': 1}"), "got \"more\"" },
+        { GOOD:gsub("}", "'descr': '<f4'}"), "descr is given twice" },
+            { GOOD:gsub("}", "'more': 1}"), "got \"more\"" },
         { GOOD .. "x", "expected nothing behind }" }, { GOOD .. "{}", "expected nothing behind }" },
-        { GOOD .. "\0", "zero byte" }, { GOOD:gsub(" 'shape.*$", ""), "expected" }, { GOOD:gsub(", 'shape.*$", "}"), "shape is missing" },
+        { GOOD .. "\0", "zero byte" }, { GOOD:gsub(" 'shape.*$", ""), "expected" },
+            { GOOD:gsub(", 'shape.*$", "}"), "shape is missing" },
         { GOOD .. (" "):rep(70000), "expected at most 65536 bytes", "\2\0" },
-        { GOOD, "npy version 4.0", "\4\0" }, { GOOD, "npy version 1.1", "\1\1" }, { GOOD, "npy version 0.0", "\0\0" },
+        { GOOD, "npy version 4.0", "\4\0" }, { GOOD, "npy version 1.1", "\1\1" },
+            { GOOD, "npy version 0.0", "\0\0" },
     }
     for i, case in ipairs(HEADERS) do
         it("header " .. i .. ", " .. case[2], function()
@@ -203,9 +227,12 @@ describe("heed.npy refuses", function()
 
     it("what is no file of this form", function()
         for bytes, said in pairs {
-            [""] = "does not begin as one", ["\x93NUMPY"] = "does not begin", ["\x93NUMPX\1\0\4\0{}  "] = "does not begin",
-            ["\x93NUMPY\1\0\255\255{}"] = "claims 65535 bytes", ["\x93NUMPY\2\0\255\255\255\255{}"] = "claims 4294967295 bytes",
-            ["\x93NUMPY\2\0\4\0"] = "cut short", ["PK\3\4 an archive of several"] = "does not begin",
+            [""] = "does not begin as one", ["\x93NUMPY"] = "does not begin",
+                ["\x93NUMPX\1\0\4\0{}  "] = "does not begin",
+            ["\x93NUMPY\1\0\255\255{}"] = "claims 65535 bytes",
+                ["\x93NUMPY\2\0\255\255\255\255{}"] = "claims 4294967295 bytes",
+            ["\x93NUMPY\2\0\4\0"] = "cut short",
+                ["PK\3\4 an archive of several"] = "does not begin",
         } do
             local file = assert(io.open(path, "wb"))
             file:write(bytes)

@@ -5,7 +5,8 @@ local function round(value) return assert(plain.decode(assert(plain.encode(value
 describe("plain data as JSON", function()
     it("comes back exactly", function()
         local value = {
-            list = { 1, 2.0, "three", true, { } }, float = 0.1, big = math.maxinteger, small = math.mininteger,
+            list = { 1, 2.0, "three", true, { } }, float = 0.1, big = math.maxinteger,
+                small = math.mininteger,
             text = "quotes \" and \\ and \n\t\0 and é", nested = { a = { b = { c = false } } },
         }
         assert.are.same(value, round(value))
@@ -25,7 +26,8 @@ describe("plain data as JSON", function()
     end)
 
     it("takes no table for a list that has a hole or another key", function()
-        for _, t in ipairs { { 1, nil, 3, a = 1 }, { [0] = 0, 1, nil, 3 }, { 1, 2, [2.5] = "x" }, { nil, 2 } } do
+        for _, t in ipairs { { 1, nil, 3, a = 1 }, { [0] = 0, 1, nil, 3 }, { 1, 2, [2.5] = "x" },
+            { nil, 2 } } do
             assert.are.same(t, round(t))
         end
     end)
@@ -46,14 +48,16 @@ describe("plain data as JSON", function()
 
     it("refuses what is not plain", function()
         assert.is_nil((plain.encode { print }))
-        assert.are.same({ nil, "a table as a key cannot be saved" }, { plain.encode { [{}] = 1, [{ 2 }] = 2, x = 3 } })
+        assert.are.same({ nil, "a table as a key cannot be saved" },
+            { plain.encode { [{}] = 1, [{ 2 }] = 2, x = 3 } })
         local circle = {}
         circle[1] = circle
         assert.is_nil((plain.encode(circle)))
     end)
 
     it("reads JSON from elsewhere", function()
-        assert.are.same({ a = { 1, "é😀/" } }, plain.decode ' { "a" : [ 1 , "\\u00e9\\ud83d\\ude00\\/" ] } ')
+        assert.are.same({ a = { 1, "é😀/" } },
+            plain.decode ' { "a" : [ 1 , "\\u00e9\\ud83d\\ude00\\/" ] } ')
     end)
 
     it("refuses everything else", function()

@@ -1,5 +1,5 @@
--- heed.safetensors from Lua: what goes in comes out, and what the world and the caller do wrong. spec/c/io_test.c has the
--- hostile files.
+-- heed.safetensors from Lua: what goes in comes out, and what the world and the caller do wrong.
+-- spec/c/io_test.c has the hostile files.
 
 local core = require "heed.core"
 local heed = require "heed"
@@ -14,7 +14,8 @@ describe("heed.safetensors", function()
     local path = os.tmpname()
     teardown(function() os.remove(path) end)
 
-    it("gives back every dtype, shape and layout as contiguous tensors, and the metadata", function()
+    it("gives back every dtype, shape and layout as contiguous tensors, and the metadata",
+        function()
         local tensors = {
             matrix = heed.range(1, 6):view(2, 3),
             turned = heed.range(1, 6):view(2, 3):t(),
@@ -26,8 +27,11 @@ describe("heed.safetensors", function()
             mask = heed.tensor { true, false },
             ["a name of\nits own \u{e9}"] = heed.ones(1),
         }
-        for _, dtype in ipairs { "i32", "u8", "f16", "bf16" } do tensors[dtype] = heed.ids({ 1, 2, 3 }):to(dtype) end
-        assert(heed.safetensors.save(path, tensors, { metadata = { format = "pt", note = "\u{e9}\n\"" } }))
+        for _, dtype in ipairs { "i32", "u8", "f16", "bf16" } do
+            tensors[dtype] = heed.ids({ 1, 2, 3 }):to(dtype)
+        end
+        assert(heed.safetensors.save(path, tensors,
+            { metadata = { format = "pt", note = "\u{e9}\n\"" } }))
         local loaded, metadata = assert(heed.safetensors.load(path))
         assert.same({ format = "pt", note = "\u{e9}\n\"" }, metadata)
         for name, t in pairs(tensors) do
@@ -43,7 +47,8 @@ describe("heed.safetensors", function()
         local tensors, seen = {}, nil
         for i = 1, 20 do tensors["t" .. i] = heed.full({ 2 }, i) end
         for _ = 1, 2 do
-            assert(heed.safetensors.save(path, tensors, { metadata = { a = "1", b = "2", c = "3" } }))
+            assert(heed.safetensors.save(path, tensors,
+                { metadata = { a = "1", b = "2", c = "3" } }))
             local file = assert(io.open(path, "rb"))
             local bytes = file:read "a"
             file:close()
@@ -87,7 +92,8 @@ describe("heed.safetensors", function()
         assert.matches("__metadata__", message(save, path, { __metadata__ = t }))
         assert.matches("metadata", message(save, path, { a = t }, { metadata = { n = 1 } }))
         assert.matches("zero bytes", message(save, path, { a = t }, { metadata = { n = "a\0" } }))
-        assert.matches("given twice", message(core.safetensors_save, path, { { "a", t }, { "a", t } }))
+        assert.matches("given twice", message(core.safetensors_save, path,
+            { { "a", t }, { "a", t } }))
     end)
 
     it("refuses names and metadata that are no UTF-8, which nobody could read", function()

@@ -138,7 +138,8 @@ describe("metrics of classes", function()
         assert.error_matches(function() metrics.accuracy({ 1, 2 }, { 1 }) end,
             "predictions: expected the shape of the targets, %[1%], got %[2%]")
         assert.error_matches(function() metrics.accuracy(heed.zeros(2, 3), { 1, 1, 1 }) end,
-            "predictions: expected scores of every class, a dimension more than the targets' %[3%], got %[2, 3%]")
+            "predictions: expected scores of every class, a dimension more than the targets' "
+                .. "%[3%], got %[2, 3%]")
         assert.error_matches(function() metrics.accuracy({ 1 }, heed.tensor { 1.0 }) end,
             "targets: expected classes, .* got f32 tensor %[1%]")
         assert.error_matches(function() metrics.confusion({ 4 }, { 1 }, { classes = 3 }) end,

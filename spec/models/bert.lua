@@ -1,5 +1,6 @@
---- BERT (Devlin et al. 2019): an encoder that sees both ways, over the sum of words, positions and segments. One head guesses the
---- words that were masked, the other whether the second segment follows the first.
+--- BERT (Devlin et al. 2019): an encoder that sees both ways, over the sum of words, positions and
+--- segments. One head guesses the words that were masked, the other whether the second segment
+--- follows the first.
 
 local heed = require "heed"
 local nn = heed.nn
@@ -13,7 +14,8 @@ function Bert:init(c)
     self.types = nn.Embedding(c.type_vocab_size, E)
     self.norm = nn.LayerNorm(E, norm)
     self.dropout = nn.Dropout(c.hidden_dropout_prob)
-    self.encoder = nn.TransformerEncoder(c.num_hidden_layers, E, c.num_attention_heads, c.intermediate_size,
+    self.encoder = nn.TransformerEncoder(c.num_hidden_layers, E, c.num_attention_heads,
+        c.intermediate_size,
         { activation = c.hidden_act, eps = c.layer_norm_eps, dropout = c.hidden_dropout_prob,
           attention_dropout = c.attention_probs_dropout_prob })
     self.pooler = nn.Linear(E, E)

@@ -1,16 +1,19 @@
---- Greedy answers and beams of models of other people are what Hugging Face transformers gives: spec/fixtures/record_generate.py.
+--- Greedy answers and beams of models of other people are what Hugging Face transformers gives:
+--- spec/fixtures/record_generate.py.
 
 local heed = require "heed"
 local names = require "spec.models.names"
 local plain = require "heed.plain"
 local port = require "spec.models.port"
 
-local MODELS = { gpt2 = "gpt2", llama = "llama", llama3 = "llama", t5_relu_tied = "t5", t5_gated = "t5", marian = "marian" }
+local MODELS = { gpt2 = "gpt2", llama = "llama", llama3 = "llama", t5_relu_tied = "t5",
+    t5_gated = "t5", marian = "marian" }
 local recorded, metadata = assert(heed.safetensors.load "spec/fixtures/generate.safetensors")
 local CASES = assert(plain.decode(metadata.cases))
 
 local function build(fixture)
-    local tensors, own = assert(heed.safetensors.load("spec/fixtures/models/" .. fixture .. ".safetensors"))
+    local tensors, own = assert(heed.safetensors.load("spec/fixtures/models/" .. fixture
+        .. ".safetensors"))
     local weights = {}
     for name, t in pairs(tensors) do
         local rest = name:match "^weights/(.*)$"
@@ -36,11 +39,13 @@ local function prompts_of(fixture)
     return list
 end
 
--- ---- the models as heed.generate takes them ------------------------------------------------------------------------------
+-- ---- the models as heed.generate takes them -----------------------------------------------------
 
 local causal, padding = heed.mask.causal(), heed.mask.padding
 
-local function full(tokens) return heed.full({ tokens:size(1) }, tokens:size(2), { dtype = "i64" }) end
+local function full(tokens)
+    return heed.full({ tokens:size(1) }, tokens:size(2), { dtype = "i64" })
+end
 
 -- As they stand: the whole is computed anew for every token. The source is its own memory.
 local whole = {}
@@ -49,7 +54,9 @@ whole.llama = whole.gpt2
 function whole.t5(model)
     local way = {}
     function way:encode(src) return self and src end
-    function way:decode(tgt, memory, o) return self and model(memory, o.src_lengths or full(memory), tgt, full(tgt)) end
+    function way:decode(tgt, memory, o)
+        return self and model(memory, o.src_lengths or full(memory), tgt, full(tgt))
+    end
     return way
 end
 whole.marian = whole.t5
@@ -66,7 +73,8 @@ end
 
 function cached.gpt2(model)
     return with(model, { takes_cache = true, forward = function(_, tokens, o)
-        local hidden = model.decoder(model.positions(model.words(tokens), o), { mask = causal, cache = o.cache })
+        local hidden = model.decoder(model.positions(model.words(tokens), o),
+            { mask = causal, cache = o.cache })
         return heed.linear(hidden, model.words.weight)
     end })
 end
@@ -84,18 +92,23 @@ function cached.marian(model)
         end,
         decode = function(_, tgt, memory, o)
             return model.decoder(model.positions(model.words(tgt), { cache = o.cache }), memory,
-                { mask = causal, memory_mask = o.src_lengths and padding(o.src_lengths), cache = o.cache })
+                { mask = causal, memory_mask = o.src_lengths and padding(o.src_lengths),
+                    cache = o.cache })
         end,
-        output = function(_, hidden) return heed.linear(hidden, model.words.weight) + model.final_logits_bias end,
+        output = function(_, hidden)
+            return heed.linear(hidden, model.words.weight) + model.final_logits_bias
+        end,
     })
 end
 
--- ---- the cases -----------------------------------------------------------------------------------------------------------
+-- ---- the cases ----------------------------------------------------------------------------------
 
 local function options_of(fixture, case)
     local kind = MODELS[fixture]
-    return { max_new_tokens = 7, prefix = (kind == "t5" or kind == "marian") and 1 or nil, stop = recorded[fixture .. "/end"]:item(),
-        beams = case.num_beams, samples = case.num_return_sequences or 1, length_penalty = case.length_penalty,
+    return { max_new_tokens = 7, prefix = (kind == "t5" or kind == "marian") and 1 or nil,
+        stop = recorded[fixture .. "/end"]:item(),
+        beams = case.num_beams, samples = case.num_return_sequences or 1,
+            length_penalty = case.length_penalty,
         repetition_penalty = case.repetition_penalty }
 end
 

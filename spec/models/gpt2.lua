@@ -11,7 +11,8 @@ function GPT2:init(c)
     self.positions = nn.LearnedPositions(c.n_positions, E)
     self.dropout = nn.Dropout(c.embd_pdrop)
     self.decoder = nn.TransformerEncoder(c.n_layer, E, c.n_head, 4 * E,
-        { norm_first = true, activation = "gelu_tanh", eps = c.layer_norm_epsilon, dropout = c.resid_pdrop,
+        { norm_first = true, activation = "gelu_tanh", eps = c.layer_norm_epsilon,
+            dropout = c.resid_pdrop,
           attention_dropout = c.attn_pdrop })
 end
 

@@ -1,5 +1,6 @@
---- Marian (Junczys-Dowmunt et al. 2018), as the OPUS-MT translators have it: the paper's Transformer with swish, one embedding
---- for both sides and the output, and positions whose sines come first.
+--- Marian (Junczys-Dowmunt et al. 2018), as the OPUS-MT translators have it: the paper's
+--- Transformer with swish, one embedding for both sides and the output, and positions whose sines
+--- come first.
 
 local heed = require "heed"
 local nn = heed.nn
@@ -7,11 +8,14 @@ local nn = heed.nn
 local Marian = nn.Module:extend "Marian"
 
 function Marian:init(c)
-    local E, layer = c.d_model, { activation = "silu", dropout = c.dropout, attention_dropout = c.attention_dropout }
+    local E, layer = c.d_model, { activation = "silu", dropout = c.dropout,
+        attention_dropout = c.attention_dropout }
     self.words = nn.Embedding(c.vocab_size, E, { scale = math.sqrt(E) })
     self.positions = nn.SinusoidalPositions(c.max_position_embeddings, E, { layout = "halves" })
-    self.encoder = nn.TransformerEncoder(c.encoder_layers, E, c.encoder_attention_heads, c.encoder_ffn_dim, layer)
-    self.decoder = nn.TransformerDecoder(c.decoder_layers, E, c.decoder_attention_heads, c.decoder_ffn_dim, layer)
+    self.encoder = nn.TransformerEncoder(c.encoder_layers, E, c.encoder_attention_heads,
+        c.encoder_ffn_dim, layer)
+    self.decoder = nn.TransformerDecoder(c.decoder_layers, E, c.decoder_attention_heads,
+        c.decoder_ffn_dim, layer)
     self.dropout = nn.Dropout(c.dropout)
     self:buffer("final_logits_bias", heed.zeros(1, c.vocab_size))
 end

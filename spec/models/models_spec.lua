@@ -1,5 +1,6 @@
---- Models of other people, rebuilt from heed.nn: the same outputs, gradients and training as theirs, from their weights.
---- spec/fixtures/record_models.py says what was recorded, names.lua what the weights are called.
+--- Models of other people, rebuilt from heed.nn: the same outputs, gradients and training as
+--- theirs, from their weights. spec/fixtures/record_models.py says what was recorded, names.lua
+--- what the weights are called.
 
 local heed = require "heed"
 local names = require "spec.models.names"
@@ -7,7 +8,9 @@ local plain = require "heed.plain"
 local port = require "spec.models.port"
 
 local function decoder_only(model, i) return { logits = model(i.tokens, i.lengths) } end
-local function encoder_decoder(model, i) return { logits = model(i.src, i.src_lengths, i.tgt, i.tgt_lengths) } end
+local function encoder_decoder(model, i)
+    return { logits = model(i.src, i.src_lengths, i.tgt, i.tgt_lengths) }
+end
 local function bert(model, i)
     local logits, relation = model(i.tokens, i.types, i.lengths)
     return { logits = logits, relation = relation }
@@ -22,11 +25,12 @@ local MODELS = {
     { "llama", decoder_only, "llama", "llama3" },
 }
 
--- ---- what was recorded -----------------------------------------------------------------------------------------------
+-- ---- what was recorded --------------------------------------------------------------------------
 
 -- { weights = {...}, inputs = {...}, ..., losses = tensor, config = table }
 local function load(fixture)
-    local tensors, metadata = assert(heed.safetensors.load("spec/fixtures/models/" .. fixture .. ".safetensors"))
+    local tensors, metadata = assert(heed.safetensors.load("spec/fixtures/models/" .. fixture
+        .. ".safetensors"))
     local recorded = { config = assert(plain.decode(metadata.config)) }
     for name, t in pairs(tensors) do
         local group, rest = name:match "^(%w+)/(.*)$"
@@ -45,7 +49,8 @@ local function assert_near(want, got, tolerance, what)
     assert.are.equal(tostring(want.shape), tostring(got.shape), what)
     local scale = math.max(want:abs():max():item(), 1e-30)
     local off = (got:detach() - want):abs():max():item() / scale
-    assert.is_true(off <= tolerance, ("%s: off by %.3g of the largest, %.3g"):format(what, off, scale))
+    assert.is_true(off <= tolerance, ("%s: off by %.3g of the largest, %.3g"):format(what, off,
+        scale))
 end
 
 local function assert_outputs(want, got, tolerance, when)
@@ -54,7 +59,8 @@ end
 
 local function loss_of(outputs, inputs)
     local loss = heed.loss.cross_entropy(outputs.logits, inputs.labels, { ignore_index = -100 })
-    return outputs.relation and loss + heed.loss.cross_entropy(outputs.relation, inputs.follows) or loss
+    return outputs.relation and loss + heed.loss.cross_entropy(outputs.relation, inputs.follows)
+        or loss
 end
 
 local function count(t)
@@ -63,7 +69,7 @@ local function count(t)
     return n
 end
 
--- ---- the same three things of each --------------------------------------------------------------------------------------
+-- ---- the same three things of each --------------------------------------------------------------
 
 local function check(name, run, fixture)
     describe(fixture, function()
@@ -85,7 +91,8 @@ local function check(name, run, fixture)
             local model = build()
             local capture <close> = heed.capture(model)
             assert_outputs(recorded.outputs, run(model, inputs), 1e-5, "")
-            assert.is_truthy(capture["decoder.layers.2.self_attn"] or capture["encoder.layers.2.self_attn"])
+            assert.is_truthy(capture["decoder.layers.2.self_attn"]
+                or capture["encoder.layers.2.self_attn"])
         end)
 
         it("gives every parameter the same gradient", function()

@@ -5,8 +5,9 @@ local heed = require "heed"
 -- The parts of one tensor, one below the other.
 local function stack(parts) return #parts == 1 and parts[1] or heed.cat(parts, 1) end
 
----Each rule { pattern, replacement } is a gsub on the name, in their order. A name that then ends in "^T" is of a matrix that
----stands the other way round there, and one that ends in "[i]" is of the i-th part of a tensor: W^Q, W^K and W^V of in_proj_weight.
+---Each rule { pattern, replacement } is a gsub on the name, in their order. A name that then ends
+---in "^T" is of a matrix that stands the other way round there, and one that ends in "[i]" is of
+---the i-th part of a tensor: W^Q, W^K and W^V of in_proj_weight.
 ---@param state table<string, heed.Tensor>
 ---@param rules string[][]
 ---@return table<string, heed.Tensor>

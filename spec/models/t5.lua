@@ -1,10 +1,11 @@
---- T5 (Raffel et al. 2020): an encoder-decoder whose positions are a bias of the scores, learned for each head and bucket of
---- distances, with RMSNorm before each part, no biases elsewhere, and no scaling of the scores.
+--- T5 (Raffel et al. 2020): an encoder-decoder whose positions are a bias of the scores, learned
+--- for each head and bucket of distances, with RMSNorm before each part, no biases elsewhere, and
+--- no scaling of the scores.
 
 local heed = require "heed"
 local nn = heed.nn
 
--- ---- relative positions ------------------------------------------------------------------------------------------
+-- ---- relative positions -------------------------------------------------------------------------
 
 local RelativePositions = nn.Module:extend "RelativePositions"
 
@@ -13,7 +14,8 @@ function RelativePositions:init(c, both_ways)
     self.max_distance, self.both_ways = c.relative_attention_max_distance, both_ways
 end
 
--- Near distances have a bucket each, farther ones share wider and wider ones. Of two ways, the second half looks ahead.
+-- Near distances have a bucket each, farther ones share wider and wider ones. Of two ways, the
+-- second half looks ahead.
 function RelativePositions:bucket(distance)
     local buckets, first = self.weight:size(1), 1
     if self.both_ways then
@@ -33,21 +35,25 @@ function RelativePositions:forward(L)
         buckets[i] = {}
         for j = 1, L do buckets[i][j] = self:bucket(j - i) end
     end
-    return heed.mask.bias(heed.embedding(self.weight, heed.ids(buckets)):permute(3, 1, 2):unsqueeze(1))
+    return heed.mask.bias(heed.embedding(self.weight, heed.ids(buckets)):permute(3, 1,
+        2):unsqueeze(1))
 end
 
--- ---- the model ---------------------------------------------------------------------------------------------------
+-- ---- the model ----------------------------------------------------------------------------------
 
 local T5 = nn.Module:extend "T5"
 
 function T5:init(c)
     local E, layer = c.d_model, {
-        norm_first = true, norm = "rms", eps = c.layer_norm_epsilon, bias = false, head_dim = c.d_kv, scale = 1,
-        activation = c.feed_forward_proj == "gated-gelu" and "geglu_tanh" or "relu", dropout = c.dropout_rate,
+        norm_first = true, norm = "rms", eps = c.layer_norm_epsilon, bias = false,
+            head_dim = c.d_kv, scale = 1,
+        activation = c.feed_forward_proj == "gated-gelu" and "geglu_tanh" or "relu",
+            dropout = c.dropout_rate,
     }
     self.words = nn.Embedding(c.vocab_size, E)
     self.dropout = nn.Dropout(c.dropout_rate)
-    self.encoder_positions, self.decoder_positions = RelativePositions(c, true), RelativePositions(c, false)
+    self.encoder_positions, self.decoder_positions = RelativePositions(c, true),
+        RelativePositions(c, false)
     self.encoder = nn.TransformerEncoder(c.num_layers, E, c.num_heads, c.d_ff, layer)
     self.decoder = nn.TransformerDecoder(c.num_layers, E, c.num_heads, c.d_ff, layer)
     if not c.tie_word_embeddings then self.output = nn.Linear(E, c.vocab_size, { bias = false }) end
@@ -59,7 +65,8 @@ function T5:forward(src, src_lengths, tgt, tgt_lengths)
     local memory = self.dropout(self.encoder(self.dropout(self.words(src)),
         { mask = padding(src_lengths) & self.encoder_positions(src:size(2)) }))
     local hidden = self.dropout(self.decoder(self.dropout(self.words(tgt)), memory,
-        { mask = causal & padding(tgt_lengths) & self.decoder_positions(tgt:size(2)), memory_mask = padding(src_lengths) }))
+        { mask = causal & padding(tgt_lengths) & self.decoder_positions(tgt:size(2)),
+            memory_mask = padding(src_lengths) }))
     if self.output then return self.output(hidden) end
     return heed.linear(hidden * self.words.weight:size(2) ^ -0.5, self.words.weight)
 end

@@ -7,7 +7,8 @@ local MASK = "csrc/ops/attention/resolved_mask.c"
 
 return {
     { "tail lane skipped", BODY, "i < LANES && l + i < count", "i < LANES && l + i + 1 < count" },
-    { "tail features of dk and dv skipped", BODY, "if (features) NAME(accumulate_transposed_tile)", "if (features > LANES) NAME(accumulate_transposed_tile)" },
+    { "tail features of dk and dv skipped", BODY, "if (features) NAME(accumulate_transposed_tile)",
+        "if (features > LANES) NAME(accumulate_transposed_tile)" },
     { "sum not counted from the new largest", BODY, "sum[v] = sum[v] * factor[v] + total[v]", "sum[v] = sum[v] + total[v]" },
     { "ALiBi with the other sign", BODY, "s -= (real)rules->slope", "s += (real)rules->slope" },
     { "slope of softcap wrong", BODY, "[2 * n + v] = 1 - t * t;", "[2 * n + v] = 1 - t;" },

@@ -1,10 +1,11 @@
--- Builds every fault of spec/mutants/attention.lua on its own and shows what notices it: attention_test, the fuzz spec.
+-- Builds every fault of spec/mutants/attention.lua on its own and shows what notices it:
+-- attention_test, the fuzz spec.
 --
 --     heed spec/mutants/run.lua --output DIR --cmake FILE --busted FILE [--generator NAME] [--only PATTERN]
 --
--- Run from the root of the tree. The sources are copied to DIR (absolute), which keeps what was built for the next time.
--- Fails when a fault survives, when a text to be replaced does not stand in its file once, and when the sources without a
--- fault do not pass.
+-- Run from the root of the tree. The sources are copied to DIR (absolute), which keeps what was
+-- built for the next time. Fails when a fault survives, when a text to be replaced does not stand
+-- in its file once, and when the sources without a fault do not pass.
 
 local shell = require "spec.support.shell"
 local quote = shell.quote
@@ -25,7 +26,7 @@ end
 local o = options()
 local source, build, log = o.output .. "/source", o.output .. "/build", o.output .. "/log"
 
--- ---- commands ----------------------------------------------------------------------------------------------------
+-- ---- commands -----------------------------------------------------------------------------------
 
 -- Whether it passes; what it said is in the log.
 local function passes(command)
@@ -37,10 +38,14 @@ local function must(command)
     if not passes(command) then error(("%s\nfailed: see %s"):format(command, log), 0) end
 end
 
-local function make() return passes(("%s --build %s --target attention_test heed_core -j2"):format(quote(o.cmake), quote(build))) end
+local function make()
+    return passes(("%s --build %s --target attention_test heed_core -j2"):format(quote(o.cmake),
+        quote(build)))
+end
 
 local function busted(spec)
-    return ("cd %s && LUA_PATH='lua/?.lua;lua/?/init.lua;?.lua;;' LUA_CPATH=%s HEED_BUILD=%s timeout 600 %s %s"):format(
+    return ("cd %s && LUA_PATH='lua/?.lua;lua/?/init.lua;?.lua;;' LUA_CPATH=%s HEED_BUILD=%s "
+        .. "timeout 600 %s %s"):format(
         quote(source), quote(build .. "/lua/?.so;;"), quote(build), quote(o.busted), spec)
 end
 
@@ -58,7 +63,7 @@ local function caught_by()
     return names
 end
 
--- ---- faults ------------------------------------------------------------------------------------------------------
+-- ---- faults -------------------------------------------------------------------------------------
 
 local function write(path, text)
     local file = assert(io.open(path, "wb"))
@@ -87,14 +92,17 @@ end
 
 local function files_of(root)
     local list = {}
-    for _, path in ipairs(shell.lines(("cd %s && find %s -type f"):format(quote(root), SOURCES))) do list[path] = true end
+    for _, path in ipairs(shell.lines(("cd %s && find %s -type f"):format(quote(root), SOURCES))) do
+        list[path] = true
+    end
     return list
 end
 
 -- Writes what is not the same already, so that only what changed is built again.
 local function copy_sources()
     shell.run("mkdir -p " .. quote(o.output)) -- the log lies there
-    must(("mkdir -p %s && find %s -type d | (cd %s && xargs mkdir -p) && touch %s/.busted %s/CMakeLists.txt"):format(
+    must(("mkdir -p %s && find %s -type d | (cd %s && xargs mkdir -p) && touch %s/.busted "
+        .. "%s/CMakeLists.txt"):format(
         quote(source), SOURCES, quote(source), quote(source), quote(source)))
     local here, there = files_of ".", files_of(source)
     for path in pairs(here) do
@@ -113,7 +121,9 @@ local function prepare()
         quote(o.cmake), quote(source), quote(build), quote(o.generator)))
     if not make() then error("the sources do not compile: see " .. log, 0) end
     local names = caught_by()
-    if #names > 0 then error(("without any fault %s fails: see %s"):format(table.concat(names, ", "), log), 0) end
+    if #names > 0 then
+        error(("without any fault %s fails: see %s"):format(table.concat(names, ", "), log), 0)
+    end
 end
 
 local function main()
@@ -124,7 +134,8 @@ local function main()
         if fault[1]:find(o.only) then
             local names = try(fault)
             if #names == 0 then survived = survived + 1 end
-            print(("%-40s %s"):format(fault[1], #names > 0 and table.concat(names, ", ") or "SURVIVED"))
+            print(("%-40s %s"):format(fault[1], #names > 0 and table.concat(names, ", ")
+                or "SURVIVED"))
             io.stdout:flush()
         end
     end

@@ -47,28 +47,35 @@ describe("nn.Module:check", function()
 
     it("gives the shapes of layers and stacks", function()
         local x, memory = heed.randn(2, 5, 8), heed.randn(2, 7, 8)
-        local all = { norm_first = true, norm = "rms", rotary = true, num_kv_heads = 1, qk_norm = true, activation = "swiglu" }
+        local all = { norm_first = true, norm = "rms", rotary = true, num_kv_heads = 1,
+            qk_norm = true, activation = "swiglu" }
         for _, options in ipairs { {}, { norm_first = true, activation = "gelu" }, all } do
-            assert_as_real(nn.TransformerEncoder(2, 8, 2, 12, options), x, { mask = mask.causal() & mask.padding { 3, 5 } })
+            assert_as_real(nn.TransformerEncoder(2, 8, 2, 12, options), x,
+                { mask = mask.causal() & mask.padding { 3, 5 } })
             assert_as_real(nn.TransformerDecoder(2, 8, 2, 12, options), x, memory,
                 { mask = mask.causal(), memory_mask = mask.padding { 3, 5 } & mask.alibi(2) })
         end
         assert_as_real(nn.MultiHeadAttention(8, 2), x, memory, { weights = true })
         assert_as_real(nn.MultiHeadAttention(8, 2, { softcap = 3 }), x[1], { weights = true })
-        assert_as_real(nn.Sequential(nn.LearnedPositions(9, 8), nn.LayerNorm(8), nn.Dropout(0.5), nn.FeedForward(8, 3)), x)
-        local model = nn.Transformer { src_vocab = 9, tgt_vocab = 11, d_model = 8, num_heads = 2, num_layers = 1, d_ff = 8 }
+        assert_as_real(nn.Sequential(nn.LearnedPositions(9, 8), nn.LayerNorm(8), nn.Dropout(0.5),
+            nn.FeedForward(8, 3)), x)
+        local model = nn.Transformer { src_vocab = 9, tgt_vocab = 11, d_model = 8, num_heads = 2,
+            num_layers = 1, d_ff = 8 }
         assert_as_real(model, { { 1, 2, 3 } }, { { 4, 5 } })
-        assert_as_real(model, { { 1, 2, 3 }, { 4, 5, 6 } }, { { 4, 5 }, { 6, 7 } }, { src_lengths = { 3, 2 }, tgt_lengths = { 1, 2 } })
+        assert_as_real(model, { { 1, 2, 3 }, { 4, 5, 6 } }, { { 4, 5 }, { 6, 7 } },
+            { src_lengths = { 3, 2 }, tgt_lengths = { 1, 2 } })
     end)
 
     it("complains as the real run does", function()
         local encoder = nn.TransformerEncoder(2, 8, 2, 12)
         assert_as_real(encoder, heed.zeros(1, 3, 7))
-        assert_as_real(encoder, heed.zeros(1, 3, 8), { mask = heed.ones({ 4, 4 }, { dtype = "bool" }) })
+        assert_as_real(encoder, heed.zeros(1, 3, 8),
+            { mask = heed.ones({ 4, 4 }, { dtype = "bool" }) })
         assert_as_real(nn.Sequential(nn.Linear(2, 3), nn.Linear(4, 1)), heed.zeros(5, 2))
         assert_as_real(nn.Sequential(nn.Embedding(4, 2)), { 1, 5 })
         assert_as_real(nn.TransformerDecoder(1, 8, 2, 12), heed.zeros(1, 3, 8), heed.zeros(2, 3, 8))
-        local model = nn.Transformer { src_vocab = 9, tgt_vocab = 11, d_model = 8, num_heads = 2, num_layers = 1, d_ff = 8, max_len = 3 }
+        local model = nn.Transformer { src_vocab = 9, tgt_vocab = 11, d_model = 8, num_heads = 2,
+            num_layers = 1, d_ff = 8, max_len = 3 }
         assert_as_real(model, { { 1, 2, 10 } }, { { 4, 5 } })
         assert_as_real(model, { { 1, 2, 3, 4 } }, { { 4, 5 } })
     end)
@@ -83,7 +90,8 @@ describe("nn.Module:check", function()
         assert.are.same({ 0.0, 0.0, 0.0, 0.0, 0.0, 0.0 }, model.mean:totable())
         assert.are.equal(0, model.count:item())
         assert.is_true(heed.equal(stream, heed.rng_state()))
-        assert.error_matches(function() model:check({ { 1, 2 } }, { { 5, 10 } }) end, "targets: expected values in 1..9, got 10")
+        assert.error_matches(function() model:check({ { 1, 2 } }, { { 5, 10 } }) end,
+            "targets: expected values in 1..9, got 10")
         assert.are.equal(0, model.count:item())
     end)
 
@@ -106,7 +114,8 @@ describe("nn.Module:check", function()
                 local values, inverse, counts = flat:unique()
                 local most, at = t:max(2)
                 local least, first = t:min(1)
-                for _, made in ipairs { sorted, places, values, inverse, most, at, least, first, t:argmax(1), t:sum(), t:sum { 1, 2 },
+                for _, made in ipairs { sorted, places, values, inverse, most, at, least, first,
+                    t:argmax(1), t:sum(), t:sum { 1, 2 },
                     t:norm() } do
                     found[#found + 1] = made
                 end
@@ -121,7 +130,9 @@ describe("nn.Module:check", function()
             end
             return x
         end
-        for _ = 1, 3 do assert.are.equal("[300, 500]", tostring((Counts():check(heed.zeros(300, 500))))) end
+        for _ = 1, 3 do
+            assert.are.equal("[300, 500]", tostring((Counts():check(heed.zeros(300, 500)))))
+        end
     end)
 
     it("gives shapes of tables that hold themselves", function()
@@ -146,7 +157,8 @@ describe("nn.Module:check", function()
     end)
 
     it("draws nothing: dropout goes on as if there had been no check", function()
-        local layer, x = nn.TransformerEncoderLayer(8, 2, 12, { dropout = 0.5 }), heed.randn(1, 3, 8)
+        local layer, x = nn.TransformerEncoderLayer(8, 2, 12, { dropout = 0.5 }),
+            heed.randn(1, 3, 8)
         heed.manual_seed(5)
         local want = layer(x)
         heed.manual_seed(5)
@@ -162,7 +174,8 @@ describe("nn.Module:check", function()
         end
         local keeper = Keeper()
         keeper:check(heed.ones(3))
-        assert.error_matches(function() keeper.last:sum() end, "a shape and no numbers: it was made while model:check ran")
+        assert.error_matches(function() keeper.last:sum() end,
+            "a shape and no numbers: it was made while model:check ran")
         assert.error_matches(function() heed.cat { heed.ones(3), keeper.last } end, "no numbers")
         local rotary = nn.Rotary(4)
         rotary:check(heed.ones(5, 4))

@@ -27,12 +27,14 @@ describe("initial values", function()
         assert.has_shape(layer.in_proj_weight, { 48, 16 })
         assert.is_true(all(layer.in_proj_weight, -bound, bound))
         assert.is_true(layer.in_proj_weight:max():item() > 0.9 * bound)
-        assert.are.equal(0, layer.in_proj_bias:abs():sum():item() + layer.out_proj.bias:abs():sum():item())
+        assert.are.equal(0, layer.in_proj_bias:abs():sum():item() +
+            layer.out_proj.bias:abs():sum():item())
     end)
 
     it("differ between layers of a list", function()
         local encoder = nn.TransformerEncoder(2, 8, 2, 16)
-        assert.is_false(heed.equal(encoder.layers[1].linear1.weight, encoder.layers[2].linear1.weight))
+        assert.is_false(heed.equal(encoder.layers[1].linear1.weight,
+            encoder.layers[2].linear1.weight))
     end)
 
     it("follow the seed", function()
@@ -46,13 +48,18 @@ describe("initial values", function()
         local t = heed.empty(200, 100)
         assert.are.equal(t, nn.init.xavier_uniform_(t))
         assert.is_true(all(t, -math.sqrt(6 / 300), math.sqrt(6 / 300)))
-        assert.is_true(math.abs(nn.init.xavier_normal_(t):std():item() - math.sqrt(2 / 300)) < 0.002)
-        assert.is_true(math.abs(nn.init.kaiming_normal_(t):std():item() - math.sqrt(2 / 100)) < 0.005)
+        assert.is_true(math.abs(nn.init.xavier_normal_(t):std():item() - math.sqrt(
+            2 / 300)) < 0.002)
+        assert.is_true(math.abs(nn.init.kaiming_normal_(t):std():item() - math.sqrt(
+            2 / 100)) < 0.005)
         assert.is_true(all(nn.init.kaiming_uniform_(t), -math.sqrt(6 / 100), math.sqrt(6 / 100)))
         assert.are.equal(20000, nn.init.ones_(t):sum():item())
-        assert.error_matches(function() nn.init.xavier_uniform_(heed.empty(3)) end, "at least 2 dimensions")
-        assert.error_matches(function() nn.init.kaiming_uniform_(3) end, "kaiming_uniform_: t: expected a tensor, got 3")
-        assert.error_matches(function() nn.init.zeros_ "x" end, "nn.init.zeros_: t: expected a tensor, got \"x\"")
+        assert.error_matches(function() nn.init.xavier_uniform_(heed.empty(3)) end,
+            "at least 2 dimensions")
+        assert.error_matches(function() nn.init.kaiming_uniform_(3) end,
+            "kaiming_uniform_: t: expected a tensor, got 3")
+        assert.error_matches(function() nn.init.zeros_ "x" end,
+            "nn.init.zeros_: t: expected a tensor, got \"x\"")
     end)
 end)
 
@@ -69,7 +76,8 @@ describe("layers", function()
         local out = layer { 1, 3, 3 }
         assert.has_shape(out, { 3, 2 })
         out:sum():backward()
-        assert.are.same({ { 0.0, 0.0 }, { 0.0, 0.0 }, { 2.0, 2.0 }, { 0.0, 0.0 } }, layer.weight.grad:totable())
+        assert.are.same({ { 0.0, 0.0 }, { 0.0, 0.0 }, { 2.0, 2.0 }, { 0.0, 0.0 } },
+            layer.weight.grad:totable())
         assert.error_matches(function() layer { 0 } end, "1%.%.4")
         assert.error_matches(function() layer { 5 } end, "5")
         assert.error_matches(function() layer(heed.tensor { 1.0 }) end, "ids")
@@ -78,7 +86,8 @@ describe("layers", function()
     it("LayerNorm and RMSNorm", function()
         local x = heed.randn(2, 5)
         local centred = x - x:mean(-1, true)
-        assert.is_close(nn.LayerNorm(5)(x), centred / ((centred * centred):mean(-1, true) + 1e-5):sqrt(), 1e-5)
+        assert.is_close(nn.LayerNorm(5)(x),
+            centred / ((centred * centred):mean(-1, true) + 1e-5):sqrt(), 1e-5)
         assert.is_close(nn.RMSNorm(5)(x), x / ((x * x):mean(-1, true) + 1e-6):sqrt(), 1e-5)
     end)
 
@@ -98,12 +107,15 @@ describe("layers", function()
         assert.are.equal(4, #nn.Sequential({ nn.Linear(1, 1), nn.Linear(1, 1) }):parameters())
         local list = nn.ModuleList { nn.GELU(), nn.SiLU() }
         assert.are.equal(2, #list)
-        for i, layer in ipairs(list) do assert.is_close(layer(x), i == 1 and x:gelu() or x:silu(), 1e-6) end
+        for i, layer in ipairs(list) do
+            assert.is_close(layer(x), i == 1 and x:gelu() or x:silu(), 1e-6)
+        end
         assert.has_error(function() list(x) end)
         assert.are.equal(list, list:append(nn.Linear(2, 1)))
         assert.are.same({ 3, 2 }, { #list, #list:parameters() })
         assert.has_shape(nn.Sequential():append(nn.Linear(2, 5)):append(nn.Identity())(x), { 4, 5 })
-        assert.error_matches(function() net:append(heed.relu) end, "nn.Sequential:append: expected a module, got a function")
+        assert.error_matches(function() net:append(heed.relu) end,
+            "nn.Sequential:append: expected a module, got a function")
         assert.is_close(nn.Tanh()(x), x:tanh(), 0)
         assert.is_close(nn.Sigmoid()(x), x:sigmoid(), 0)
         assert.are.same({ x, 2 }, { nn.Identity()(x, 2) })
@@ -116,56 +128,78 @@ describe("layers", function()
         assert.is_close(tanh(x), { -0.00363739, -0.15880802, 0.0, 0.34571401, 1.95459771 }, 1e-6)
         assert.is_close(nn.GELU()(x), x:gelu(), 0)
         assert.is_true(heed.gradcheck(function(y) return tanh(y) end, { x:to "f64" }))
-        assert.error_matches(function() nn.GELU "tanh" end, 'options: expected a table of named options, { approximate = ... }, got "tanh"')
-        assert.error_matches(function() nn.GELU { approximate = "erf" } end, '"none", "tanh" or "sigmoid", got "erf"')
+        assert.error_matches(function() nn.GELU "tanh" end,
+            'options: expected a table of named options, { approximate = ... }, got "tanh"')
+        assert.error_matches(function() nn.GELU { approximate = "erf" } end,
+            '"none", "tanh" or "sigmoid", got "erf"')
     end)
 
     it("lists leave no module out", function()
         local layer = nn.Linear(1, 1)
-        assert.error_matches(function() nn.ModuleList(layer, layer) end, "list of modules, {module, ...}, got a module, Linear")
-        assert.error_matches(function() nn.ModuleList { layer, last = layer } end, "other keys than 1, 2, ...")
-        assert.error_matches(function() nn.Sequential { first = layer } end, "nn.Sequential: .*other keys than 1, 2, ...")
+        assert.error_matches(function() nn.ModuleList(layer, layer) end,
+            "list of modules, {module, ...}, got a module, Linear")
+        assert.error_matches(function() nn.ModuleList { layer, last = layer } end,
+            "other keys than 1, 2, ...")
+        assert.error_matches(function() nn.Sequential { first = layer } end,
+            "nn.Sequential: .*other keys than 1, 2, ...")
         assert.error_matches(function() nn.Sequential(layer, 5) end, "expected modules, got 5 at 2")
     end)
 
     it("positions: the paper's, the other layout, other rates", function()
-        assert.is_close(nn.SinusoidalPositions(2, 5)(2)[2], { .841471, .540302, .025116, .999685, .000631 }, 1e-5)
+        assert.is_close(nn.SinusoidalPositions(2, 5)(2)[2], { .841471, .540302, .025116, .999685,
+            .000631 }, 1e-5)
         local rates = {}
         for i = 0, 1 do rates[i + 1] = 10000.0 ^ -i end
-        local halves = nn.SinusoidalPositions(3, 4, { first_position = 1, layout = "halves", rates = rates })(1)
-        assert.is_close(halves, { { math.sin(1), math.sin(1e-4), math.cos(1), math.cos(1e-4) } }, 1e-6)
+        local halves = nn.SinusoidalPositions(3, 4, { first_position = 1, layout = "halves",
+            rates = rates })(1)
+        assert.is_close(halves, { { math.sin(1), math.sin(1e-4), math.cos(1), math.cos(1e-4) } },
+            1e-6)
         local x = heed.zeros(2, 3, 4)
         assert.is_close(nn.SinusoidalPositions(9, 4)(x)[2], nn.SinusoidalPositions(9, 4)(3), 0)
         assert.has_shape(nn.LearnedPositions(9, 4)(x), { 2, 3, 4 })
-        assert.error_matches(function() nn.SinusoidalPositions(2, 4)(x) end, "at most 2 positions %(max_len%), got 3")
+        assert.error_matches(function() nn.SinusoidalPositions(2, 4)(x) end,
+            "at most 2 positions %(max_len%), got 3")
         assert.has_shape(nn.LearnedPositions(9, 4)(3.0), { 3, 4 })
-        assert.error_matches(function() nn.LearnedPositions(9, 4)("x") end, 'x: expected a tensor .* got "x"')
+        assert.error_matches(function() nn.LearnedPositions(9, 4)("x") end,
+            'x: expected a tensor .* got "x"')
         assert.error_matches(function() nn.LearnedPositions(9, 4)(-1) end, "at least 0, got %-1")
     end)
 
     it("refuse sizes that are none, and options that are not theirs", function()
-        assert.error_matches(function() nn.Linear("3", 2) end, "nn.Linear: in: expected an integer of at least 1, got \"3\"")
+        assert.error_matches(function() nn.Linear("3", 2) end,
+            "nn.Linear: in: expected an integer of at least 1, got \"3\"")
         assert.error_matches(function() nn.Linear(2.5, 2) end, "got 2.5")
         assert.error_matches(function() nn.Linear(2, 0) end, "out")
         assert.error_matches(function() nn.Linear(2, 2, { bais = true }) end, 'no option "bais"')
-        assert.error_matches(function() nn.MultiHeadAttention(10, 3) end, "multiple of num_heads %(3%), got 10")
+        assert.error_matches(function() nn.MultiHeadAttention(10, 3) end,
+            "multiple of num_heads %(3%), got 10")
         assert.error_matches(function() nn.Dropout(1.5) end, "from 0 to 1, got 1.5")
         assert.error_matches(function() nn.FeedForward(2, 2, { activation = "rely" }) end,
             '"relu", "gelu", .*"swiglu".*, got "rely"; did you mean "relu"%?')
-        assert.error_matches(function() nn.Linear(2, 2, { bias = "false" }) end, 'bias: expected a boolean, got "false"')
-        assert.error_matches(function() nn.MultiHeadAttention(4, 2, { bias = 0 }) end, "bias: expected a boolean, got 0")
-        assert.error_matches(function() nn.MultiHeadAttention(4, 2, { softcap = -1 }) end, "softcap: expected a number of at least 0")
-        assert.error_matches(function() nn.Embedding(3, 2, { padding_idx = 4 }) end, "padding_idx: expected a token from 1 to 3, got 4")
+        assert.error_matches(function() nn.Linear(2, 2, { bias = "false" }) end,
+            'bias: expected a boolean, got "false"')
+        assert.error_matches(function() nn.MultiHeadAttention(4, 2, { bias = 0 }) end,
+            "bias: expected a boolean, got 0")
+        assert.error_matches(function() nn.MultiHeadAttention(4, 2, { softcap = -1 }) end,
+            "softcap: expected a number of at least 0")
+        assert.error_matches(function() nn.Embedding(3, 2, { padding_idx = 4 }) end,
+            "padding_idx: expected a token from 1 to 3, got 4")
         for _, Layer in ipairs { nn.TransformerEncoderLayer, nn.TransformerDecoderLayer } do
-            assert.error_matches(function() Layer(4, 2, 4, { norm_first = "false" }) end, 'norm_first: expected a boolean, got "false"')
-            assert.error_matches(function() Layer(4, 2, 4, { dropout = false }) end, "dropout: expected a number .* got false")
+            assert.error_matches(function() Layer(4, 2, 4, { norm_first = "false" }) end,
+                'norm_first: expected a boolean, got "false"')
+            assert.error_matches(function() Layer(4, 2, 4, { dropout = false }) end,
+                "dropout: expected a number .* got false")
         end
         for _, Stack in ipairs { nn.TransformerEncoder, nn.TransformerDecoder } do
-            assert.error_matches(function() Stack(1, 4, 2, 4, { final_norm = 1 }) end, "final_norm: expected a boolean, got 1")
-            assert.error_matches(function() Stack(1, 4, 2, 4, "x") end, 'options: expected a table, got "x"')
+            assert.error_matches(function() Stack(1, 4, 2, 4, { final_norm = 1 }) end,
+                "final_norm: expected a boolean, got 1")
+            assert.error_matches(function() Stack(1, 4, 2, 4, "x") end,
+                'options: expected a table, got "x"')
         end
-        local small = { src_vocab = 4, tgt_vocab = 4, d_model = 4, num_heads = 2, num_layers = 1, d_ff = 4, tie_weights = "source" }
-        assert.error_matches(function() nn.Transformer(small) end, 'tie_weights: expected a boolean, got "source"')
+        local small = { src_vocab = 4, tgt_vocab = 4, d_model = 4, num_heads = 2, num_layers = 1,
+            d_ff = 4, tie_weights = "source" }
+        assert.error_matches(function() nn.Transformer(small) end,
+            'tie_weights: expected a boolean, got "source"')
         local x = heed.zeros(1, 2, 4)
         assert.error_matches(function() nn.MultiHeadAttention(4, 2)(x, heed.mask.causal()) end,
             "options: expected a table of named options, { mask = ... }, got a mask")
@@ -177,7 +211,8 @@ local function reference_attention(layer, query, key, value, seen)
     local E, H = layer.d_model, layer.num_heads
     local function project(x, part)
         local first = (part - 1) * E + 1
-        local w, b = layer.in_proj_weight:narrow(1, first, E), layer.in_proj_bias:narrow(1, first, E)
+        local w, b = layer.in_proj_weight:narrow(1, first, E), layer.in_proj_bias:narrow(1, first,
+            E)
         return (x:matmul(w:t()) + b):view(x:size(1), x:size(2), H, E // H):transpose(2, 3)
     end
     local q, k, v = project(query, 1), project(key, 2), project(value, 3)
@@ -198,7 +233,8 @@ local function gradcheck_layer(layer, call, ...)
     local owners, inputs = {}, { ... }
     local extra = #inputs
     for _, part in ipairs(layer:modules()) do
-        for _, key in ipairs { "weight", "bias", "in_proj_weight", "in_proj_bias", "q_proj_weight", "k_proj_weight", "v_proj_weight" } do
+        for _, key in ipairs { "weight", "bias", "in_proj_weight", "in_proj_bias", "q_proj_weight",
+            "k_proj_weight", "v_proj_weight" } do
             if part[key] then
                 owners[#owners + 1] = { part, key }
                 inputs[#inputs + 1] = part[key]:detach()
@@ -214,7 +250,8 @@ end
 
 describe("MultiHeadAttention", function()
     local layer = randomised(nn.MultiHeadAttention(8, 2)):to "f64"
-    local x, y = heed.randn({ 2, 3, 8 }, { dtype = "f64" }), heed.randn({ 2, 5, 8 }, { dtype = "f64" })
+    local x, y = heed.randn({ 2, 3, 8 }, { dtype = "f64" }),
+        heed.randn({ 2, 5, 8 }, { dtype = "f64" })
 
     it("is the paper's formula", function()
         local want, weights = reference_attention(layer, x, y, y)
@@ -229,7 +266,8 @@ describe("MultiHeadAttention", function()
 
     it("takes masks and tensors, and one sequence without a batch", function()
         local seen = mask.causal():dense(3)
-        assert.is_close(layer(x, { mask = mask.causal() }), (reference_attention(layer, x, x, x, seen)), 1e-10)
+        assert.is_close(layer(x, { mask = mask.causal() }),
+            (reference_attention(layer, x, x, x, seen)), 1e-10)
         assert.is_close(layer(x, { mask = seen }), layer(x, { mask = mask.causal() }), 1e-10)
         assert.is_close(layer(x[1]), layer(x)[1], 1e-10)
         local out, weights = layer(x[1], { weights = true })
@@ -253,9 +291,11 @@ describe("MultiHeadAttention", function()
         local grouped = nn.MultiHeadAttention(8, 4, { num_kv_heads = 2 }):to "f64"
         assert.has_shape(grouped.in_proj_weight, { 16, 8 })
         local full = nn.MultiHeadAttention(8, 4):to "f64"
-        local rows = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 9, 10, 11, 12, 11, 12, 13, 14, 13, 14, 15, 16, 15, 16 }
+        local rows = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 9, 10, 11, 12, 11, 12, 13, 14, 13, 14, 15, 16,
+            15, 16 }
         local state = grouped:state_dict()
-        state.in_proj_weight, state.in_proj_bias = state.in_proj_weight:index_select(1, rows), full.in_proj_bias
+        state.in_proj_weight, state.in_proj_bias = state.in_proj_weight:index_select(1, rows),
+            full.in_proj_bias
         full:load_state_dict(state)
         assert.is_close(grouped(x), full(x), 1e-10)
     end)
@@ -265,11 +305,15 @@ describe("MultiHeadAttention", function()
         local whole = randomised(nn.MultiHeadAttention(8, 2, { dropout = 0.3 })):to "f64"
         local parts = nn.MultiHeadAttention(8, 2, { dropout = 0.3 }):to "f64"
         in_parts(parts):load_state_dict(whole:state_dict())
-        local long, short = heed.randn({ 2, 5, 8 }, { dtype = "f64" }), heed.randn({ 2, 3, 8 }, { dtype = "f64" })
+        local long, short = heed.randn({ 2, 5, 8 }, { dtype = "f64" }),
+            heed.randn({ 2, 3, 8 }, { dtype = "f64" })
         local calls = {
-            { long }, { short, long }, { short, long, long * 2 }, { long[1] }, { short[1], long[1] }, { short[1], long[1], long[2] },
-            { long, { mask = mask.causal() & mask.padding { 5, 2 } } }, { short, long, { mask = mask.causal() & mask.alibi(2) } },
-            { short, long, { mask = heed.randn(3, 5):gt(0) } }, { long, { mask = mask.bias(heed.randn(2, 2, 5, 5)) & mask.window(2) } },
+            { long }, { short, long }, { short, long, long * 2 }, { long[1] },
+                { short[1], long[1] }, { short[1], long[1], long[2] },
+            { long, { mask = mask.causal() & mask.padding { 5, 2 } } },
+                { short, long, { mask = mask.causal() & mask.alibi(2) } },
+            { short, long, { mask = heed.randn(3, 5):gt(0) } },
+                { long, { mask = mask.bias(heed.randn(2, 2, 5, 5)) & mask.window(2) } },
             { long:view(10, 8), { mask = mask.causal() & mask.packed(heed.ids { 7, 3 }) } },
         }
         for i, given in ipairs(calls) do
@@ -277,7 +321,8 @@ describe("MultiHeadAttention", function()
                 for _, each in ipairs { whole, parts } do each:train(training):zero_grad() end
                 local arguments = table.move(given, 1, #given, 1, {})
                 local options = type(given[#given]) == "table" and given[#given] or {}
-                arguments[type(given[#given]) == "table" and #given or #given + 1] = { mask = options.mask, weights = true }
+                arguments[type(given[#given]) == "table" and #given
+                    or #given + 1] = { mask = options.mask, weights = true }
                 local function run(each)
                     heed.manual_seed(i)
                     local out, weights = each(table.unpack(arguments))
@@ -289,7 +334,8 @@ describe("MultiHeadAttention", function()
                 assert.is_close(out_of_parts, out, 1e-10)
                 assert.is_close(weights_of_parts, weights, 1e-10)
                 for name, p in whole:named_parameters() do
-                    local q = name == "in_proj_weight" and parts.in_proj_weight or name == "in_proj_bias" and parts.in_proj_bias
+                    local q = name == "in_proj_weight" and parts.in_proj_weight
+                        or name == "in_proj_bias" and parts.in_proj_bias
                         or parts.out_proj[name:match "%.(.*)$"]
                     assert.is_close(q.grad, p.grad, 1e-9)
                 end
@@ -300,16 +346,19 @@ describe("MultiHeadAttention", function()
     it("turns queries as if they were the last of the keys", function()
         local turning = randomised(nn.MultiHeadAttention(8, 2, { rotary = true })):to "f64"
         local whole = turning(y, { mask = mask.causal() })
-        assert.is_close(turning(y:narrow(2, 4, 2), y, { mask = mask.causal() }), whole:narrow(2, 4, 2), 1e-10)
+        assert.is_close(turning(y:narrow(2, 4, 2), y, { mask = mask.causal() }),
+            whole:narrow(2, 4, 2), 1e-10)
         -- More queries than keys: distances count on in the other direction.
-        assert.is_close(turning(y, y:narrow(2, 4, 2)), turning(y, y, { mask = heed.tensor { { false, false, false, true, true } } }),
+        assert.is_close(turning(y, y:narrow(2, 4, 2)),
+            turning(y, y, { mask = heed.tensor { { false, false, false, true, true } } }),
             1e-10)
         assert.is_false(heed.allclose(turning(y), turning(heed.flip(y, 2)):flip(2)))
     end)
 
     it("has correct gradients with everything together", function()
         local function make()
-            return nn.MultiHeadAttention(6, 4, { num_kv_heads = 2, head_dim = 4, rotary = { dim = 2, interleaved = true },
+            return nn.MultiHeadAttention(6, 4, { num_kv_heads = 2, head_dim = 4,
+                rotary = { dim = 2, interleaved = true },
                 qk_norm = true, softcap = 2, kdim = 5, vdim = 3 }):to "f64"
         end
         local full = randomised(make())
@@ -364,7 +413,8 @@ describe("encoder and decoder layers", function()
                 end, normal(2, 3, 4)))
                 local decoder = randomised(nn.TransformerDecoderLayer(4, 2, 6, options)):to "f64"
                 assert.is_true(gradcheck_layer(decoder, function(layer, x, memory)
-                    return layer(x, memory, { mask = mask.causal(), memory_mask = mask.padding { 2, 3 } })
+                    return layer(x, memory, { mask = mask.causal(), memory_mask = mask.padding { 2,
+                        3 } })
                 end, normal(2, 2, 4), normal(2, 3, 4)))
             end)
         end
@@ -385,7 +435,8 @@ describe("encoder and decoder layers", function()
                 encoder[part] = Own(encoder[part])
                 assert.is_close(encoder(x, { mask = mask.causal() }), want, 1e-9)
             end
-            for _, part in ipairs { "self_attn", "multihead_attn", "linear1", "linear2", "norm1", "norm2", "norm3" } do
+            for _, part in ipairs { "self_attn", "multihead_attn", "linear1", "linear2", "norm1",
+                "norm2", "norm3" } do
                 local decoder = randomised(nn.TransformerDecoderLayer(8, 2, 12, options)):to "f64"
                 local call = { mask = mask.causal(), memory_mask = mask.padding { 1, 3 } }
                 local want = decoder(x, memory, call)
@@ -417,14 +468,17 @@ describe("encoder and decoder layers", function()
     it("take an activation that is a function", function()
         heed.manual_seed(14)
         local a = randomised(nn.TransformerEncoderLayer(8, 2, 12, { dropout = 0 }))
-        local b = nn.TransformerEncoderLayer(8, 2, 12, { dropout = 0, activation = function(x) return x:relu() end })
+        local b = nn.TransformerEncoderLayer(8, 2, 12, { dropout = 0, activation = function(x)
+            return x:relu()
+        end })
         b:load_state_dict(a:state_dict())
         local x = heed.randn(2, 3, 8)
         assert.is_close(a(x), b(x), 1e-5)
     end)
 
     it("drop in training only, by the seed", function()
-        local layer, x = nn.TransformerEncoderLayer(8, 2, 12, { dropout = 0.5 }), heed.randn(2, 3, 8)
+        local layer, x = nn.TransformerEncoderLayer(8, 2, 12, { dropout = 0.5 }),
+            heed.randn(2, 3, 8)
         heed.manual_seed(1)
         local first = layer(x)
         assert.is_false(heed.equal(first, layer(x)))
@@ -457,7 +511,9 @@ describe("Rotary", function()
         for _, options in ipairs { {}, { interleaved = true }, { dim = 4, base = 30 } } do
             local rotary = nn.Rotary(8, options)
             local q, k = normal(1, 1, 8), normal(1, 1, 8)
-            local function product(i, j) return (rotary(q, { offset = i }) * rotary(k, { offset = j })):sum():item() end
+            local function product(i, j)
+                return (rotary(q, { offset = i }) * rotary(k, { offset = j })):sum():item()
+            end
             assert.is_true(math.abs(product(3, 1) - product(102, 100)) < 1e-12)
             assert.is_true(math.abs(product(3, 1) - product(1, 3)) > 1e-3)
         end
@@ -466,47 +522,67 @@ describe("Rotary", function()
     it("takes positions for each of a batch, as numbers before it too", function()
         local rotary, x = nn.Rotary(4), normal(2, 3, 5, 4)
         local by_offset = rotary(x, { offset = { 2, 7 } })
-        for b, offset in ipairs { 2, 7 } do assert.is_close(by_offset[b], rotary(x[b], { offset = offset }), 0) end
-        assert.error_matches(function() rotary(x, { offset = 1, positions = { 1, 2, 3, 4, 5 } }) end, "expected one of them, got both")
-        assert.error_matches(function() rotary(x, { positions = { 1, 2 } }) end, "positions: expected %[5%], .* got %[2%]")
-        assert.error_matches(function() rotary(x, { positions = { 0, 1, 2, 3, 4 } }) end, "expected values in 1")
-        assert.error_matches(function() rotary(x, { offset = -1 }) end, "offset: expected an integer of at least 0, got %-1")
-        assert.error_matches(function() rotary(normal(5, 6)) end, "x: expected %[%.%.%., L, 4%] %(head_dim%), got %[5, 6%]")
+        for b, offset in ipairs { 2, 7 } do
+            assert.is_close(by_offset[b], rotary(x[b], { offset = offset }), 0)
+        end
+        assert.error_matches(function() rotary(x,
+            { offset = 1, positions = { 1, 2, 3, 4, 5 } }) end, "expected one of them, got both")
+        assert.error_matches(function() rotary(x, { positions = { 1, 2 } }) end,
+            "positions: expected %[5%], .* got %[2%]")
+        assert.error_matches(function() rotary(x, { positions = { 0, 1, 2, 3, 4 } }) end,
+            "expected values in 1")
+        assert.error_matches(function() rotary(x, { offset = -1 }) end,
+            "offset: expected an integer of at least 0, got %-1")
+        assert.error_matches(function() rotary(normal(5, 6)) end,
+            "x: expected %[%.%.%., L, 4%] %(head_dim%), got %[5, 6%]")
     end)
 
     it("has correct gradients", function()
         for _, options in ipairs { {}, { interleaved = true }, { dim = 2 } } do
             local rotary = nn.Rotary(6, options)
-            local function turned(x) return rotary(x, { positions = { { 4, 1, 9 }, { 2, 2, 3 } } }) end
+            local function turned(x)
+                return rotary(x, { positions = { { 4, 1, 9 }, { 2, 2, 3 } } })
+            end
             assert.is_true(heed.gradcheck(turned, { normal(2, 2, 3, 6) }))
         end
     end)
 
     it("refuses scalings that are none", function()
-        local function scaled(scaling, dim) return function() nn.Rotary(dim or 8, { scaling = scaling }) end end
+        local function scaled(scaling, dim)
+            return function() nn.Rotary(dim or 8, { scaling = scaling }) end
+        end
         assert.error_matches(scaled "linear", 'scaling: expected a table, got "linear"')
-        assert.error_matches(scaled { type = "yarn", factor = 2 }, 'scaling.type: expected "linear", .*, got "yarn"')
-        assert.error_matches(scaled { type = "linear" }, "scaling.factor: expected a number .*, got nil")
-        assert.error_matches(scaled { type = "linear", factor = 0 }, "scaling.factor: expected a number above 0")
-        assert.error_matches(scaled { type = "ntk", factor = 0.5 }, "scaling.factor: expected a number of at least 1, got 0.5")
+        assert.error_matches(scaled { type = "yarn", factor = 2 },
+            'scaling.type: expected "linear", .*, got "yarn"')
+        assert.error_matches(scaled { type = "linear" },
+            "scaling.factor: expected a number .*, got nil")
+        assert.error_matches(scaled { type = "linear", factor = 0 },
+            "scaling.factor: expected a number above 0")
+        assert.error_matches(scaled { type = "ntk", factor = 0.5 },
+            "scaling.factor: expected a number of at least 1, got 0.5")
         assert.error_matches(scaled { type = "linear", factor = 2, base = 3 }, 'no option "base"')
         assert.error_matches(scaled({ type = "ntk", factor = 2 }, 2), "more than 2 features")
-        assert.error_matches(scaled { type = "llama3", factor = 8, low_freq_factor = 4, high_freq_factor = 4,
-            original_max_position_embeddings = 64 }, "high_freq_factor: expected more than low_freq_factor %(4%), got 4")
+        assert.error_matches(scaled { type = "llama3", factor = 8, low_freq_factor = 4,
+            high_freq_factor = 4,
+            original_max_position_embeddings = 64 },
+                "high_freq_factor: expected more than low_freq_factor %(4%), got 4")
     end)
 end)
 
 describe("stacks", function()
     it("share one set of rotary tables, and end with the norm of their layers", function()
-        local encoder = nn.TransformerEncoder(2, 8, 2, 12, { rotary = { base = 100 }, norm = "rms", final_norm = true, eps = 1e-3 })
+        local encoder = nn.TransformerEncoder(2, 8, 2, 12, { rotary = { base = 100 }, norm = "rms",
+            final_norm = true, eps = 1e-3 })
         assert.are.equal(encoder.layers[1].self_attn.rotary, encoder.layers[2].self_attn.rotary)
         assert.are.same({ "RMSNorm", 1e-3 }, { encoder.norm.class_name, encoder.norm.eps })
         local decoder = nn.TransformerDecoder(1, 8, 2, 12, { rotary = true, bias = false })
         assert.is_truthy(decoder.layers[1].self_attn.rotary)
         assert.is_nil(decoder.layers[1].multihead_attn.rotary)
         for name in decoder:named_parameters() do assert.is_nil(name:find "bias", name) end
-        assert.error_matches(function() nn.TransformerEncoder(1, 8, 2, 12, { norm = "batch" }) end, 'norm: expected "layer" or "rms"')
-        assert.error_matches(function() nn.TransformerEncoder(1, 8, 2, 12, { qk_norm = "l2" }) end, 'qk_norm: expected "rms" or "layer"')
+        assert.error_matches(function() nn.TransformerEncoder(1, 8, 2, 12, { norm = "batch" }) end,
+            'norm: expected "layer" or "rms"')
+        assert.error_matches(function() nn.TransformerEncoder(1, 8, 2, 12, { qk_norm = "l2" }) end,
+            'qk_norm: expected "rms" or "layer"')
     end)
 
 
@@ -520,25 +596,34 @@ describe("stacks", function()
         local decoder = nn.TransformerDecoder(2, 8, 2, 12, { dropout = 0 })
         assert.has_shape(decoder(x, heed.randn(2, 5, 8), { mask = mask.causal() }), { 2, 3, 8 })
         local windowed = { mask = mask.window(1) & mask.padding { 3, 2 } }
-        assert.is_close(encoder(x, windowed), encoder.norm(encoder.layers[2](encoder.layers[1](x, windowed), windowed)), 1e-6)
+        assert.is_close(encoder(x, windowed),
+            encoder.norm(encoder.layers[2](encoder.layers[1](x, windowed), windowed)), 1e-6)
     end)
 end)
 
 describe("data of another dtype than a layer's parameters", function()
     it("is what is to be converted", function()
         local x = heed.ones({ 1, 2, 8 }, { dtype = "f64" })
-        for _, layer in ipairs { nn.Linear(8, 2), nn.LayerNorm(8), nn.RMSNorm(8), nn.MultiHeadAttention(8, 2),
-            nn.TransformerEncoderLayer(8, 2, 16), nn.TransformerEncoderLayer(8, 2, 16, { norm_first = true }), nn.FeedForward(8, 16),
+        for _, layer in ipairs { nn.Linear(8, 2), nn.LayerNorm(8), nn.RMSNorm(8),
+            nn.MultiHeadAttention(8, 2),
+            nn.TransformerEncoderLayer(8, 2, 16), nn.TransformerEncoderLayer(8, 2, 16,
+                { norm_first = true }), nn.FeedForward(8, 16),
             nn.Sequential(nn.Linear(8, 8), nn.ReLU()) } do
-            assert.error_matches(function() layer(x) end, 'x: expected f32 as weight has, got f64; x:to "f32" converts')
+            assert.error_matches(function() layer(x) end,
+                'x: expected f32 as weight has, got f64; x:to "f32" converts')
             layer:to "f64"
             assert.are.equal("f64", layer(x).dtype)
-            assert.error_matches(function() layer(x:to "f32") end, 'x: expected f64 as weight has, got f32; x:to "f64" converts')
+            assert.error_matches(function() layer(x:to "f32") end,
+                'x: expected f64 as weight has, got f32; x:to "f64" converts')
         end
-        assert.error_matches(function() heed.loss.linear_cross_entropy(x, heed.ones(3, 8), { { 1, 2 } }) end,
+        assert.error_matches(function()
+            heed.loss.linear_cross_entropy(x, heed.ones(3, 8), { { 1, 2 } })
+        end,
             'hidden: expected f32 as weight has, got f64; hidden:to "f32" converts')
         local half = heed.ones(2, 8):to "bf16"
-        assert.error_matches(function() heed.linear(x, half) end, 'weight: expected f64, got bf16; t:to "f64" converts')
-        assert.error_matches(function() nn.Linear(8, 2)(x:to "i64") end, 'x: expected f32 or f64, got i64; t:to "f32" converts')
+        assert.error_matches(function() heed.linear(x, half) end,
+            'weight: expected f64, got bf16; t:to "f64" converts')
+        assert.error_matches(function() nn.Linear(8, 2)(x:to "i64") end,
+            'x: expected f32 or f64, got i64; t:to "f32" converts')
     end)
 end)

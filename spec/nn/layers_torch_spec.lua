@@ -1,4 +1,5 @@
---- Layers of the same options in PyTorch 2.13 and Hugging Face transformers: spec/fixtures/record_layers.py says what was recorded.
+--- Layers of the same options in PyTorch 2.13 and Hugging Face transformers:
+--- spec/fixtures/record_layers.py says what was recorded.
 
 local heed = require "heed"
 local compare = require "spec.support.compare"
@@ -64,7 +65,9 @@ describe("what PyTorch and transformers give", function()
             local prefix = "case/" .. name .. "/"
             local layer, inputs, out, weights = run(name)
             check("out", out, tensors[prefix .. "out"], TOLERANCE)
-            if tensors[prefix .. "out2"] then check("weights", weights, tensors[prefix .. "out2"], TOLERANCE) end
+            if tensors[prefix .. "out2"] then
+                check("weights", weights, tensors[prefix .. "out2"], TOLERANCE)
+            end
             compared = compared + 1
             if not tensors[prefix .. "g"] then return end
             out:backward(tensors[prefix .. "g"])
@@ -101,9 +104,12 @@ describe("what PyTorch and transformers give", function()
     it("has PyTorch's gains", function()
         for name, want in pairs(gains) do
             local nonlinearity, parameter = name:match "^(%S+) ?(%S*)$"
-            assert.is_true(math.abs(nn.init.calculate_gain(nonlinearity, tonumber(parameter)) - want) < 1e-12, name)
+            assert.is_true(math.abs(nn.init.calculate_gain(nonlinearity,
+                tonumber(parameter)) - want) < 1e-12, name)
         end
     end)
 
-    it("is all of the file: 55 layers, 244 outputs and gradients", function() assert.are.same({ 55, 244 }, { #names, compared }) end)
+    it("is all of the file: 55 layers, 244 outputs and gradients", function()
+        assert.are.same({ 55, 244 }, { #names, compared })
+    end)
 end)

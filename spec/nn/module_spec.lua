@@ -21,7 +21,8 @@ function Block:forward(x) return self.second(self.first(x)) * self.scale + self.
 
 describe("nn.Module", function()
     it("registers in the order of assignment, its own tensors first", function()
-        assert.are.same({ "scale", "second.weight", "second.bias", "first.weight", "layers.1.weight", "layers.1.bias",
+        assert.are.same({ "scale", "second.weight", "second.bias", "first.weight",
+            "layers.1.weight", "layers.1.bias",
             "layers.2.weight", "layers.2.bias" }, names(Block(2):named_parameters()))
         assert.are.equal(8, #Block(2):parameters())
     end)
@@ -36,9 +37,11 @@ describe("nn.Module", function()
             self.last = nn.Linear(1, 1, { bias = false })
         end
         local stack = Stack()
-        assert.are.same({ "layers.1.weight", "layers.2.weight", "last.weight", "head.weight" }, names(stack:named_parameters()))
+        assert.are.same({ "layers.1.weight", "layers.2.weight", "last.weight", "head.weight" },
+            names(stack:named_parameters()))
         stack.head = nn.LayerNorm(1)
-        assert.are.same({ "layers.1.weight", "layers.2.weight", "last.weight", "head.weight", "head.bias" },
+        assert.are.same({ "layers.1.weight", "layers.2.weight", "last.weight", "head.weight",
+            "head.bias" },
             names(stack:named_parameters()))
         stack.head = nil
         assert.are.equal(3, #stack:parameters())
@@ -46,7 +49,10 @@ describe("nn.Module", function()
 
     it("walks tables with names", function()
         local Pair = nn.Module:extend "Pair"
-        function Pair:init() self.parts = { b = nn.Linear(1, 1, { bias = false }), a = nn.Linear(1, 1, { bias = false }) } end
+        function Pair:init()
+            self.parts = { b = nn.Linear(1, 1, { bias = false }),
+                a = nn.Linear(1, 1, { bias = false }) }
+        end
         assert.are.same({ "parts.a.weight", "parts.b.weight" }, names(Pair():named_parameters()))
     end)
 
@@ -55,7 +61,8 @@ describe("nn.Module", function()
         local block = Block(2)
         local x = heed.randn(3, 2)
         assert.is_true(heed.allclose(block(x), block:forward(x)))
-        assert.error_matches(function() nn.Module:extend("Empty")()(x) end, "Empty: it has no forward")
+        assert.error_matches(function() nn.Module:extend("Empty")()(x) end,
+            "Empty: it has no forward")
     end)
 
     it("inherits", function()
@@ -70,7 +77,8 @@ describe("nn.Module", function()
     it("names its modules, each once", function()
         local block = Block(2)
         block.again = block.first
-        assert.are.same({ "", "second", "first", "layers.1", "layers.2" }, names(block:named_modules()))
+        assert.are.same({ "", "second", "first", "layers.1", "layers.2" },
+            names(block:named_modules()))
         assert.are.equal(5, #block:modules())
         block.itself = block
         assert.are.equal(5, #block:modules())
@@ -90,7 +98,8 @@ describe("nn.Module", function()
     it("names its children and buffers", function()
         local block = Block(2)
         block.again = block.first
-        assert.are.same({ "second", "first", "layers.1", "layers.2" }, names(block:named_children()))
+        assert.are.same({ "second", "first", "layers.1", "layers.2" },
+            names(block:named_children()))
         assert.are.equal(block.second, block:children()[1])
         assert.are.same({ "offset" }, names(block:named_buffers()))
         local nested = nn.Sequential(block, nn.SinusoidalPositions(3, 2))
@@ -111,7 +120,8 @@ describe("nn.Module", function()
         block(heed.ones(1, 2)):sum():backward()
         assert.is_truthy(block.first.weight.grad)
         assert.is_nil(block.scale.grad)
-        assert.error_matches(function() block:requires_grad_ "no" end, 'wanted: expected a boolean, got "no"')
+        assert.error_matches(function() block:requires_grad_ "no" end,
+            'wanted: expected a boolean, got "no"')
     end)
 
     it("prints its parts and parameters", function()
@@ -125,7 +135,8 @@ describe("nn.Module", function()
     it("parameters are leaves of floats", function()
         local p = nn.parameter(heed.ones(2) * 3)
         assert.is_true(p.requires_grad)
-        assert.error_matches(function() nn.parameter(heed.ids { 1 }) end, "expected a tensor of floats, got i64 tensor %[1%]")
+        assert.error_matches(function() nn.parameter(heed.ids { 1 }) end,
+            "expected a tensor of floats, got i64 tensor %[1%]")
         assert.error_matches(function() nn.parameter { 1 } end, "got a table")
     end)
 end)
@@ -136,7 +147,8 @@ describe("a module's state", function()
         local list = {}
         for name in pairs(state) do list[#list + 1] = name end
         table.sort(list)
-        assert.are.same({ "first.weight", "layers.1.bias", "layers.1.weight", "layers.2.bias", "layers.2.weight", "offset",
+        assert.are.same({ "first.weight", "layers.1.bias", "layers.1.weight", "layers.2.bias",
+            "layers.2.weight", "offset",
             "scale", "second.bias", "second.weight" }, list)
         state = Block(2):state_dict { names = "torch" }
         assert.is_truthy(state["layers.0.weight"])
@@ -171,7 +183,8 @@ describe("a module's state", function()
         state["second.bias"] = heed.zeros(3)
         local ok, message = pcall(block.load_state_dict, block, state)
         assert.is_false(ok)
-        for _, part in ipairs { "missing: first.weight", "unexpected: extra", "second.bias: expected [2], got [3]" } do
+        for _, part in ipairs { "missing: first.weight", "unexpected: extra",
+            "second.bias: expected [2], got [3]" } do
             assert.is_truthy(message:find(part, 1, true), message)
         end
         assert.is_true(heed.equal(before, block.scale))
@@ -179,7 +192,8 @@ describe("a module's state", function()
         state["second.bias"] = nil
         local loaded, names_of = block:load_state_dict(state, { strict = false })
         assert.are.equal(block, loaded)
-        assert.are.same({ missing = { "second.bias", "first.weight" }, unexpected = { "extra" } }, names_of)
+        assert.are.same({ missing = { "second.bias", "first.weight" }, unexpected = { "extra" } },
+            names_of)
         assert.are.same({ 0.0, 0.0 }, block.scale:totable())
     end)
 
@@ -201,11 +215,14 @@ describe("a module's state", function()
         assert.are.equal(b.embedding.weight, b.output.weight)
         assert.is_true(b.output.weight.requires_grad)
         assert.error_matches(function()
-            b:load_state_dict { ["embedding.weight"] = heed.zeros(3, 2), ["output.weight"] = heed.ones(3, 2) }
+            b:load_state_dict { ["embedding.weight"] = heed.zeros(3, 2),
+                ["output.weight"] = heed.ones(3, 2) }
         end, "one tensor here")
-        b:to("f32"):load_state_dict { ["embedding.weight"] = heed.ones(3, 2) } -- as files have it that hold it once
+        -- as files have it that hold it once
+        b:to("f32"):load_state_dict { ["embedding.weight"] = heed.ones(3, 2) }
         assert.are.same({ 1.0, 1.0 }, b.output.weight[1]:totable())
-        assert.error_matches(function() b:load_state_dict {} end, "missing: embedding.weight, output.weight")
+        assert.error_matches(function() b:load_state_dict {} end,
+            "missing: embedding.weight, output.weight")
     end)
 
     it("outlives the scope that the model was made in, buffers too", function()
@@ -244,31 +261,39 @@ describe("errors inside a model", function()
     it("name the path of the module, and the line outside heed", function()
         local decoder = nn.TransformerDecoder(2, 8, 2, 16)
         local message = message_of(function() decoder(heed.zeros(1, 3, 8), heed.zeros(1, 3, 6)) end)
-        local expected = "layers.1.multihead_attn: key: expected 8 features (d_model), got [1, 3, 6]"
+        local expected = "layers.1.multihead_attn: key: expected 8 features (d_model), got [1, "
+            .. "3, 6]"
         assert.are.equal(expected, message:match "module_spec.lua:%d+: (.*)$")
     end)
 
     it("say that a method wants a colon", function()
         local layer = nn.Linear(1, 1)
-        for _, name in ipairs { "parameters", "train", "eval", "state_dict", "zero_grad", "modules", "to", "requires_grad_" } do
+        for _, name in ipairs { "parameters", "train", "eval", "state_dict", "zero_grad", "modules",
+            "to", "requires_grad_" } do
             assert.error_matches(function() layer[name]() end,
-                ("heed.nn.Module:%s: expected a colon, model:%s(...), got nil for model"):format(name, name), 1, true)
+                ("heed.nn.Module:%s: expected a colon, model:%s(...), got nil for model"):format(
+                    name, name), 1, true)
         end
         local opt = heed.optim.SGD(layer:parameters())
-        assert.error_matches(function() opt.step() end, "heed.optim.Optimizer:step: expected a colon, opt:step(...)", 1, true)
-        assert.error_matches(function() opt.zero_grad() end, "opt:zero_grad(...), got nil for opt", 1, true)
+        assert.error_matches(function() opt.step() end,
+            "heed.optim.Optimizer:step: expected a colon, opt:step(...)", 1, true)
+        assert.error_matches(function() opt.zero_grad() end, "opt:zero_grad(...), got nil for opt",
+            1, true)
     end)
 
     it("but not of a model that a function was given", function()
         local message = message_of(heed.optim.AdamW, nn.Linear(1, 1))
-        assert.are.equal("heed.optim.AdamW: params: expected a list of tensors, got a Linear; model:parameters() gives it",
+        assert.are.equal("heed.optim.AdamW: params: expected a list of tensors, got a Linear; "
+            .. "model:parameters() gives it",
             message:match "(heed%.optim.*)$")
         assert.is_nil(message:find("Linear: ", 1, true))
     end)
 
     it("refuse arguments that no init takes", function()
-        assert.error_matches(function() nn.ReLU(true) end, "ReLU: expected no arguments %(it has no init%), got true")
-        assert.error_matches(function() nn.Module:extend "Own" (5) end, "Own: expected no arguments .* got 5")
+        assert.error_matches(function() nn.ReLU(true) end,
+            "ReLU: expected no arguments %(it has no init%), got true")
+        assert.error_matches(function() nn.Module:extend "Own" (5) end,
+            "Own: expected no arguments .* got 5")
     end)
 
     it("in modules of one's own too", function()
@@ -293,15 +318,33 @@ describe("a name in a module", function()
                 nn.ModuleDict { ["a.b"] = linear(), a = nn.ModuleDict { b = linear() } }
             end,
             ['ModuleDict: "": expected a name'] = function() nn.ModuleDict { [""] = linear() } end,
-            ['Sequential: "1": expected another name: %[1%] is called so'] = function() nn.Sequential(linear())["1"] = linear() end,
-            ['Sequential: "0": expected another name: %[1%] is called so'] = function() nn.Sequential(linear())["0"] = linear() end,
-            ['ModuleDict: 1: expected another number: %["1"%]'] = function() nn.ModuleDict { ["1"] = linear() }[1] = linear() end,
-            ['ModuleDict: 2: expected another number: %["1"%]'] = function() nn.ModuleDict { ["1"] = linear() }[2] = linear() end,
-            ["ModuleList: 0: expected a name or a number from 1"] = function() nn.ModuleList { linear() }[0] = linear() end,
-            ["ModuleList: 1.5: expected a name or a number from 1"] = function() nn.ModuleList { linear() }[1.5] = linear() end,
-            ['Linear: "a.b": expected a name without dots'] = function() linear()["a.b"] = nn.parameter(heed.ones(1)) end,
-            ['Linear: "in.out": expected a name without dots'] = function() linear():buffer("in.out", heed.ones(1)) end,
-            ['Sequential: "1": expected another name'] = function() nn.Sequential(linear()):buffer("1", heed.ones(1)) end,
+            ['Sequential: "1": expected another name: %[1%] is called so'] = function()
+                nn.Sequential(linear())["1"] = linear()
+            end,
+            ['Sequential: "0": expected another name: %[1%] is called so'] = function()
+                nn.Sequential(linear())["0"] = linear()
+            end,
+            ['ModuleDict: 1: expected another number: %["1"%]'] = function()
+                nn.ModuleDict { ["1"] = linear() }[1] = linear()
+            end,
+            ['ModuleDict: 2: expected another number: %["1"%]'] = function()
+                nn.ModuleDict { ["1"] = linear() }[2] = linear()
+            end,
+            ["ModuleList: 0: expected a name or a number from 1"] = function()
+                nn.ModuleList { linear() }[0] = linear()
+            end,
+            ["ModuleList: 1.5: expected a name or a number from 1"] = function()
+                nn.ModuleList { linear() }[1.5] = linear()
+            end,
+            ['Linear: "a.b": expected a name without dots'] = function()
+                linear()["a.b"] = nn.parameter(heed.ones(1))
+            end,
+            ['Linear: "in.out": expected a name without dots'] = function()
+                linear():buffer("in.out", heed.ones(1))
+            end,
+            ['Sequential: "1": expected another name'] = function()
+                nn.Sequential(linear()):buffer("1", heed.ones(1))
+            end,
         } do
             assert.error_matches(make, expected)
         end
@@ -317,20 +360,24 @@ describe("a name in a module", function()
     it("that two have in plain tables is refused by all that walk", function()
         local Tables = nn.Module:extend "Tables"
         function Tables:init(parts) self.parts = parts end
-        for _, parts in ipairs { { ["a.b"] = linear(), a = { b = linear() } }, { linear(), ["1"] = linear() },
+        for _, parts in ipairs { { ["a.b"] = linear(), a = { b = linear() } },
+            { linear(), ["1"] = linear() },
             { ["a.b"] = nn.parameter(heed.ones(1)), a = { b = nn.parameter(heed.ones(1)) } } } do
             local model = Tables(parts)
             for _, name in ipairs { "state_dict", "parameters", "named_parameters" } do
-                assert.error_matches(function() model[name](model) end, "Tables: names: two %l+ are called \"parts[.%w]+\"")
+                assert.error_matches(function() model[name](model) end,
+                    "Tables: names: two %l+ are called \"parts[.%w]+\"")
             end
         end
         local counted = Tables { linear(), ["0"] = linear() }
         assert.are.equal(2, #counted:parameters())
-        assert.error_matches(function() counted:state_dict { names = "torch" } end, 'two modules are called "parts.0"')
+        assert.error_matches(function() counted:state_dict { names = "torch" } end,
+            'two modules are called "parts.0"')
         local buffered = Tables { x = nn.parameter(heed.ones(1)) }
         rawset(buffered, "parts.x", heed.ones(1))
         buffered._buffers["parts.x"] = "persistent"
-        assert.error_matches(function() buffered:state_dict() end, 'two tensors are called "parts.x"')
+        assert.error_matches(function() buffered:state_dict() end,
+            'two tensors are called "parts.x"')
     end)
 
     it("shared by one tensor or module under two is fine", function()
@@ -343,14 +390,16 @@ end)
 describe("load_state_dict of tensors that share the model's memory", function()
     it("reads all before it writes", function()
         heed.manual_seed(3)
-        local model = nn.Sequential(nn.Linear(2, 2, { bias = false }), nn.Linear(2, 2, { bias = false }))
+        local model = nn.Sequential(nn.Linear(2, 2, { bias = false }),
+            nn.Linear(2, 2, { bias = false }))
         local first, second = model[1].weight:clone(), model[2].weight:clone()
         local state = model:state_dict()
         state["1.weight"], state["2.weight"] = state["2.weight"], state["1.weight"]
         model:load_state_dict(state)
         assert.is_true(heed.equal(model[1].weight, second))
         assert.is_true(heed.equal(model[2].weight, first))
-        model:load_state_dict { ["1.weight"] = model[2].weight:t(), ["2.weight"] = model[2].weight:t() }
+        model:load_state_dict { ["1.weight"] = model[2].weight:t(),
+            ["2.weight"] = model[2].weight:t() }
         assert.is_true(heed.equal(model[1].weight, first:t()))
         assert.is_true(heed.equal(model[2].weight, first:t()))
     end)
@@ -358,7 +407,8 @@ describe("load_state_dict of tensors that share the model's memory", function()
     it("also of buffers, and of parts of one memory", function()
         local Halves = nn.Module:extend "Halves"
         function Halves:init(whole)
-            self.a, self.b = nn.parameter(whole:narrow(1, 1, 2)), nn.parameter(whole:narrow(1, 3, 2))
+            self.a, self.b = nn.parameter(whole:narrow(1, 1, 2)),
+                nn.parameter(whole:narrow(1, 3, 2))
             self:buffer("c", heed.zeros(2))
         end
         local whole = heed.range(1, 4)
@@ -386,7 +436,8 @@ describe("a model that is used as PyTorch's", function()
     it("is called with a colon", function()
         for _, model in ipairs { nn.Linear(2, 2), nn.Sequential(nn.Linear(2, 2)), Block(2) } do
             assert.error_matches(function() model.forward(heed.ones(1, 2)) end,
-                "heed.nn.Module:forward: expected a colon, model:forward%(...%), got f32 tensor %[1, 2%] for model")
+                "heed.nn.Module:forward: expected a colon, model:forward%(...%), got f32 tensor "
+                    .. "%[1, 2%] for model")
             assert.are.equal(2, model:forward(heed.ones(1, 2)):size(2))
         end
     end)

@@ -3,13 +3,15 @@ local nn = heed.nn
 require "heed.luassert"
 
 local function small(options)
-    local all = { src_vocab = 11, tgt_vocab = 13, d_model = 16, num_heads = 4, num_layers = 2, d_ff = 32, dropout = 0 }
+    local all = { src_vocab = 11, tgt_vocab = 13, d_model = 16, num_heads = 4, num_layers = 2,
+        d_ff = 32, dropout = 0 }
     for name, value in pairs(options or {}) do all[name] = value end
     return nn.Transformer(all)
 end
 
 describe("nn.Transformer", function()
-    local src, tgt = heed.ids { { 2, 3, 4, 1 }, { 5, 6, 1, 1 } }, heed.ids { { 2, 3, 4 }, { 5, 6, 7 } }
+    local src, tgt = heed.ids { { 2, 3, 4, 1 }, { 5, 6, 1, 1 } },
+        heed.ids { { 2, 3, 4 }, { 5, 6, 7 } }
 
     it("goes from tokens to logits", function()
         heed.manual_seed(1)
@@ -54,7 +56,9 @@ describe("nn.Transformer", function()
         local model, plain = small { norm_first = true }, small { norm_first = true }
         plain:load_state_dict(model:state_dict())
         local forward = plain.encoder.layers[1].self_attn.forward
-        plain.encoder.layers[1].self_attn.forward = function(...) return forward(...) end -- a part that may mind
+        plain.encoder.layers[1].self_attn.forward = function(...)
+            return forward(...)
+        end -- a part that may mind
         local lengths = { src_lengths = { 4, 2 }, tgt_lengths = { 1, 3 } }
         local weights = heed.randn(2, 3, 13)
         for _, m in ipairs { model, plain } do (m(src, tgt, lengths) * weights):sum():backward() end
@@ -63,12 +67,14 @@ describe("nn.Transformer", function()
         for name, p in plain:named_parameters() do gradients[name] = p.grad end
         for name, p in model:named_parameters() do
             -- keys' biases have no gradient but rounding
-            assert.is_true(heed.allclose(p.grad, gradients[name], { rtol = 1e-4, atol = 1e-5 }), name)
+            assert.is_true(heed.allclose(p.grad, gradients[name], { rtol = 1e-4, atol = 1e-5 }),
+                name)
         end
         local only_src = { src_lengths = { 4, 2 } }
         assert.is_close(model(src, tgt, only_src), plain(src, tgt, only_src), 1e-5)
         local memory = model:encode(src, only_src)
-        assert.is_close(model:decode(tgt, memory, lengths), plain:decode(tgt, memory, lengths), 1e-5)
+        assert.is_close(model:decode(tgt, memory, lengths), plain:decode(tgt, memory, lengths),
+            1e-5)
     end)
 
     it("ties weights when asked", function()
@@ -86,18 +92,22 @@ describe("nn.Transformer", function()
 
     it("draws matrices Xavier and embeddings N(0, 1/sqrt(E))", function()
         heed.manual_seed(4)
-        local model = nn.Transformer { src_vocab = 500, tgt_vocab = 500, d_model = 64, num_heads = 4, num_layers = 1, d_ff = 128,
+        local model = nn.Transformer { src_vocab = 500, tgt_vocab = 500, d_model = 64,
+            num_heads = 4, num_layers = 1, d_ff = 128,
             tie_weights = true }
         assert.is_true(math.abs(model.src_embedding.weight:std():item() - 0.125) < 0.01)
         local bound = math.sqrt(6 / (64 + 128))
         local weight = model.encoder.layers[1].linear1.weight
-        assert.is_true(weight:abs():max():item() <= bound and weight:abs():max():item() > 0.95 * bound)
+        assert.is_true(weight:abs():max():item() <= bound
+            and weight:abs():max():item() > 0.95 * bound)
     end)
 
     it("has PyTorch's names", function()
         local state = small():state_dict { names = "torch" }
-        for _, name in ipairs { "encoder.layers.0.self_attn.in_proj_weight", "encoder.layers.1.norm2.bias",
-            "decoder.layers.1.multihead_attn.out_proj.weight", "decoder.layers.0.linear1.weight", "src_embedding.weight",
+        for _, name in ipairs { "encoder.layers.0.self_attn.in_proj_weight",
+            "encoder.layers.1.norm2.bias",
+            "decoder.layers.1.multihead_attn.out_proj.weight", "decoder.layers.0.linear1.weight",
+                "src_embedding.weight",
             "output.bias" } do
             assert.is_truthy(state[name], name)
         end
@@ -109,15 +119,19 @@ describe("nn.Transformer", function()
         assert.error_matches(function() small { heads = 3 } end, 'no option "heads"')
         local model = small()
         assert.error_matches(function() model(heed.ids { { 12 } }, tgt) end, "12")
-        assert.error_matches(function() model(heed.zeros(2, 3), tgt) end, "src_embedding: .*heed.ids")
-        assert.error_matches(function() model(src, tgt, { lengths = { 1 } }) end, 'no option "lengths"')
+        assert.error_matches(function() model(heed.zeros(2, 3), tgt) end,
+            "src_embedding: .*heed.ids")
+        assert.error_matches(function() model(src, tgt, { lengths = { 1 } }) end,
+            'no option "lengths"')
         assert.error_matches(function() small { max_len = 3 }(src, tgt) end, "at most 3 positions")
-        local x, encoder, decoder = heed.zeros(1, 2, 8), nn.TransformerEncoder(1, 8, 2, 8), nn.TransformerDecoder(1, 8, 2, 8)
+        local x, encoder, decoder = heed.zeros(1, 2, 8), nn.TransformerEncoder(1, 8, 2, 8),
+            nn.TransformerDecoder(1, 8, 2, 8)
         for _, f in ipairs { encoder, encoder.layers[1] } do
             assert.error_matches(function() f(x, { masks = 1 }) end, 'no option "masks"')
         end
         for _, f in ipairs { decoder, decoder.layers[1] } do
-            assert.error_matches(function() f(x, x, { memory_masks = 1 }) end, 'no option "memory_masks"')
+            assert.error_matches(function() f(x, x, { memory_masks = 1 }) end,
+                'no option "memory_masks"')
         end
     end)
 

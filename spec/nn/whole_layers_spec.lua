@@ -53,7 +53,8 @@ describe("whole in C and in parts of Lua", function()
             local own, over = mask.causal() & mask.padding { 5, 3 }, mask.padding { 3, 1 }
             for _, dropout in ipairs { 0, 0.3 } do
                 for _, decoder in ipairs { false, true } do
-                    local name_of = decoder and "TransformerDecoderLayer" or "TransformerEncoderLayer"
+                    local name_of = decoder and "TransformerDecoderLayer"
+                        or "TransformerEncoderLayer"
                     local whole, parts = both(nn[name_of], options, dropout)
                     assert.is_true(whole:is_stock())
                     assert.is_false(parts:is_stock())

@@ -24,7 +24,8 @@ local CORNERS = { 0.0, -0.0, 1.0, -1.0, 2.5, -2.5, INF, -INF, NAN, 1e-30, -3.0 }
 
 local function pairs_of(dtype)
     local n = #CORNERS * #CORNERS
-    local function at(f) return naive.build({ n }, dtype, function(index) return CORNERS[f(index[1] - 1) + 1] end) end
+    local function at(f) return naive.build({ n }, dtype,
+        function(index) return CORNERS[f(index[1] - 1) + 1] end) end
     return at(function(i) return i // #CORNERS end), at(function(i) return i % #CORNERS end)
 end
 
@@ -55,7 +56,8 @@ describe("two corners", function()
                 for _, dtype in ipairs { "f32", "f64" } do
                     local a, b = pairs_of(dtype)
                     local want = naive.zip(functions == COMPARISONS and "bool" or dtype, f, a, b)
-                    local message = naive.mismatch(heed[name](layouts.tensor(a), layouts.tensor(b)), want, 1e-5)
+                    local message = naive.mismatch(heed[name](layouts.tensor(a), layouts.tensor(b)),
+                        want, 1e-5)
                     if message then error(message .. " " .. dtype, 0) end
                 end
             end)
@@ -68,8 +70,10 @@ describe("rows", function()
         local rows = { { -INF, -INF, -INF }, { -INF, 0, 0 } }
         assert.is_close(heed.softmax(heed.tensor(rows), 2), { { 0, 0, 0 }, { 0, 0.5, 0.5 } })
         assert.is_close(heed.logsumexp(heed.tensor(rows), 2), { -INF, math.log(2) })
-        assert.is_close(gradient(function(x) return x:softmax(2):square() end, rows), { { 0, 0, 0 }, { 0, 0, 0 } })
-        assert.is_close(gradient(function(x) return x:logsumexp(2) end, rows), { { 0, 0, 0 }, { 0, 0.5, 0.5 } })
+        assert.is_close(gradient(function(x) return x:softmax(2):square() end, rows),
+            { { 0, 0, 0 }, { 0, 0, 0 } })
+        assert.is_close(gradient(function(x) return x:logsumexp(2) end, rows),
+            { { 0, 0, 0 }, { 0, 0.5, 0.5 } })
     end)
 
     it("with a visible NaN are NaN", function()
@@ -85,7 +89,8 @@ describe("rows", function()
         for _, at in ipairs { 1, 16, 17, 33, 40 } do
             local x = heed.zeros(2, 40)
             x[{ 2, at }] = NAN
-            for _, name in ipairs { "softmax", "log_softmax", "logsumexp", "sum", "mean", "var", "prod" } do
+            for _, name in ipairs { "softmax", "log_softmax", "logsumexp", "sum", "mean", "var",
+                "prod" } do
                 local y = heed[name](x, 2)
                 assert.is_false(y:narrow(1, 1, 1):isnan():any(), name)
                 assert.is_true(y:narrow(1, 2, 1):isnan():any(), name)
@@ -108,7 +113,8 @@ end)
 
 describe("gradients at corners", function()
     it("clamp passes 1 at its bounds", function()
-        assert.is_close(gradient(function(x) return x:clamp(-1, 2) end, { -2, -1, 0, 2, 3 }), { 0, 1, 1, 1, 0 })
+        assert.is_close(gradient(function(x) return x:clamp(-1, 2) end, { -2, -1, 0, 2, 3 }),
+            { 0, 1, 1, 1, 0 })
     end)
 
     it("relu and abs have 0 at 0, and pass NaN on", function()
@@ -129,8 +135,10 @@ describe("gradients at corners", function()
     end)
 
     it("ties of max over everything share, along a dimension the first has all", function()
-        assert.is_close(gradient(function(x) return x:max() end, { { 1, 3 }, { 3, 2 } }), { { 0, 0.5 }, { 0.5, 0 } })
-        assert.is_close(gradient(function(x) return (x:max(2)) end, { { 3, 3 }, { 1, 2 } }), { { 1, 0 }, { 0, 1 } })
+        assert.is_close(gradient(function(x) return x:max() end, { { 1, 3 }, { 3, 2 } }),
+            { { 0, 0.5 }, { 0.5, 0 } })
+        assert.is_close(gradient(function(x) return (x:max(2)) end, { { 3, 3 }, { 1, 2 } }),
+            { { 1, 0 }, { 0, 1 } })
     end)
 
     it("of a product are right with zeros among the factors", function()
@@ -228,7 +236,8 @@ describe("numbers beyond what there can be", function()
 
     it("may be amounts to pad by, as long as what is left can be", function()
         local x = heed.range(1, 5)
-        assert.are.same({ 7.0, 7.0, 7.0, 7.0 }, heed.pad(x, math.mininteger, math.maxinteger, { value = 7 }):totable())
+        assert.are.same({ 7.0, 7.0, 7.0, 7.0 }, heed.pad(x, math.mininteger, math.maxinteger,
+            { value = 7 }):totable())
         assert.are.same({ 3.0, 4.0, 5.0, 0.0 }, heed.pad(x, -2, 1):totable())
         assert.are.same({ 0.0, 0.0 }, heed.pad(x, -6, 3):totable())
     end)
@@ -237,13 +246,16 @@ describe("numbers beyond what there can be", function()
         local attention, core = heed.nn.MultiHeadAttention(4, 2), require "heed.core"
         local function attend(before, length)
             local step = {
-                k = heed.zeros(1, 3, 2, 2), v = heed.zeros(1, 3, 2, 2), before = before, length = length,
+                k = heed.zeros(1, 3, 2, 2), v = heed.zeros(1, 3, 2, 2), before = before,
+                    length = length,
             }
-            return heed.no_grad(core.multi_head_attention, attention, heed.ones(1, 1, 4), nil, nil, nil,
+            return heed.no_grad(core.multi_head_attention, attention, heed.ones(1, 1, 4), nil, nil,
+                nil,
                 false, nil, nil, step)
         end
         assert.are.same({ 1, 1, 4 }, { table.unpack(attend(2, 3).shape) })
-        for _, wrong in ipairs { { math.maxinteger, 3 }, { math.mininteger, 3 }, { -1, 3 }, { 3, 3 }, { 2, -1 }, { 2, math.maxinteger },
+        for _, wrong in ipairs { { math.maxinteger, 3 }, { math.mininteger, 3 }, { -1, 3 },
+            { 3, 3 }, { 2, -1 }, { 2, math.maxinteger },
             { 2, math.mininteger } } do
             assert.is_false(pcall(attend, wrong[1], wrong[2]))
         end

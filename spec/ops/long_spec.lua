@@ -1,4 +1,5 @@
--- Reductions of rows and columns that are longer than the pieces they go by: f32 against f64, and corners late in them.
+-- Reductions of rows and columns that are longer than the pieces they go by: f32 against f64, and
+-- corners late in them.
 
 local heed = require "heed"
 
@@ -9,8 +10,12 @@ local INF, NAN = math.huge, 0 / 0
 local N = 150001
 local function exact(x) return x:to("f32"):to "f64" end
 local CONTENTS = {
-    normal = function() return exact(heed.randn(N, { dtype = "f64", generator = generator(1) })) end,
-    ["far from 0"] = function() return exact(heed.randn(N, { dtype = "f64", generator = generator(2) }) + 1000) end,
+    normal = function()
+        return exact(heed.randn(N, { dtype = "f64", generator = generator(1) }))
+    end,
+    ["far from 0"] = function()
+        return exact(heed.randn(N, { dtype = "f64", generator = generator(2) }) + 1000)
+    end,
     rising = function() return exact(heed.linspace(-40, 50, N, { dtype = "f64" })) end,
     falling = function() return exact(heed.linspace(50, -40, N, { dtype = "f64" })) end,
     ["two levels"] = function()
@@ -38,7 +43,9 @@ local LAYOUTS = {
     ["three columns"] = function(x) return heed.stack({ x, x:flip(1), x }, 2), 1 end,
     ["37 columns"] = function(x) return x:narrow(1, 1, 4000 * 37):view(4000, 37), 1 end,
     ["2100 columns"] = function(x) return x:narrow(1, 1, 70 * 2100):view(70, 2100), 1 end,
-    ["rows that are turned"] = function(x) return heed.stack({ x, x:flip(1) }, 1):t():contiguous():t(), 2 end,
+    ["rows that are turned"] = function(x)
+        return heed.stack({ x, x:flip(1) }, 1):t():contiguous():t(), 2
+    end,
 }
 
 describe("a long reduction", function()
@@ -47,7 +54,8 @@ describe("a long reduction", function()
 
     for content, make in pairs(CONTENTS) do
         for layout, laid in pairs(LAYOUTS) do
-            it(("of %s, as %s, is that of f64 and the same on any number of threads"):format(content, layout), function()
+            it(("of %s, as %s, is that of f64 and the same on any number of threads"):format(
+                content, layout), function()
                 local x, dim = laid(make())
                 for name, f in pairs(REDUCTIONS) do
                     local y, wanted = f(x:to "f32", dim), f(x, dim)
@@ -92,10 +100,15 @@ describe("a long reduction", function()
             for place, v in pairs(case[1]) do x[place] = v end
             for _, columns in ipairs { false, true } do
                 local t, dim = x, 1
-                if columns then t, dim = heed.stack({ CONTENTS.normal():to "f32", x, CONTENTS.normal():to "f32" }, 2), 1 end
+                if columns then
+                    t, dim = heed.stack({ CONTENTS.normal():to "f32", x,
+                        CONTENTS.normal():to "f32" }, 2), 1
+                end
                 local function item(y) return columns and y[2] or y:item() end
                 local lse, place = item(t:logsumexp(dim)), item(t:argmax(dim))
-                if case[2] then assert.is_true(lse == case[2] or (lse ~= lse and case[2] ~= case[2]), lse) end
+                if case[2] then
+                    assert.is_true(lse == case[2] or (lse ~= lse and case[2] ~= case[2]), lse)
+                end
                 if not case[2] then assert.is_true(lse == lse and math.abs(lse) < INF) end
                 if case[3] then assert.equal(case[3], place) end
             end
@@ -118,13 +131,17 @@ describe("elements of 8 bytes", function()
     for name, shape in pairs { rows = { 50, 700 }, ["a long row"] = { 1, 200000 } } do
         for content, make in pairs {
             ["over all their range"] = function()
-                return heed.randint(math.mininteger, math.maxinteger, shape, { generator = generator(5) })
+                return heed.randint(math.mininteger, math.maxinteger, shape,
+                    { generator = generator(5) })
             end,
             ["of one value"] = function() return heed.full(shape, -7, { dtype = "i64" }) end,
             ["close together, far from 0"] = function()
-                return heed.randint(0, 9, shape, { generator = generator(6) }) + (math.maxinteger - 10)
+                return heed.randint(0, 9, shape,
+                    { generator = generator(6) }) + (math.maxinteger - 10)
             end,
-            ["that are f64"] = function() return heed.randn(shape, { dtype = "f64", generator = generator(7) }):round(1) end,
+            ["that are f64"] = function()
+                return heed.randn(shape, { dtype = "f64", generator = generator(7) }):round(1)
+            end,
         } do
             it(("%s are sorted as %s"):format(content, name), function()
                 local x = make()

@@ -1,4 +1,5 @@
--- Every allocation of every operation fails once: an error that says how much was wanted, nothing lost, and all works on.
+-- Every allocation of every operation fails once: an error that says how much was wanted, nothing
+-- lost, and all works on.
 
 local core = require "heed.core"
 local layouts = require "spec.support.layouts"
@@ -30,14 +31,17 @@ local function inputs_of(entry, case)
     return tensors
 end
 
--- The operation and its gradient; the bytes of all results. Everything is dropped again when it returns or fails.
+-- The operation and its gradient; the bytes of all results. Everything is dropped again when it
+-- returns or fails.
 local function run(entry, case, inputs)
     local _ <close> = core.scope()
     local results = table.pack(call(entry, case, table.unpack(inputs, 1, #case)))
     local bytes = {}
     for i = 1, results.n do
         local y = results[i]
-        if y.requires_grad and y.dtype == "f32" then y:backward(core.ones_like(y), { retain = true }) end
+        if y.requires_grad and y.dtype == "f32" then
+            y:backward(core.ones_like(y), { retain = true })
+        end
         bytes[#bytes + 1] = y:bytes()
     end
     for i = 1, #inputs do
@@ -62,9 +66,12 @@ local function check(entry, case)
         local ok, result = pcall(run, entry, case, inputs)
         core.fail_allocation(0)
         drop_gradients(inputs)
-        if core.memory().live > live then collectgarbage() end -- moments of an optimiser belong to no scope
+        if core.memory().live > live then
+            collectgarbage()
+        end -- moments of an optimiser belong to no scope
         local now = core.memory().live
-        assert(now <= live, ("%s: allocation %d failed and %d bytes were lost"):format(entry.name, n, now - live))
+        assert(now <= live, ("%s: allocation %d failed and %d bytes were lost"):format(entry.name,
+            n, now - live))
         if ok then
             assert(result == wanted, entry.name .. ": the result is another after failures")
             return failures

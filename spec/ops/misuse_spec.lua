@@ -1,4 +1,5 @@
--- Every function of heed.core called with whatever comes to hand: it works or raises a text that names it, and nothing breaks.
+-- Every function of heed.core called with whatever comes to hand: it works or raises a text that
+-- names it, and nothing breaks.
 
 local composed = require "heed.composed"
 local core = require "heed.core"
@@ -6,8 +7,10 @@ local values = require "spec.support.values"
 
 -- What these do reaches beyond the call: settings, files, the collector, other people's modules.
 local LEFT_OUT = {
-    fail_allocation = true, memory_limit = true, set_num_threads = true, safetensors_save = true, replace_file = true,
-    locate_errors = true, methods = true, no_grad = true, enable_grad = true, scope = true, func = true, uninterrupted = true,
+    fail_allocation = true, memory_limit = true, set_num_threads = true, safetensors_save = true,
+        replace_file = true,
+    locate_errors = true, methods = true, no_grad = true, enable_grad = true, scope = true,
+        func = true, uninterrupted = true,
     manual_seed = true, rng_state = true,
 }
 
@@ -15,19 +18,46 @@ local dropped = core.zeros(2)
 dropped:free()
 
 local POOL = {
-    function() return nil end, function() return 0 end, function() return 1 end, function() return 2 end, function() return -1 end,
-    function() return 3 end, function() return 0.5 end, function() return 0 / 0 end, function() return math.huge end,
-    function() return math.maxinteger end, function() return math.mininteger end, function() return 1 << 40 end,
-    function() return "1" end, function() return "f64" end, function() return "relu" end, function() return true end,
-    function() return {} end, function() return { 1, 2 } end, function() return { 0 } end, function() return { -1 } end,
-    function() return { 1 << 62, 1 << 62 } end, function() return { { 1 }, { 2, 3 } } end, function() return { dim = 1 } end,
-    function() return { dtype = "i64" } end, function() return { nonsense = 1 } end, function() return print end,
-    function() return io.stdout end, function() return coroutine.create(print) end, function() return dropped end,
-    function() return core.zeros(2, 3) end, function() return core.ones(3) end, function() return core.ones(3, 2):t() end,
-    function() return core.zeros(0, 3) end, function() return core.tensor(2) end, function() return core.ids { 1, 2 } end,
+    function() return nil end, function() return 0 end, function() return 1 end,
+        function() return 2 end, function()
+        return -1
+    end,
+    function() return 3 end, function() return 0.5 end, function() return 0 / 0 end, function()
+        return math.huge
+    end,
+    function() return math.maxinteger end, function() return math.mininteger end, function()
+        return 1 << 40
+    end,
+    function() return "1" end, function() return "f64" end, function() return "relu" end, function()
+        return true
+    end,
+    function() return {} end, function() return { 1, 2 } end, function() return { 0 } end,
+        function()
+        return { -1 }
+    end,
+    function() return { 1 << 62, 1 << 62 } end, function() return { { 1 }, { 2, 3 } } end,
+        function()
+        return { dim = 1 }
+    end,
+    function() return { dtype = "i64" } end, function() return { nonsense = 1 } end, function()
+        return print
+    end,
+    function() return io.stdout end, function() return coroutine.create(print) end, function()
+        return dropped
+    end,
+    function() return core.zeros(2, 3) end, function() return core.ones(3) end, function()
+        return core.ones(3, 2):t()
+    end,
+    function() return core.zeros(0, 3) end, function() return core.tensor(2) end, function()
+        return core.ids { 1, 2 }
+    end,
     function() return core.ids { { 0, 9 } } end, function() return core.tensor { true, false } end,
-    function() return core.ones(2, 3, { dtype = "f64" }) end, function() return core.ones(1):expand(2, 3) end,
-    function() return core.ones(2, { requires_grad = true }) end, function() return core.ones(1, 1, 1, 1, 1, 1, 1, 1) end,
+    function() return core.ones(2, 3, { dtype = "f64" }) end, function()
+        return core.ones(1):expand(2, 3)
+    end,
+    function() return core.ones(2, { requires_grad = true }) end, function()
+        return core.ones(1, 1, 1, 1, 1, 1, 1, 1)
+    end,
     function() return core.zeros(2, 3):to "bf16" end, function() return core.ones(2, 2, 3, 4) end,
     function() return { core.ones(2), core.ones(2) } end, function() return { core.ones(2), 5 } end,
     function() return core.generator(1) end,
@@ -66,7 +96,8 @@ describe("misuse of", function()
             local random = values.random(#name)
             for _ = 1, 150 do
                 local args = arguments(random)
-                local ok, message = pcall(core[name] or composed.both[name], table.unpack(args, 1, args.n))
+                local ok, message = pcall(core[name] or composed.both[name],
+                    table.unpack(args, 1, args.n))
                 local fine = ok or (type(message) == "string" and message:find "heed%.[%w_.:]+: %S")
                 assert(fine, name .. ": " .. tostring(message))
             end
@@ -77,7 +108,8 @@ describe("misuse of", function()
         for name, method in pairs(core.methods) do
             if type(method) == "function" and name ~= "free" then
                 local ok, message = pcall(method, dropped)
-                assert(not ok and message:find(("heed.%s: "):format(name), 1, true), name .. ": " .. tostring(message))
+                assert(not ok and message:find(("heed.%s: "):format(name), 1, true),
+                    name .. ": " .. tostring(message))
             end
         end
     end)

@@ -1,5 +1,6 @@
---- Every public operation of heed.core: what it takes and what it means. registry_spec.lua holds this against the
---- module's own table and tries each entry; memory_spec.lua lets its allocations fail. An entry:
+--- Every public operation of heed.core: what it takes and what it means. registry_spec.lua holds
+--- this against the module's own table and tries each entry; memory_spec.lua lets its allocations
+--- fail. An entry:
 ---
 ---   name        as in heed.core (syntax = true: not a function there, but t[key] and its like)
 ---   cases       a list; of each the positional part is the shapes of the inputs, the named part parameters (signed: a
@@ -25,15 +26,18 @@
 
 local registry = { operations = {}, by_name = {} }
 
-for _, family in ipairs { "elementwise", "reduction", "shape", "index", "scatter", "product", "rows", "layers", "losses", "make" } do
+for _, family in ipairs { "elementwise", "reduction", "shape", "index", "scatter", "product",
+    "rows", "layers", "losses", "make" } do
     for _, entry in ipairs(require("spec.ops.registry." .. family)) do
-        assert(entry.variant or not registry.by_name[entry.name], entry.name .. " is registered twice")
+        assert(entry.variant or not registry.by_name[entry.name],
+            entry.name .. " is registered twice")
         registry.operations[#registry.operations + 1] = entry
         registry.by_name[entry.name] = registry.by_name[entry.name] or entry
     end
 end
 
----What users have beside operations, and why each is none. (What is internal, core.internal, may be none.)
+---What users have beside operations, and why each is none. (What is internal, core.internal, may be
+---none.)
 registry.not_operations = {
     bytes = "leaves tensors: a string",
     item = "leaves tensors: a number",

@@ -1,4 +1,5 @@
--- Every operation of heed.core against its naive meaning: dtypes, layouts, corners, gradients, in place, threads.
+-- Every operation of heed.core against its naive meaning: dtypes, layouts, corners, gradients, in
+-- place, threads.
 
 local core = require "heed.core"
 local heed = require "heed"
@@ -10,7 +11,8 @@ local values = require "spec.support.values"
 
 local COMPUTED = naive.dtypes.all
 local STORED = { "f16", "bf16" }
--- Other widths of what i64 and bool have shown: without every input in another layout, and less of them.
+-- Other widths of what i64 and bool have shown: without every input in another layout, and less of
+-- them.
 local NARROW = { i32 = true, u8 = true }
 local TOLERANCE = { f32 = 1e-5, f64 = 1e-12 }
 
@@ -60,7 +62,8 @@ local function describe_case(case)
     for _, shape in ipairs(case) do words[#words + 1] = "[" .. table.concat(shape, ",") .. "]" end
     for key, value in pairs(case) do
         if type(key) == "string" then
-            words[#words + 1] = key .. "=" .. (type(value) == "table" and "{...}" or tostring(value))
+            words[#words + 1] = key .. "=" .. (type(value) == "table" and "{...}"
+                or tostring(value))
         end
     end
     return table.concat(words, " ")
@@ -82,7 +85,10 @@ end
 
 local function explained(entry, case, what, f, ...)
     local ok, message = pcall(f, ...)
-    if not ok then error(("%s, case %s, %s: %s"):format(entry.name, describe_case(case), what, tostring(message)), 0) end
+    if not ok then
+        error(("%s, case %s, %s: %s"):format(entry.name, describe_case(case), what,
+            tostring(message)), 0)
+    end
 end
 
 local function check_dtype(entry, dtype)
@@ -100,14 +106,17 @@ local function check_dtype(entry, dtype)
     end
 end
 
--- ---- dtypes that are not computed with -----------------------------------------------------------------------------
+-- ---- dtypes that are not computed with ----------------------------------------------------------
 
--- The case's inputs, those that follow the dtype under test in `dtype`: 1, 2 or 3, which all can hold.
+-- The case's inputs, those that follow the dtype under test in `dtype`: 1, 2 or 3, which all can
+-- hold.
 local function in_dtype(entry, case, dtype)
     local tensors, follows = {}, false
     for i, a in ipairs(contents(entry, case, "f64")) do
         if a.dtype == "f64" or #case == 1 then
-            local small = naive.build(a.shape, "f64", function(index) return (index[#index] or 1) % 3 + 1.0 end)
+            local small = naive.build(a.shape, "f64", function(index)
+                return (index[#index] or 1) % 3 + 1.0
+            end)
             tensors[i], follows = core.to(layouts.tensor(small), dtype), true
         else
             tensors[i] = layouts.tensor(a)
@@ -128,30 +137,41 @@ local function check_refused(entry, dtype)
     if not follows then return end
     local ok, message = pcall(call, entry, case, table.unpack(tensors, 1, #case))
     if ok then error(("%s takes %s: the registry does not say so"):format(entry.name, dtype), 0) end
-    assert(message:find "heed%.[%w_%.:]+: " and message:find(dtype, 1, true), "not a clear error: " .. message)
+    assert(message:find "heed%.[%w_%.:]+: " and message:find(dtype, 1, true),
+        "not a clear error: " .. message)
 end
 
 local function check_stored(entry, dtype)
     local case = case_for(entry, dtype)
     local tensors = in_dtype(entry, case, dtype)
     local exact = {}
-    for i, t in ipairs(tensors) do exact[i] = t.dtype == dtype and core.to(t, dtypes_of(entry)[1]) or t end
+    for i, t in ipairs(tensors) do
+        exact[i] = t.dtype == dtype and core.to(t, dtypes_of(entry)[1]) or t
+    end
     local results = table.pack(call(entry, case, table.unpack(tensors, 1, #case)))
     local wanted = table.pack(call(entry, case, table.unpack(exact, 1, #case)))
     for i = 1, wanted.n do
-        local want = type(entry.others) == "table" and wanted[i].dtype or entry.name == "to" and case.to or dtype
-        if results[i].dtype ~= want then error(("%s: the result is %s"):format(dtype, results[i].dtype), 0) end
+        local want = type(entry.others) == "table" and wanted[i].dtype or entry.name == "to"
+            and case.to or dtype
+        if results[i].dtype ~= want then
+            error(("%s: the result is %s"):format(dtype, results[i].dtype), 0)
+        end
         local rounded = core.to(wanted[i], want)
-        if not entry.check then assert(core.equal(core.to(results[i], "f64"), core.to(rounded, "f64")), dtype) end
+        if not entry.check then
+            assert(core.equal(core.to(results[i], "f64"), core.to(rounded, "f64")), dtype)
+        end
     end
 end
 
--- ---- gradients -----------------------------------------------------------------------------------------------------
+-- ---- gradients ----------------------------------------------------------------------------------
 
--- fn over the bases of the floats alone: what autograd is asked about. The results that are detached are left out.
+-- fn over the bases of the floats alone: what autograd is asked about. The results that are
+-- detached are left out.
 local function differentiable(entry, case, arrays, k, rotated, poison)
     local bases, kinds, fixed = {}, {}, {}
-    local function varies(i) return naive.is_float(arrays[i].dtype) and not (entry.constants and entry.constants[i]) end
+    local function varies(i)
+        return naive.is_float(arrays[i].dtype) and not (entry.constants and entry.constants[i])
+    end
     for i, a in ipairs(arrays) do
         local name = layout_at(entry, k, i, rotated)
         local kind = layouts.kinds[name]
@@ -245,11 +265,13 @@ end
 local function check_gradient(entry)
     for _, case in ipairs(entry.cases) do
         for k, name in ipairs(layouts_of(entry)) do
-            local fn, bases = differentiable(entry, case, contents(entry, case, "f64"), k, true, 0.5)
+            local fn, bases = differentiable(entry, case, contents(entry, case, "f64"), k, true,
+                0.5)
             local size = total_size(bases)
             if not skips_gradient(entry, case, name) then
                 explained(entry, case, "gradient, " .. name, function()
-                    if size <= 250 then heed.gradcheck(fn, bases) else check_direction(fn, bases) end
+                    if size <= 250 then heed.gradcheck(fn, bases) else check_direction(fn,
+                        bases) end
                 end)
             end
         end
@@ -264,7 +286,9 @@ local function check_f32_gradient(entry)
                 if name == "expanded" and entry.varied then return end
                 local arrays = contents(entry, case, "f32")
                 local single = gradients(differentiable(entry, case, arrays, k, true, 0.5))
-                for i, a in ipairs(arrays) do arrays[i] = naive.is_float(a.dtype) and a:to "f64" or a end
+                for i, a in ipairs(arrays) do
+                    arrays[i] = naive.is_float(a.dtype) and a:to "f64" or a
+                end
                 local double = gradients(differentiable(entry, case, arrays, k, true, 0.5))
                 assert((single == nil) == (double == nil), "recorded in one of them alone")
                 for i, got in ipairs(single or {}) do
@@ -277,18 +301,22 @@ local function check_f32_gradient(entry)
     end
 end
 
--- ---- corners, in place ---------------------------------------------------------------------------------------------
+-- ---- corners, in place --------------------------------------------------------------------------
 
 local function check_corners(entry, dtype)
     local shape, case = { #entry.corners }, {}
     for key, value in pairs(entry.cases[1]) do case[key] = value end
     case[1] = shape
     local a = naive.nested(entry.corners, shape, dtype)
-    explained(entry, case, dtype, check_values, entry, case, { layouts.tensor(a) }, TOLERANCE[dtype])
+    explained(entry, case, dtype, check_values, entry, case, { layouts.tensor(a) },
+        TOLERANCE[dtype])
     -- Longer than a vector, so that corners meet every lane and the tail.
     shape[1] = 67
-    local long = naive.build(shape, dtype, function(index) return a.data[index[1] * 5 % #a.data + 1] end)
-    explained(entry, case, dtype, check_values, entry, case, { layouts.tensor(long) }, TOLERANCE[dtype])
+    local long = naive.build(shape, dtype, function(index)
+        return a.data[index[1] * 5 % #a.data + 1]
+    end)
+    explained(entry, case, dtype, check_values, entry, case, { layouts.tensor(long) },
+        TOLERANCE[dtype])
 end
 
 -- What lies around the view of a layout is still there.
@@ -297,8 +325,10 @@ local function check_around(kind, base, a)
     kind.view(base, a.shape):zero_()
     local cleared = naive.of(base)
     for i, v in ipairs(around.data) do
-        local inside = cleared.data[i] ~= now.data[i] or cleared.data[i] == 0 or cleared.data[i] == false
-        assert(inside or now.data[i] == v or (now.data[i] ~= now.data[i] and v ~= v), "it wrote outside of the view")
+        local inside = cleared.data[i] ~= now.data[i] or cleared.data[i] == 0
+            or cleared.data[i] == false
+        assert(inside or now.data[i] == v or (now.data[i] ~= now.data[i] and v ~= v),
+            "it wrote outside of the view")
     end
 end
 
@@ -313,7 +343,8 @@ local function check_in_place(entry, case, dtype)
             local want = call(entry, case, x:clone(), table.unpack({ arrays[2] and other }))
             if want.shape ~= x.shape or want.dtype ~= dtype then
                 local ok, message = pcall(f, x, other)
-                assert(not ok and message:find("heed%." .. entry.in_place .. ": "), "it should be refused: " .. tostring(message))
+                assert(not ok and message:find("heed%." .. entry.in_place .. ": "),
+                    "it should be refused: " .. tostring(message))
                 return
             end
             assert(rawequal(x, f(x, other)), "it does not return its tensor")
@@ -327,11 +358,13 @@ end
 -- Elements that share a place in memory have no value of their own to be written.
 local function check_expanded_in_place(entry)
     local x = core.ones(1, { dtype = dtypes_of(entry)[1] }):expand(3)
-    local ok, message = pcall(core[entry.in_place], x, #entry.cases[1] > 1 and 2 or entry.cases[1].scalar)
+    local ok, message = pcall(core[entry.in_place], x, #entry.cases[1] > 1 and 2
+        or entry.cases[1].scalar)
     assert(not ok and message:find "expanded", tostring(message))
 end
 
--- Backward must see that what it needs was overwritten: when the write is recorded, and when it is not.
+-- Backward must see that what it needs was overwritten: when the write is recorded, and when it is
+-- not.
 local function check_overwriting_is_noticed(entry)
     local arrays = contents(entry, entry.cases[1], "f64")
     local other = arrays[2] and layouts.tensor(arrays[2]) or entry.cases[1].scalar
@@ -354,7 +387,9 @@ local function check_in_place_gradient(entry, case)
     if case.first or (case[2] and #case[2] > #case[1]) then return end
     local arrays = contents(entry, case, "f64")
     local fn, bases = differentiable(entry, case, arrays, 1, false)
-    local function written(x, other) return core[entry.in_place](x:clone(), other or case.scalar) end
+    local function written(x, other)
+        return core[entry.in_place](x:clone(), other or case.scalar)
+    end
     if fn(table.unpack(bases)).shape ~= bases[1].shape then return end
     explained(entry, case, "gradient in place", function()
         local want, got = gradients(fn, bases), gradients(written, bases)
@@ -365,7 +400,7 @@ local function check_in_place_gradient(entry, case)
     end)
 end
 
--- ---- large: threads and layouts --------------------------------------------------------------------------------------
+-- ---- large: threads and layouts -----------------------------------------------------------------
 
 -- Contents that repeat: what a generator makes is slow.
 local function large_tensor(entry, case, i, shape)
@@ -392,7 +427,9 @@ local function run_large(entry, inputs)
     for i, t in ipairs(inputs) do
         leaves[i] = t:detach()
         local constant = entry.constants and entry.constants[i]
-        if entry.gradient and naive.is_float(t.dtype) and not constant then leaves[i].requires_grad = true end
+        if entry.gradient and naive.is_float(t.dtype) and not constant then
+            leaves[i].requires_grad = true
+        end
     end
     local results, total = table.pack(call(entry, entry.large, table.unpack(leaves))), nil
     for _, y in ipairs(results) do
@@ -410,35 +447,43 @@ end
 
 local function check_large(entry)
     local inputs = {}
-    for i, shape in ipairs(entry.large) do inputs[i] = large_tensor(entry, entry.large, i, shape) end
+    for i, shape in ipairs(entry.large) do
+        inputs[i] = large_tensor(entry, entry.large, i, shape)
+    end
     local before, bits = core.get_num_threads(), nil
     for threads = 1, 3 do
         core.set_num_threads(threads)
         local now = {}
         for i, y in ipairs(run_large(entry, inputs)) do now[i] = y:bytes() end
         bits = bits or now
-        for i in ipairs(now) do assert(now[i] == bits[i], ("result %d is another on %d threads"):format(i, threads)) end
+        for i in ipairs(now) do
+            assert(now[i] == bits[i], ("result %d is another on %d threads"):format(i, threads))
+        end
     end
     core.set_num_threads(before)
     local wanted = run_large(entry, inputs)
     if entry.layouts then return end
     for name, lay_out in pairs(large_layouts) do
         local laid_out = {}
-        for i, t in ipairs(inputs) do laid_out[i] = t:dim() > (name == "transposed" and 1 or 0) and lay_out(t) or t end
+        for i, t in ipairs(inputs) do
+            laid_out[i] = t:dim() > (name == "transposed" and 1 or 0) and lay_out(t) or t
+        end
         for i, got in ipairs(run_large(entry, laid_out)) do
-            local close = core.allclose(got, wanted[i], { rtol = 1e-4, atol = 1e-4, equal_nan = true })
+            local close = core.allclose(got, wanted[i],
+                { rtol = 1e-4, atol = 1e-4, equal_nan = true })
             assert(close, ("result or gradient %d is another when inputs are %s"):format(i, name))
         end
     end
 end
 
--- ---- the specs -----------------------------------------------------------------------------------------------------
+-- ---- the specs ----------------------------------------------------------------------------------
 
 describe("the registry of operations", function()
     it("names everything that heed.core has", function()
         local missing = {}
         for name in pairs(core) do
-            local entry = core.internal[name] or registry.by_name[name] or registry.not_operations[name]
+            local entry = core.internal[name] or registry.by_name[name]
+                or registry.not_operations[name]
             for _, e in ipairs(registry.operations) do entry = entry or e.in_place == name end
             if not entry then missing[#missing + 1] = name end
         end
@@ -457,7 +502,8 @@ describe("the registry of operations", function()
     it("names every method, but those that are composed of others", function()
         local composed = require("heed.composed").both
         for name, method in pairs(core.methods) do
-            local known = core[name] ~= nil or composed[name] ~= nil or name == "free" or type(method) ~= "function"
+            local known = core[name] ~= nil or composed[name] ~= nil or name == "free"
+                or type(method) ~= "function"
             assert.is_true(known, name)
         end
     end)
@@ -467,7 +513,9 @@ for _, entry in ipairs(registry.operations) do
     describe(entry.name .. (entry.variant and ", " .. entry.variant or ""), function()
         for _, dtype in ipairs(dtypes_of(entry)) do
             if #entry.cases[1] > 0 or dtype == dtypes_of(entry)[1] then
-                it("computes " .. dtype .. " in every layout", function() check_dtype(entry, dtype) end)
+                it("computes " .. dtype .. " in every layout", function()
+                    check_dtype(entry, dtype)
+                end)
             end
         end
 
@@ -479,7 +527,8 @@ for _, entry in ipairs(registry.operations) do
                         local case = entry.cases[1]
                         local dtypes = n == 3 and { "bool", a, b } or { a, b }
                         local tensors = tensors_of(entry, contents(entry, case, dtypes), 1)
-                        explained(entry, case, a .. " and " .. b, check_values, entry, case, tensors, TOLERANCE.f32)
+                        explained(entry, case, a .. " and " .. b, check_values, entry, case,
+                            tensors, TOLERANCE.f32)
                     end
                 end
             end)
@@ -488,7 +537,8 @@ for _, entry in ipairs(registry.operations) do
         if #entry.cases[1] > 0 then
             it("refuses, or only moves, the other dtypes", function()
                 local others = entry.others == true and STORED or entry.others or {}
-                for _, dtype in ipairs { "f32", "f64", "i64", "i32", "u8", "bool", "f16", "bf16" } do
+                for _, dtype in ipairs { "f32", "f64", "i64", "i32", "u8", "bool", "f16",
+                    "bf16" } do
                     if has(others, dtype) then
                         check_stored(entry, dtype)
                     elseif not has(dtypes_of(entry), dtype) then
@@ -516,14 +566,17 @@ for _, entry in ipairs(registry.operations) do
                         if fits(case, dtype) then check_in_place(entry, case, dtype) end
                     end
                 end
-                for _, case in ipairs(entry.gradient and entry.cases or {}) do check_in_place_gradient(entry, case) end
+                for _, case in ipairs(entry.gradient and entry.cases or {}) do
+                    check_in_place_gradient(entry, case)
+                end
                 check_expanded_in_place(entry)
                 check_overwriting_is_noticed(entry)
             end)
         end
 
         if entry.large then
-            it("gives the same bits on any number of threads, and the same values in other layouts", function()
+            it("gives the same bits on any number of threads, and the same values in other layouts",
+                function()
                 check_large(entry)
             end)
         end

@@ -1,11 +1,13 @@
--- Functions, norms, variances and orders against PyTorch 2.13, as spec/fixtures/record_compute.py recorded them in f32.
+-- Functions, norms, variances and orders against PyTorch 2.13, as spec/fixtures/record_compute.py
+-- recorded them in f32.
 
 local heed = require "heed"
 local recorded = require "spec.support.recorded"
 
 local call = {}
 
-for _, name in ipairs { "expm1", "log1p", "leaky_relu", "elu", "rsqrt", "square", "abs", "sin", "cos", "erf", "floor", "sign" } do
+for _, name in ipairs { "expm1", "log1p", "leaky_relu", "elu", "rsqrt", "square", "abs", "sin",
+    "cos", "erf", "floor", "sign" } do
     call[name] = function(p, x)
         if p.transposed then x = x:t() end
         return heed[name](x, p.number)
@@ -23,10 +25,14 @@ function call.maximum(_, x, y) return heed.maximum(x, y) end
 function call.minimum(_, x, y) return heed.minimum(x, y) end
 
 local P = { inf = math.huge, ["-inf"] = -math.huge }
-function call.norm(p, x) return x:norm { p = P[p.p] or tonumber(p.p), dim = p.dims, keepdim = p.keepdim } end
+function call.norm(p, x)
+    return x:norm { p = P[p.p] or tonumber(p.p), dim = p.dims, keepdim = p.keepdim }
+end
 
 for _, name in ipairs { "var", "std" } do
-    call[name] = function(p, x) return x[name](x, { dim = p.dims, keepdim = p.keepdim, correction = p.correction }) end
+    call[name] = function(p, x)
+        return x[name](x, { dim = p.dims, keepdim = p.keepdim, correction = p.correction })
+    end
 end
 
 function call.prod(p, x) return x:prod(p.dims, p.keepdim) end

@@ -1,5 +1,5 @@
--- Integers of 32 and 8 bits, f16 and bf16, and what dtypes results have, against PyTorch 2.13: recorded by
--- spec/fixtures/record_dtypes.py.
+-- Integers of 32 and 8 bits, f16 and bf16, and what dtypes results have, against PyTorch 2.13:
+-- recorded by spec/fixtures/record_dtypes.py.
 
 local heed = require "heed"
 local plain = require "heed.plain"
@@ -8,7 +8,8 @@ local FIXTURE = "spec/fixtures/dtypes.safetensors"
 
 -- Bit by bit, but that every NaN is one; so the sign of 0 counts.
 local function same_bits(got, want)
-    local format = ({ f16 = "<I2", bf16 = "<I2", f32 = "<I4", f64 = "<I8", i64 = "<i8", i32 = "<i4", u8 = "B", bool = "B" })[want.dtype]
+    local format = ({ f16 = "<I2", bf16 = "<I2", f32 = "<I4", f64 = "<I8", i64 = "<i8", i32 = "<i4",
+        u8 = "B", bool = "B" })[want.dtype]
     assert.equal(want.dtype, got.dtype)
     assert.equal(want.shape, got.shape)
     local a, b, numbers = got:bytes(), want:bytes(), want:flatten():totable()
@@ -18,13 +19,15 @@ local function same_bits(got, want)
         local x, y = format:unpack(a, (i - 1) * size + 1), format:unpack(b, (i - 1) * size + 1)
         local both_nan = number ~= number and got:flatten()[i] ~= got:flatten()[i]
         if x ~= y and not both_nan then
-            error(("element %d is %s (bits %x), not %s (%x)"):format(i, got:flatten()[i], x, number, y))
+            error(("element %d is %s (bits %x), not %s (%x)"):format(i, got:flatten()[i], x, number,
+                y))
         end
     end
 end
 
 local whole = {}
-for _, name in ipairs { "add", "sub", "mul", "floordiv", "mod", "maximum", "minimum", "eq", "ne", "lt", "le", "gt", "ge" } do
+for _, name in ipairs { "add", "sub", "mul", "floordiv", "mod", "maximum", "minimum", "eq", "ne",
+    "lt", "le", "gt", "ge" } do
     whole[name] = function(t) return heed[name](t.a, t.b) end
 end
 for _, name in ipairs { "neg", "square", "abs", "sign", "logical_not", "tril" } do
@@ -45,15 +48,19 @@ function whole.with_bool(t) return t.a + t.b:gt(5) end
 
 describe("dtypes as in PyTorch", function()
     local tensors, metadata = assert(heed.safetensors.load(FIXTURE))
-    local promotion, results = assert(plain.decode(metadata.promotion)), assert(plain.decode(metadata.results))
-    local in_place, scalars = assert(plain.decode(metadata.in_place)), assert(plain.decode(metadata.scalars))
+    local promotion, results = assert(plain.decode(metadata.promotion)),
+        assert(plain.decode(metadata.results))
+    local in_place, scalars = assert(plain.decode(metadata.in_place)),
+        assert(plain.decode(metadata.scalars))
     local computed = { "bool", "u8", "i32", "i64", "f32", "f64" }
     local function ones(dtype) return heed.ones(2, { dtype = dtype }) end
 
     for _, dtype in ipairs { "u8", "i32" } do
         it("whole numbers of " .. dtype, function()
             local given, count = {}, 0
-            for _, name in ipairs { "a", "b", "small" } do given[name] = tensors["whole/" .. dtype .. "/" .. name] end
+            for _, name in ipairs { "a", "b", "small" } do
+                given[name] = tensors["whole/" .. dtype .. "/" .. name]
+            end
             for key, want in pairs(tensors) do
                 local name = key:match("^whole/" .. dtype .. "/([%w_]+)$")
                 if name and not given[name] then
@@ -88,10 +95,14 @@ describe("dtypes as in PyTorch", function()
 
     it("promotion of two tensors", function()
         for _, a in ipairs(computed) do
-            for _, b in ipairs(computed) do assert.equal(promotion[a][b], (ones(a) * ones(b)).dtype, a .. " and " .. b) end
+            for _, b in ipairs(computed) do
+                assert.equal(promotion[a][b], (ones(a) * ones(b)).dtype, a .. " and " .. b)
+            end
         end
         for a, of in pairs(promotion) do -- what meets in cat is not computed with: f16 and bf16 too
-            for b, want in pairs(of) do assert.equal(want, heed.cat({ ones(a), ones(b) }).dtype, a .. " and " .. b) end
+            for b, want in pairs(of) do
+                assert.equal(want, heed.cat({ ones(a), ones(b) }).dtype, a .. " and " .. b)
+            end
         end
     end)
 
@@ -105,12 +116,16 @@ describe("dtypes as in PyTorch", function()
         cumsum = function(t) return t:cumsum(1) end,
         logsumexp = function(t) return t:logsumexp(1) end,
     }
-    for _, name in ipairs { "sum", "prod", "mean", "max", "argmax", "square", "exp" } do of[name] = heed[name] end
+    for _, name in ipairs { "sum", "prod", "mean", "max", "argmax", "square", "exp" } do
+        of[name] = heed[name]
+    end
     for name, wanted in pairs(results) do
         it("the dtype of " .. name, function()
             for _, dtype in ipairs(computed) do
                 -- Where PyTorch has no result heed may have one: mean of integers, matmul of bool.
-                if wanted[dtype] ~= "refused" then assert.equal(wanted[dtype], of[name](ones(dtype)).dtype, dtype) end
+                if wanted[dtype] ~= "refused" then
+                    assert.equal(wanted[dtype], of[name](ones(dtype)).dtype, dtype)
+                end
             end
         end)
     end

@@ -1,5 +1,5 @@
--- Losses and their gradients against PyTorch 2.13, as spec/fixtures/record_losses.py recorded them in f32: every loss with
--- every reduction, weights, ignored and smoothed targets, corners.
+-- Losses and their gradients against PyTorch 2.13, as spec/fixtures/record_losses.py recorded them
+-- in f32: every loss with every reduction, weights, ignored and smoothed targets, corners.
 
 local heed = require "heed"
 local plain = require "heed.plain"
@@ -9,7 +9,8 @@ local TOLERANCE, GRADIENT_TOLERANCE = 4e-6, 1e-5
 local TENSORS = { "weight", "pos_weight" } -- options that are recorded as tensors
 
 local call = {}
-for _, name in ipairs { "cross_entropy", "nll_loss", "mse_loss", "l1_loss", "huber_loss", "smooth_l1_loss", "bce_with_logits",
+for _, name in ipairs { "cross_entropy", "nll_loss", "mse_loss", "l1_loss", "huber_loss",
+    "smooth_l1_loss", "bce_with_logits",
     "kl_div" } do
     call[name] = function(options, input, target)
         if name == "nll_loss" then input = input:log_softmax(-1) end
@@ -52,7 +53,8 @@ describe("what PyTorch's losses give", function()
             out:backward(tensors[case .. "/g"])
             for i, input in ipairs(inputs) do
                 if input.requires_grad then
-                    check("grad" .. i, input.grad or heed.zeros_like(input), tensors[("%s/grad%d"):format(case, i)], GRADIENT_TOLERANCE)
+                    check("grad" .. i, input.grad or heed.zeros_like(input),
+                        tensors[("%s/grad%d"):format(case, i)], GRADIENT_TOLERANCE)
                 end
             end
         end)

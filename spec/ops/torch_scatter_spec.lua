@@ -1,4 +1,5 @@
--- scatter_reduce and later roundings against PyTorch 2.13, as spec/fixtures/record_scatter.py recorded them in f32.
+-- scatter_reduce and later roundings against PyTorch 2.13, as spec/fixtures/record_scatter.py
+-- recorded them in f32.
 
 local heed = require "heed"
 local recorded = require "spec.support.recorded"
@@ -20,7 +21,9 @@ describe("what PyTorch gives where an index says", function()
 
     for _, case in ipairs(cases) do it("is reproduced: " .. case.name, case.run) end
 
-    it("is all of the file: 41 cases, 111 outputs and gradients", function() assert.same({ 41, 111 }, { #cases, values }) end)
+    it("is all of the file: 41 cases, 111 outputs and gradients", function()
+        assert.same({ 41, 111 }, { #cases, values })
+    end)
 end)
 
 describe("scatter_reduce", function()
@@ -34,15 +37,21 @@ describe("scatter_reduce", function()
         local t, src = heed.zeros(2, 3), heed.zeros(1, 3)
         local index = heed.ones(1, 3):to "i64"
         for pattern, f in pairs {
-            ['reduce: expected "sum", "prod", "mean", "amax" or "amin", got "max"'] = function() t:scatter_reduce(1, index, src, "max") end,
-            ["index: expected values in 1..2, got 3"] = function() t:scatter_reduce(1, { { 3, 1, 1 } }, src, "sum") end,
+            ['reduce: expected "sum", "prod", "mean", "amax" or "amin", got "max"'] = function()
+                t:scatter_reduce(1, index, src, "max")
+            end,
+            ["index: expected values in 1..2, got 3"] = function()
+                t:scatter_reduce(1, { { 3, 1, 1 } }, src, "sum")
+            end,
             ["src: expected f32 as the tensor it is reduced with, got f64"] = function()
                 t:scatter_reduce(1, index, src:to "f64", "sum")
             end,
             ["t: expected f32 or f64 for a mean, got i64"] = function()
                 t:to("i64"):scatter_reduce(1, index, src:to "i64", "mean")
             end,
-            ["src: expected at least the index' shape"] = function() t:scatter_reduce(1, index, heed.zeros(1, 2), "sum") end,
+            ["src: expected at least the index' shape"] = function()
+                t:scatter_reduce(1, index, heed.zeros(1, 2), "sum")
+            end,
         } do assert.matches(pattern, message(f)) end
     end)
 end)

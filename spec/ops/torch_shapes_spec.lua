@@ -1,4 +1,5 @@
--- Elements moved, added by index, and einsum, against PyTorch 2.13, as spec/fixtures/record_shapes.py recorded them in f32.
+-- Elements moved, added by index, and einsum, against PyTorch 2.13, as
+-- spec/fixtures/record_shapes.py recorded them in f32.
 
 local heed = require "heed"
 local recorded = require "spec.support.recorded"
@@ -30,7 +31,8 @@ for _, name in ipairs { "scatter_add", "index_add" } do
     call[name] = function(p, x, index, src)
         local sum = x[name](x, p.dim, index, src)
         -- In place it gives the same bits.
-        assert.equal(sum:bytes(), x:detach():clone()[name .. "_"](x:detach():clone(), p.dim, index, src:detach()):bytes())
+        assert.equal(sum:bytes(), x:detach():clone()[name .. "_"](x:detach():clone(), p.dim, index,
+            src:detach()):bytes())
         return sum
     end
 end

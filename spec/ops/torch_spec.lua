@@ -57,7 +57,8 @@ function call.embedding(p, weight, tokens) return heed.embedding(weight, tokens,
 
 function call.cross_entropy(p, logits, targets)
     return heed.loss.cross_entropy(logits, targets,
-        { ignore_index = p.ignore_index, label_smoothing = p.label_smoothing, reduction = p.reduction })
+        { ignore_index = p.ignore_index, label_smoothing = p.label_smoothing,
+            reduction = p.reduction })
 end
 
 function call.masked_fill(p, x, mask) return x:masked_fill(mask, p.value == "-inf" and -math.huge or p.value) end

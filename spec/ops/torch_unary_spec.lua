@@ -1,4 +1,5 @@
--- Functions of one operand against PyTorch 2.13, as spec/fixtures/record_unary.py recorded them in f32.
+-- Functions of one operand against PyTorch 2.13, as spec/fixtures/record_unary.py recorded them in
+-- f32.
 
 local heed = require "heed"
 local recorded = require "spec.support.recorded"

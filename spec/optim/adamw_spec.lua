@@ -14,7 +14,8 @@ end
 describe("optim.AdamW", function()
     it("is the paper's formula", function()
         local params = { heed.nn.parameter(heed.tensor { 1.0, -2.0 }) }
-        local opt = heed.optim.AdamW(params, { lr = 0.1, betas = { 0.9, 0.99 }, eps = 1e-8, weight_decay = 0.5 })
+        local opt = heed.optim.AdamW(params, { lr = 0.1, betas = { 0.9, 0.99 }, eps = 1e-8,
+            weight_decay = 0.5 })
         local w, m, v = { 1.0, -2.0 }, { 0, 0 }, { 0, 0 }
         for step, g in ipairs { { 0.5, 1.0 }, { -1.0, 0.25 }, { 2.0, 2.0 } } do
             params[1].grad = heed.tensor(g)
@@ -82,14 +83,17 @@ describe("optim.AdamW", function()
         local opt = heed.optim.AdamW(parameters(1))
         gradients(opt.groups[1].params, 1)
         opt:step()
-        local other = heed.optim.AdamW { heed.nn.parameter(heed.ones(3, 2)), heed.nn.parameter(heed.ones(4)) }
-        assert.error_matches(function() other:load_state_dict(opt:state_dict()) end, "parameter 2 of group 1 is %[4%] here")
+        local other = heed.optim.AdamW { heed.nn.parameter(heed.ones(3, 2)),
+            heed.nn.parameter(heed.ones(4)) }
+        assert.error_matches(function() other:load_state_dict(opt:state_dict()) end,
+            "parameter 2 of group 1 is %[4%] here")
         assert.error_matches(function()
             heed.optim.AdamW({ heed.nn.parameter(heed.ones(1)) }):load_state_dict(opt:state_dict())
         end, "group 1 has 1 parameters here, and 2 in the state")
         assert.has_error(function() opt:load_state_dict {} end)
         assert.is_nil((opt:check_state_dict(5)))
-        for name, value in pairs { steps = -1, lr = 0 / 0, eps = -1, weight_decay = "0", betas = { 0.9, 1.1 } } do
+        for name, value in pairs { steps = -1, lr = 0 / 0, eps = -1, weight_decay = "0",
+            betas = { 0.9, 1.1 } } do
             local state = opt:state_dict()
             state[name] = value
             assert.is_nil((opt:check_state_dict(state)), name)
@@ -99,14 +103,20 @@ describe("optim.AdamW", function()
     it("teaches on misuse", function()
         local params = parameters(1)
         assert.error_matches(function() heed.optim.AdamW {} end, "params: ")
-        assert.error_matches(function() heed.optim.AdamW(heed.nn.Linear(1, 1)) end, "model:parameters%(%)")
-        assert.error_matches(function() heed.optim.AdamW { params[1], params[1] } end, "is there twice")
-        assert.error_matches(function() heed.optim.AdamW { heed.ids { 1 } } end, "tensors of floats, got .*i64.* at 1")
-        assert.error_matches(function() heed.optim.AdamW { params[1], nil, params[2] } end, "got nil at 2")
+        assert.error_matches(function() heed.optim.AdamW(heed.nn.Linear(1, 1)) end,
+            "model:parameters%(%)")
+        assert.error_matches(function() heed.optim.AdamW { params[1], params[1] } end,
+            "is there twice")
+        assert.error_matches(function() heed.optim.AdamW { heed.ids { 1 } } end,
+            "tensors of floats, got .*i64.* at 1")
+        assert.error_matches(function() heed.optim.AdamW { params[1], nil, params[2] } end,
+            "got nil at 2")
         assert.error_matches(function() heed.optim.AdamW(params, { lr = "1" }) end,
             'lr: expected a number of at least 0, got "1"')
-        assert.error_matches(function() heed.optim.AdamW(params, { momentum = 1 }) end, 'no option "momentum"')
-        assert.error_matches(function() heed.optim.AdamW { { params = params, beta = 1 } } end, 'no option "beta"')
+        assert.error_matches(function() heed.optim.AdamW(params, { momentum = 1 }) end,
+            'no option "momentum"')
+        assert.error_matches(function() heed.optim.AdamW { { params = params, beta = 1 } } end,
+            'no option "beta"')
     end)
 
     it("keeps its moments beyond the scope that a step or a load is made in", function()
@@ -134,7 +144,9 @@ end)
 
 describe("optim.clip_grad_norm", function()
     local params = { heed.nn.parameter(heed.zeros(1)), heed.nn.parameter(heed.zeros(1)) }
-    local function set(a, b) params[1].grad, params[2].grad = heed.tensor { a }, heed.tensor { b } end
+    local function set(a, b)
+        params[1].grad, params[2].grad = heed.tensor { a }, heed.tensor { b }
+    end
 
     it("returns the norm and scales what is above", function()
         set(3.0, 4.0)
@@ -146,7 +158,8 @@ describe("optim.clip_grad_norm", function()
     end)
 
     it("refuses a module, which has no gradients of its own", function()
-        assert.error_matches(function() heed.optim.clip_grad_norm(heed.nn.Linear(1, 1), 1) end, "model:parameters%(%)")
+        assert.error_matches(function() heed.optim.clip_grad_norm(heed.nn.Linear(1, 1), 1) end,
+            "model:parameters%(%)")
     end)
 
     it("leaves gradients alone when the norm is not finite", function()
@@ -172,7 +185,9 @@ describe("optim.clip_grad_value", function()
     end)
 
     it("says what it does not take", function()
-        assert.error_matches(function() heed.optim.clip_grad_value(heed.nn.Linear(1, 1), 1) end, "model:parameters%(%)")
-        assert.error_matches(function() heed.optim.clip_grad_value({}, -1) end, "max: expected a number of at least 0")
+        assert.error_matches(function() heed.optim.clip_grad_value(heed.nn.Linear(1, 1), 1) end,
+            "model:parameters%(%)")
+        assert.error_matches(function() heed.optim.clip_grad_value({}, -1) end,
+            "max: expected a number of at least 0")
     end)
 end)

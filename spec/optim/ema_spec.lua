@@ -45,7 +45,8 @@ describe("optim.EMA", function()
             local _ <close> = ema:average()
             assert.is_true(heed.equal(average, layer.weight))
             for _, method in ipairs { "update", "average", "state_dict" } do
-                assert.error_matches(function() ema[method](ema) end, "optim.EMA:" .. method .. ": not inside average%(%)")
+                assert.error_matches(function() ema[method](ema) end, "optim.EMA:" .. method
+                    .. ": not inside average%(%)")
             end
         end
         assert.is_true(heed.equal(own, layer.weight))
@@ -58,7 +59,8 @@ describe("optim.EMA", function()
     end)
 
     it("takes tied parameters once, and those that are not contiguous", function()
-        local tied = heed.nn.Transformer { src_vocab = 7, tgt_vocab = 7, d_model = 4, num_heads = 2, num_layers = 1, d_ff = 8,
+        local tied = heed.nn.Transformer { src_vocab = 7, tgt_vocab = 7, d_model = 4, num_heads = 2,
+            num_layers = 1, d_ff = 8,
             tie_weights = true }
         assert.equal(#tied:parameters(), #heed.optim.EMA(tied).averages)
         local across = heed.nn.parameter(heed.randn(3, 5):t())
@@ -100,18 +102,23 @@ describe("optim.EMA", function()
     end)
 
     it("refuses the state of another model", function()
-        local ema, other = heed.optim.EMA(heed.nn.Linear(2, 3)), heed.optim.EMA(heed.nn.Linear(3, 3))
+        local ema, other = heed.optim.EMA(heed.nn.Linear(2, 3)),
+            heed.optim.EMA(heed.nn.Linear(3, 3))
         assert.error_matches(function() ema:load_state_dict(other:state_dict()) end,
             "parameter 1 is %[3, 2%] here, its average is %[3, 3%]")
-        for _, state in ipairs { 5, {}, { updates = -1, averages = {} }, { updates = 1, averages = {} } } do
+        for _, state in ipairs { 5, {}, { updates = -1, averages = {} },
+            { updates = 1, averages = {} } } do
             assert.is_nil((ema:check_state_dict(state)))
         end
     end)
 
     it("teaches on misuse", function()
         assert.error_matches(function() heed.optim.EMA {} end, "model: it has no parameters")
-        assert.error_matches(function() heed.optim.EMA({ 5 }) end, "a module or a list of tensors, got 5 at 1")
-        assert.error_matches(function() heed.optim.EMA(model(1), { decay = 2 }) end, "decay: expected a number from 0 to 1, got 2")
-        assert.error_matches(function() heed.optim.EMA(model(1), { beta = 2 }) end, 'no option "beta"')
+        assert.error_matches(function() heed.optim.EMA({ 5 }) end,
+            "a module or a list of tensors, got 5 at 1")
+        assert.error_matches(function() heed.optim.EMA(model(1), { decay = 2 }) end,
+            "decay: expected a number from 0 to 1, got 2")
+        assert.error_matches(function() heed.optim.EMA(model(1), { beta = 2 }) end,
+            'no option "beta"')
     end)
 end)

@@ -13,8 +13,10 @@ end
 describe("groups of an optimiser", function()
     it("with a rate of their own keep its proportion to opt.lr", function()
         local a, b, c = parameter(0.0), parameter(0.0), parameter(0.0)
-        local opt = heed.optim.SGD({ { params = { a } }, { params = { b }, lr = 0.01 }, { params = { c }, lr_scale = 2 } }, { lr = 0.1 })
-        assert.is_close({ opt.groups[1].lr, opt.groups[2].lr, opt.groups[3].lr }, { 0.1, 0.01, 0.2 }, 1e-12)
+        local opt = heed.optim.SGD({ { params = { a } }, { params = { b }, lr = 0.01 },
+            { params = { c }, lr_scale = 2 } }, { lr = 0.1 })
+        assert.is_close({ opt.groups[1].lr, opt.groups[2].lr, opt.groups[3].lr },
+            { 0.1, 0.01, 0.2 }, 1e-12)
         opt.lr = heed.optim.schedule.constant { lr = 1 } (1)
         step(opt, a, b, c)
         assert.is_close({ a:item(), b:item(), c:item() }, { -1, -0.2, -6 }, 1e-6)
@@ -28,7 +30,8 @@ describe("groups of an optimiser", function()
 
     it("need lr_scale where opt.lr begins at 0", function()
         local a = parameter(0.0)
-        assert.error_matches(function() heed.optim.SGD({ { params = { a }, lr = 0.1 } }, { lr = 0 }) end, "set lr_scale")
+        assert.error_matches(function() heed.optim.SGD({ { params = { a }, lr = 0.1 } },
+            { lr = 0 }) end, "set lr_scale")
         local opt = heed.optim.SGD({ { params = { a }, lr_scale = 0.5 } }, { lr = 0 })
         opt.lr = 1
         step(opt, a)
@@ -43,11 +46,13 @@ describe("groups of an optimiser", function()
         step(opt, a, b)
         assert.is_close({ a:item(), b:item() }, { -2, -1 }, 1e-6)
         assert.error_matches(function() opt:add_group { params = { a } } end, "is there twice")
-        assert.error_matches(function() opt:add_group { params = { parameter(1.0) }, beta = 1 } end, 'no option "beta"')
+        assert.error_matches(function() opt:add_group { params = { parameter(1.0) }, beta = 1 } end,
+            'no option "beta"')
     end)
 
     it("are shown by tostring", function()
-        assert.equal("heed.optim.SGD(1 tensors, lr 0.5, 0 steps)", tostring(heed.optim.SGD({ parameter(1.0) }, { lr = 0.5 })))
+        assert.equal("heed.optim.SGD(1 tensors, lr 0.5, 0 steps)",
+            tostring(heed.optim.SGD({ parameter(1.0) }, { lr = 0.5 })))
     end)
 end)
 
@@ -55,18 +60,25 @@ describe("settings of an optimiser", function()
     it("are looked at when they are set", function()
         local opt = heed.optim.AdamW({ { params = { parameter(1.0) } } }, { lr = 0.1 })
         local function refuses(message, fn) assert.error_matches(fn, message) end
-        refuses("heed.optim.AdamW: lr: expected a number of at least 0, got .*nan", function() opt.lr = 0 / 0 end)
+        refuses("heed.optim.AdamW: lr: expected a number of at least 0, got .*nan", function()
+            opt.lr = 0 / 0
+        end)
         refuses('lr: expected a number of at least 0, got "1"', function() opt.lr = "1" end)
         refuses("lr: expected a number of at least 0, got nil", function() opt.lr = nil end)
         refuses("eps: expected a value, got nil", function() opt.eps = nil end)
         refuses("betas: expected two numbers below 1", function() opt.betas = { 0.9, 1 } end)
         refuses('there is no setting "wd"', function() opt.wd = 0.5 end)
-        refuses('there is no setting "weight_deca"; did you mean weight_decay', function() opt.weight_deca = 0.5 end)
-        refuses("weight_decay: expected a number of at least 0, got %-1", function() opt.groups[1].weight_decay = -1 end)
+        refuses('there is no setting "weight_deca"; did you mean weight_decay', function()
+            opt.weight_deca = 0.5
+        end)
+        refuses("weight_decay: expected a number of at least 0, got %-1", function()
+            opt.groups[1].weight_decay = -1
+        end)
         refuses('there is no setting "wd"', function() opt.groups[1].wd = 1 end)
         refuses("group: lr_scale: expected a number", function() opt.groups[1].lr_scale = "1" end)
         opt.lr, opt.weight_decay, opt.groups[1].eps = 0.2, 0.5, 1e-3
-        assert.are.same({ 0.2, 0.5, 1e-3, 1e-8 }, { opt.lr, opt.weight_decay, opt.groups[1].eps, opt.eps })
+        assert.are.same({ 0.2, 0.5, 1e-3, 1e-8 }, { opt.lr, opt.weight_decay, opt.groups[1].eps,
+            opt.eps })
         assert.are.equal(1e-3, opt:state_dict().groups[1].eps)
     end)
 
@@ -76,7 +88,8 @@ describe("settings of an optimiser", function()
         opt.groups[2].weight_decay = 1
         step(opt, a, b)
         step(opt, a, b)
-        assert.is_close({ a:item(), b:item() }, { -2, -2 }, 1e-6) -- of b the second gradient is 2 - 2
+        -- of b the second gradient is 2 - 2
+        assert.is_close({ a:item(), b:item() }, { -2, -2 }, 1e-6)
     end)
 end)
 
@@ -85,7 +98,8 @@ describe("a step without a gradient anywhere", function()
         local model = heed.nn.Linear(2, 1)
         local opt = heed.optim.SGD(model:parameters())
         assert.error_matches(function() opt:step() end,
-            "heed.optim.SGD:step: no parameter has a gradient: expected a loss:backward%(%) before it")
+            "heed.optim.SGD:step: no parameter has a gradient: expected a loss:backward%(%) "
+                .. "before it")
         model:to "f64"
         model(heed.ones({ 1, 2 }, { dtype = "f64" })):sum():backward()
         assert.error_matches(function() opt:step() end, "make the optimiser after it")
@@ -195,7 +209,8 @@ describe("what an optimiser remembers", function()
         end
         local opt, memory = stepped()
         memory.steps = { math.maxinteger }
-        assert.error_matches(function() opt:step() end, "steps: expected counts of 0 or more, got 9223372036854775807 at 1")
+        assert.error_matches(function() opt:step() end,
+            "steps: expected counts of 0 or more, got 9223372036854775807 at 1")
         memory.steps = { 1 }
         opt:step()
         for _, wrong in ipairs { 5, "x", { 5 }, {} } do
@@ -208,7 +223,8 @@ end)
 describe("optim.SGD", function()
     it("begins its buffer when momentum comes later", function()
         local a, b = parameter(0.0), parameter(0.0)
-        local late, always = heed.optim.SGD({ a }, { lr = 1 }), heed.optim.SGD({ b }, { lr = 1, momentum = 0.5, dampening = 0.5 })
+        local late, always = heed.optim.SGD({ a }, { lr = 1 }),
+            heed.optim.SGD({ b }, { lr = 1, momentum = 0.5, dampening = 0.5 })
         step(late, a)
         late.momentum, late.dampening = 0.5, 0.5
         for _ = 1, 3 do
@@ -220,11 +236,16 @@ describe("optim.SGD", function()
 
     it("teaches on misuse", function()
         local w = parameter(1.0)
-        assert.error_matches(function() heed.optim.SGD({ w }, { nesterov = true }) end, "nesterov: expected a momentum above 0")
-        assert.error_matches(function() heed.optim.SGD({ w }, { nesterov = true, momentum = 0.9, dampening = 0.1 }) end, "no dampening")
-        assert.error_matches(function() heed.optim.SGD({ w }, { momentum = -1 }) end, "momentum: expected a number of at least 0, got %-1")
-        assert.error_matches(function() heed.optim.Adam({ w }, { betas = { 0.9, 1 } }) end, "betas: expected two numbers below 1, got 1")
-        assert.error_matches(function() heed.optim.Adam(heed.nn.Linear(1, 1)) end, "model:parameters%(%)")
+        assert.error_matches(function() heed.optim.SGD({ w }, { nesterov = true }) end,
+            "nesterov: expected a momentum above 0")
+        assert.error_matches(function() heed.optim.SGD({ w }, { nesterov = true, momentum = 0.9,
+            dampening = 0.1 }) end, "no dampening")
+        assert.error_matches(function() heed.optim.SGD({ w }, { momentum = -1 }) end,
+            "momentum: expected a number of at least 0, got %-1")
+        assert.error_matches(function() heed.optim.Adam({ w }, { betas = { 0.9, 1 } }) end,
+            "betas: expected two numbers below 1, got 1")
+        assert.error_matches(function() heed.optim.Adam(heed.nn.Linear(1, 1)) end,
+            "model:parameters%(%)")
     end)
 end)
 
@@ -239,7 +260,9 @@ describe("optim.scale_grads", function()
         end
         heed.optim.scale_grads({ w, parameter(0.0) }, 1 / tokens)
         assert.equal(2.0, w.grad:item())
-        assert.error_matches(function() heed.optim.scale_grads(heed.nn.Linear(1, 1), 1) end, "model:parameters%(%)")
-        assert.error_matches(function() heed.optim.scale_grads({ w }) end, "factor: expected a number, got nil")
+        assert.error_matches(function() heed.optim.scale_grads(heed.nn.Linear(1, 1), 1) end,
+            "model:parameters%(%)")
+        assert.error_matches(function() heed.optim.scale_grads({ w }) end,
+            "factor: expected a number, got nil")
     end)
 end)

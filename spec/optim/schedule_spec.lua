@@ -1,7 +1,8 @@
 local schedule = require "heed.optim.schedule"
 
 local function near(want, got)
-    assert.is_true(math.abs(want - got) <= 1e-5 * math.abs(want), ("want %g, got %g"):format(want, got))
+    assert.is_true(math.abs(want - got) <= 1e-5 * math.abs(want),
+        ("want %g, got %g"):format(want, got))
 end
 
 describe("optim.schedule", function()
@@ -15,14 +16,16 @@ describe("optim.schedule", function()
 
     it("wants options", function()
         for _, name in ipairs { "noam", "cosine", "linear", "constant", "inverse_sqrt" } do
-            assert.error_matches(function() schedule[name]() end, name .. ": [%a_]+: expected an? [%a ]+ of at least %d, got nil")
+            assert.error_matches(function() schedule[name]() end,
+                name .. ": [%a_]+: expected an? [%a ]+ of at least %d, got nil")
         end
     end)
 
     it("counts step 0 as 1, and stays finite without warm-up", function()
         local made = {
             schedule.noam { d_model = 8, warmup = 0 }, schedule.inverse_sqrt { lr = 1, warmup = 0 },
-            schedule.cosine { lr = 1, steps = 10, warmup = 0 }, schedule.linear { lr = 1, steps = 10, warmup = 0 },
+            schedule.cosine { lr = 1, steps = 10, warmup = 0 },
+                schedule.linear { lr = 1, steps = 10, warmup = 0 },
             schedule.constant { lr = 1, warmup = 0 },
         }
         for _, rate in ipairs(made) do
@@ -56,8 +59,11 @@ describe("optim.schedule", function()
     end)
 
     it("teaches on misuse", function()
-        assert.error_matches(function() schedule.noam {} end, "d_model: expected an integer of at least 1, got nil")
-        assert.error_matches(function() schedule.cosine { lr = 1, step = 5 } end, 'no option "step"')
-        assert.error_matches(function() schedule.constant({ lr = 1 })(-1) end, "step: expected a number of at least 0")
+        assert.error_matches(function() schedule.noam {} end,
+            "d_model: expected an integer of at least 1, got nil")
+        assert.error_matches(function() schedule.cosine { lr = 1, step = 5 } end,
+            'no option "step"')
+        assert.error_matches(function() schedule.constant({ lr = 1 })(-1) end,
+            "step: expected a number of at least 0")
     end)
 end)

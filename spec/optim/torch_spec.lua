@@ -1,5 +1,6 @@
--- Twenty steps of each optimiser against PyTorch 2.13, as spec/fixtures/record_optim.py recorded them in f32: decay, momentum,
--- groups under a schedule, and a parameter that gets its first gradient at the sixth step.
+-- Twenty steps of each optimiser against PyTorch 2.13, as spec/fixtures/record_optim.py recorded
+-- them in f32: decay, momentum, groups under a schedule, and a parameter that gets its first
+-- gradient at the sixth step.
 
 local heed = require "heed"
 local plain = require "heed.plain"

@@ -35,7 +35,8 @@ describe("a long row", function()
 
     for _, dtype in ipairs { "f32", "f64", "i64", "i32", "u8", "bool" } do
         for _, descending in ipairs { false, true } do
-            it(("of %s is sorted, %s"):format(dtype, descending and "falling" or "rising"), function()
+            it(("of %s is sorted, %s"):format(dtype, descending and "falling" or "rising"),
+                function()
                 local x = numbers(dtype)
                 local values, indices = x:sort { descending = descending }
                 assert.is_true(same(x:index_select(1, indices), values))
@@ -45,7 +46,8 @@ describe("a long row", function()
                 assert.are.equal(N, seen:sum():item())
             end)
 
-            it(("of %s has its first, %s"):format(dtype, descending and "largest" or "smallest"), function()
+            it(("of %s has its first, %s"):format(dtype, descending and "largest" or "smallest"),
+                function()
                 local x = numbers(dtype)
                 local values, indices = x:sort { descending = descending }
                 for _, k in ipairs { 1, 50, 1000, 3000, N } do

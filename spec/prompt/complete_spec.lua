@@ -3,12 +3,16 @@ local complete = require "heed.prompt.complete"
 local session = require "spec.support.session"
 
 local forbidden = setmetatable({ plain = 1 }, {
-    __index = function() error "ran" end, __pairs = function() error "ran" end, __len = function() error "ran" end,
+    __index = function() error "ran" end, __pairs = function() error "ran" end, __len = function()
+        error "ran"
+    end,
 })
 
 local variables = {
-    heed = heed, t = heed.ones(2, 2), string = string, io = io, text = "abc", require = require, print = print, help = 1,
-    model = heed.nn.TransformerEncoder(2, 8, 2, 16), mask = heed.mask.causal(), forbidden = forbidden,
+    heed = heed, t = heed.ones(2, 2), string = string, io = io, text = "abc", require = require,
+        print = print, help = 1,
+    model = heed.nn.TransformerEncoder(2, 8, 2, 16), mask = heed.mask.causal(),
+        forbidden = forbidden,
     list = { { name = 1, number = 2 }, deep = { ["a b"] = { inner = 1 } } }, _hidden = 1, Class = 1,
     grown = heed.ones(2, { requires_grad = true }),
 }

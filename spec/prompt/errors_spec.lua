@@ -7,9 +7,11 @@ local function hint_of(...) return errors_of(...):match "hint: ([^\n]*)\n$" end
 
 describe("an error at the prompt", function()
     it("shows its line, and where in it", function()
-        assert.are.equal("input 1:1: attempt to call a nil value (global 'prnt')\n  input 1:1: x = 1; prnt(x)\n"
+        assert.are.equal("input 1:1: attempt to call a nil value (global 'prnt')\n  input 1:1: x "
+            .. "= 1; prnt(x)\n"
             .. "                    ^^^^\nhint: did you mean print?\n", errors_of "x = 1; prnt(x)")
-        assert.are.equal("input 1:2: ')' expected (to close '(' at line 1) near 'b'\n  input 1:2:   a b\n"
+        assert.are.equal("input 1:2: ')' expected (to close '(' at line 1) near 'b'\n  input "
+            .. "1:2:   a b\n"
             .. "                 ^\n", errors_of("f(", "  a b"))
     end)
 
@@ -25,7 +27,8 @@ describe("an error at the prompt", function()
     end)
 
     it("shows each of the person's lines once", function()
-        local errors = errors_of("function heed_spec_f(n) return n == 0 and nothing.x or 1 + heed_spec_f(n - 1) end", "heed_spec_f(3)")
+        local errors = errors_of("function heed_spec_f(n) return n == 0 and nothing.x or 1 + "
+            .. "heed_spec_f(n - 1) end", "heed_spec_f(3)")
         assert.are.equal(1, select(2, errors:gsub("function heed_spec_f", "")))
         assert.is_truthy(errors:find "... 4 times\n  input 2:1: heed_spec_f%(3%)\n")
     end)
@@ -39,8 +42,10 @@ describe("an error at the prompt", function()
     it("that is no text is named, that has one says it", function()
         assert.is_truthy(errors_of("error {}"):find "^%(error object is a table value%)")
         assert.is_truthy(errors_of("error()"):find "^%(error object is a nil value%)")
-        assert.is_truthy(errors_of("error(setmetatable({}, { __tostring = function() return 'told' end }))"):find "^told\n")
-        assert.is_truthy(errors_of("error(setmetatable({}, { __tostring = function() return {} end }))"):find "cannot be shown")
+        assert.is_truthy(errors_of("error(setmetatable({}, { __tostring = function() return "
+            .. "'told' end }))"):find "^told\n")
+        assert.is_truthy(errors_of("error(setmetatable({}, { __tostring = function() return {} "
+            .. "end }))"):find "cannot be shown")
     end)
 
     it("that is very long is cut", function()
@@ -48,7 +53,8 @@ describe("an error at the prompt", function()
     end)
 
     it("comes without paths that nobody asked for", function()
-        assert.is_truthy(errors_of("require 'no.such.module'"):find "^input 1:1: module 'no.such.module' not found\n  input")
+        assert.is_truthy(errors_of("require 'no.such.module'"):find("^input 1:1: module "
+            .. "'no.such.module' not found\n  input"))
     end)
 end)
 
@@ -61,7 +67,8 @@ describe("a hint", function()
             ["nn.Linear(2, 3)"] = "did you mean heed.nn?",
             ["heed.matmull(1)"] = "did you mean heed.matmul?",
             ["heed.arange(3)"] = "heed.range(first, last), which includes both",
-            ["heed.nn.functional.relu(1)"] = "functions stand in heed itself, heed.relu(x), and losses in heed.loss",
+            ["heed.nn.functional.relu(1)"] =
+                "functions stand in heed itself, heed.relu(x), and losses in heed.loss",
             ["heed.optim.lr_scheduler.StepLR(1)"] = "opt.lr = rate(step), of heed.optim.schedule",
             ["heed.nn.Linearr(1)"] = "did you mean heed.nn.Linear?",
             ["heed.nn.linear(1)"] = "did you mean heed.nn.Linear?",
@@ -81,14 +88,18 @@ describe("a hint", function()
             ["heed.loss.mse(1)"] = "did you mean heed.loss.mse_loss?",
             ["heed.loss.huber(1)"] = "did you mean heed.loss.huber_loss?",
             ["heed.loss.bce(1)"] = "heed.loss.bce_with_logits(input, target)",
-            ["heed.loss.MSELoss()"] = "losses are functions: heed.loss.cross_entropy(logits, targets)",
-            ["heed.nn.Quokka2d(1)"] = "heed.nn has no Quokka2d; help(heed.nn) lists its layers, nn.Module:extend makes one's own",
+            ["heed.loss.MSELoss()"] = "losses are functions: heed.loss.cross_entropy(logits, "
+                .. "targets)",
+            ["heed.nn.Quokka2d(1)"] = "heed.nn has no Quokka2d; help(heed.nn) lists its layers, "
+                .. "nn.Module:extend makes one's own",
         } do
             assert.are.equal(hint, hint_of(input), input)
         end
         for input, hint in pairs {
-            ["m:cuda()"] = "there are no devices: everything is on the processor", ["m:double()"] = 'model:to "f64"',
-            ["m:save 'x'"] = "heed.safetensors.save(path, model:state_dict())", ["m:evall()"] = "did you mean m:eval?",
+            ["m:cuda()"] = "there are no devices: everything is on the processor",
+                ["m:double()"] = 'model:to "f64"',
+            ["m:save 'x'"] = "heed.safetensors.save(path, model:state_dict())",
+                ["m:evall()"] = "did you mean m:eval?",
         } do
             assert.are.equal(hint, hint_of("m = heed.nn.Linear(2, 2)", input), input)
         end
@@ -97,21 +108,27 @@ describe("a hint", function()
 
     it("knows a load whose message nobody read", function()
         local load = "local t = heed.npy.load 'nowhere.npy'"
-        for _, use in ipairs { "t + 1", "heed.ones(2) + t", "heed.matmul(t, heed.ones(2))", "t:sum()", "t[1]", "#t", "t.shape" } do
-            assert.are.equal("heed.npy.load gave nil and a message; t = assert(heed.npy.load(...)) raises it", hint_of(load, use), use)
+        for _, use in ipairs { "t + 1", "heed.ones(2) + t", "heed.matmul(t, heed.ones(2))",
+            "t:sum()", "t[1]", "#t", "t.shape" } do
+            assert.are.equal("heed.npy.load gave nil and a message; t = "
+                .. "assert(heed.npy.load(...)) raises it", hint_of(load, use), use)
         end
         local state = "local state, message = heed.safetensors.load('nowhere')"
-        assert.is_truthy(hint_of(state, "heed.nn.Linear(1, 1):load_state_dict(state)"):find "^heed.safetensors.load gave nil")
+        assert.is_truthy(hint_of(state,
+            "heed.nn.Linear(1, 1):load_state_dict(state)"):find "^heed.safetensors.load gave nil")
         assert.is_nil((hint_of("local t = nil", "heed.ones(2) + t")))
     end)
 
     it("explains keys of tensors", function()
-        assert.is_truthy(hint_of("x = heed.ones(3)", "x[{ 1, 2 }]"):find("t[{ {1, 2} }] is from 1 to 2", 1, true))
+        assert.is_truthy(hint_of("x = heed.ones(3)",
+            "x[{ 1, 2 }]"):find("t[{ {1, 2} }] is from 1 to 2", 1, true))
         assert.is_truthy(hint_of("x[1, 2]"):find("x[{ 1, 2 }]", 1, true))
         assert.is_truthy(hint_of("x = y.z[i, j] + 1"):find("x[{ 1, 2 }]", 1, true))
-        local typed = session.type({ "x = heed.ones(3, 3)", "x[{ 1, 2 }]", "x[{1,2}]" }, { terminal = true })
+        local typed = session.type({ "x = heed.ones(3, 3)", "x[{ 1, 2 }]", "x[{1,2}]" },
+            { terminal = true })
         assert.are.equal(1, select(2, typed.errors:gsub("is row 1, column 2", "")))
-        typed = session.type({ "x = { [1] = 2 }", "x[{ 1, 2 }]", "x = heed.ones(3, 3)", "x[{ 1 }]" }, { terminal = true })
+        typed = session.type({ "x = { [1] = 2 }", "x[{ 1, 2 }]", "x = heed.ones(3, 3)",
+            "x[{ 1 }]" }, { terminal = true })
         assert.are.equal("", typed.errors)
         rawset(_G, "x", nil)
     end)
@@ -128,20 +145,27 @@ describe("a hint", function()
     it("says what a wrong call wanted", function()
         for input, hint in pairs {
             ["for i in { 1 } do end"] = "ipairs",
-            ["for i in pairs(nil) do end"] = "no value", ["'a' + 1"] = "joined by ..", ["1 < nil"] = "no value",
-            ["'a' .. nil"] = "tostring", ["('x')()"] = "operator", ["heed.ones.shape.x"] = "it is a function",
+            ["for i in pairs(nil) do end"] = "no value", ["'a' + 1"] = "joined by ..",
+                ["1 < nil"] = "no value",
+            ["'a' .. nil"] = "tostring", ["('x')()"] = "operator",
+                ["heed.ones.shape.x"] = "it is a function",
             ["1 < '2'"] = "tonumber",
         } do
-            assert.is_truthy((hint_of(input) or ""):find(hint, 1, true), input .. ": " .. tostring(hint_of(input)))
+            assert.is_truthy((hint_of(input) or ""):find(hint, 1, true),
+                input .. ": " .. tostring(hint_of(input)))
         end
     end)
 
     it("translates what other languages write", function()
         for input, hint in pairs {
-            ["x != 1"] = "~=", ["x += 1"] = "no +=", ["x++"] = "++", ["a && b"] = "and", ["a || b"] = "or", ["!x"] = "not",
-            ["x = 2 ** 3"] = "^", ["a @ b"] = "matmul", ["if x = 1 then end"] = "==", ["import torch"] = "require",
-            ["from heed import nn"] = "require", ["def f(x):"] = "function", ["x = lambda y: y"] = "function(x)",
-            ["for i in range(3):"] = "ipairs", ["for (i = 0; i < 3; i++) {"] = "for i = 1", ["x[1:2]"] = "both ends",
+            ["x != 1"] = "~=", ["x += 1"] = "no +=", ["x++"] = "++", ["a && b"] = "and",
+                ["a || b"] = "or", ["!x"] = "not",
+            ["x = 2 ** 3"] = "^", ["a @ b"] = "matmul", ["if x = 1 then end"] = "==",
+                ["import torch"] = "require",
+            ["from heed import nn"] = "require", ["def f(x):"] = "function",
+                ["x = lambda y: y"] = "function(x)",
+            ["for i in range(3):"] = "ipairs", ["for (i = 0; i < 3; i++) {"] = "for i = 1",
+                ["x[1:2]"] = "both ends",
             ["x = {a: 1}"] = "name = value", ["let x = 1"] = "local", ["x = a ? b : c"] = "and a or b", ['x = "abc'] = "[[",
             ["heed.tensor([1, 2])"] = "{1, 2}", ["x = [1, 2]"] = "{1, 2}",
             ["help softmax"] = "help(heed.softmax)", ["heed.softmax?"] = "?heed.softmax",

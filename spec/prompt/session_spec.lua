@@ -2,7 +2,8 @@ local session = require "spec.support.session"
 
 describe("a session", function()
     it("prints the values of expressions and nothing of statements", function()
-        local s = session.type { "1 + 1", "x = 3", "x, nil, 'é'", "", "-- nothing", "return 4", "x = nil", "(nil)", "5;" }
+        local s = session.type { "1 + 1", "x = 3", "x, nil, 'é'", "", "-- nothing", "return 4",
+            "x = nil", "(nil)", "5;" }
         assert.are.equal("2\n3\tnil\té\n4\nnil\n5\n", s.output)
         assert.are.equal("", s.errors)
         assert.are.same({ true, true, true, true, true, true, true, true, true }, s.results)
@@ -13,10 +14,13 @@ describe("a session", function()
     end)
 
     it("asks on while an input is incomplete", function()
-        local s = session.type { "for i = 1, 2 do", "y = i", "end", "y", "[[a", "b]]", "1 +", "2", "y = nil" }
+        local s = session.type { "for i = 1, 2 do", "y = i", "end", "y", "[[a", "b]]", "1 +", "2",
+            "y = nil" }
         assert.are.equal("2\na\nb\n3\n", s.output)
-        assert.are.same({ "> ", ">> ", ">> ", "> ", "> ", ">> ", "> ", ">> ", "> ", "> " }, s.prompts)
-        assert.are.same({ "for i = 1, 2 do\ny = i\nend", "y", "[[a\nb]]", "1 +\n2", "y = nil" }, s.remembered)
+        assert.are.same({ "> ", ">> ", ">> ", "> ", "> ", ">> ", "> ", ">> ", "> ", "> " },
+            s.prompts)
+        assert.are.same({ "for i = 1, 2 do\ny = i\nend", "y", "[[a\nb]]", "1 +\n2", "y = nil" },
+            s.remembered)
     end)
 
     it("does not wait for the end of a string that its line did not bring", function()
@@ -50,7 +54,8 @@ describe("a session", function()
 
     it("survives that its own tools are broken", function()
         local s = session.type { "local keep = { string.format, table.concat, string.rep }",
-            "string.format, table.concat, string.rep = nil, nil, nil", "nothing.x", "{1, 'a'}", "1 +", "2",
+            "string.format, table.concat, string.rep = nil, nil, nil", "nothing.x", "{1, 'a'}",
+                "1 +", "2",
             "string.format, table.concat, string.rep = table.unpack(keep)" }
         assert.are.equal('{1, "a"}\n3\n', s.output)
         assert.is_truthy(s.errors:find "^input 3:1: attempt to index")
@@ -90,7 +95,8 @@ describe("help", function()
 
     it("of a value and of a name are one page, and so is ?", function()
         local pages = {}
-        for i, input in ipairs { "help(heed.softmax)", 'help "heed.softmax"', "?heed.softmax", "? heed.softmax ", "?softmax" } do
+        for i, input in ipairs { "help(heed.softmax)", 'help "heed.softmax"', "?heed.softmax",
+            "? heed.softmax ", "?softmax" } do
             local s = session.type { input }
             assert.are.equal("", s.errors)
             assert.is_truthy(s.output:find "softmax", input)
@@ -106,7 +112,8 @@ describe("help", function()
     end)
 
     it("of a model of one's own is that of what it extends, and leads to Lua's manual", function()
-        local s = session.type { "local Mine = heed.nn.Linear:extend 'Mine'", "?Mine(2, 3)", "?Mine",
+        local s = session.type { "local Mine = heed.nn.Linear:extend 'Mine'", "?Mine(2, 3)",
+            "?Mine",
             "?string.rep", "help(print)", "?string" }
         assert.are.equal("", s.errors)
         assert.are.equal(2, select(2, s.output:gsub("heed%.nn%.Linear%(", "")))

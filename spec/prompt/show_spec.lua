@@ -16,7 +16,8 @@ describe("a value at the prompt", function()
     end)
 
     it("that is a number, boolean or nil reads as in Lua", function()
-        for value, expected in pairs { [1] = "1", [1.5] = "1.5", [1e100] = "1e+100", [true] = "true" } do
+        for value, expected in pairs { [1] = "1", [1.5] = "1.5", [1e100] = "1e+100",
+            [true] = "true" } do
             assert.are.equal(expected, text(value))
         end
         assert.are.equal("2.0", text(2.0))
@@ -34,7 +35,9 @@ describe("a value at the prompt", function()
     end)
 
     it("with a __tostring prints itself", function()
-        assert.are.equal("two\nlines", text(setmetatable({}, { __tostring = function() return "two\nlines" end })))
+        assert.are.equal("two\nlines", text(setmetatable({}, { __tostring = function()
+            return "two\nlines"
+        end })))
         local model = heed.nn.Linear(2, 3)
         assert.are.equal(tostring(model), text(model))
     end)
@@ -43,7 +46,9 @@ describe("a value at the prompt", function()
         assert.are.equal("function print", text(print))
         assert.are.equal("function string.rep", text(string.rep))
         assert.are.equal("function heed.softmax", text(heed.softmax))
-        assert.is_truthy(text(function(a, b, ...) return a, b, ... end):find "^function %(a, b, ...%)  .*show_spec.lua:%d+$")
+        assert.is_truthy(text(function(a, b, ...)
+            return a, b, ...
+        end):find "^function %(a, b, ...%)  .*show_spec.lua:%d+$")
         assert.is_truthy(text(heed.attention):find "^function heed.attention%([%w_, ]+%)$")
     end)
 
@@ -52,7 +57,9 @@ describe("a value at the prompt", function()
         assert.are.equal("class Mine", text(heed.nn.Module:extend "Mine"))
         local listing = text(heed)
         assert.is_truthy(listing:find "^module heed\n")
-        for _, name in ipairs { "softmax", "attention", "nn%.", "ones" } do assert.is_truthy(listing:find("%f[%w]" .. name), name) end
+        for _, name in ipairs { "softmax", "attention", "nn%.", "ones" } do
+            assert.is_truthy(listing:find("%f[%w]" .. name), name)
+        end
         for line in listing:gmatch "[^\n]+" do assert.is_true(#line <= 80) end
     end)
 end)
@@ -117,7 +124,8 @@ describe("a table at the prompt", function()
     end)
 
     it("too wide for a line has a line for every field", function()
-        assert.are.equal('{\n  first = "' .. ("a"):rep(30) .. '",\n  second = {\n    x = "' .. ("b"):rep(30) .. '",\n    y = 1\n  }\n}',
+        assert.are.equal('{\n  first = "' .. ("a"):rep(30) .. '",\n  second = {\n    x = "'
+            .. ("b"):rep(30) .. '",\n    y = 1\n  }\n}',
             text({ first = ("a"):rep(30), second = { x = ("b"):rep(30), y = 1 } }, 44))
     end)
 
@@ -127,14 +135,18 @@ describe("a table at the prompt", function()
     end)
 
     it("runs no code but __tostring", function()
-        local trap = setmetatable({ 1 }, { __index = error, __len = error, __pairs = error, __eq = error, __name = 5 })
+        local trap = setmetatable({ 1 }, { __index = error, __len = error, __pairs = error,
+            __eq = error, __name = 5 })
         assert.are.equal("{1}", text(trap))
         assert.are.equal("{{1}}", text { trap })
-        assert.are.equal("{told …}", text { setmetatable({}, { __tostring = function() return "told\nall" end }) })
+        assert.are.equal("{told …}", text { setmetatable({}, { __tostring = function()
+            return "told\nall"
+        end }) })
     end)
 
     it("survives strange keys and values", function()
-        local t = { [print] = 1, [{}] = 2, [io.stdout] = 3, [0 / 1] = 4, ["\xff\0"] = 5, [1 << 62] = 6, [-1] = 7 }
+        local t = { [print] = 1, [{}] = 2, [io.stdout] = 3, [0 / 1] = 4, ["\xff\0"] = 5,
+            [1 << 62] = 6, [-1] = 7 }
         local shown = text(t)
         assert.is_truthy(shown:find("[\"\\xff\\000\"] = 5", 1, true))
         assert.is_truthy(shown:find("[function print] = 1", 1, true))
@@ -156,6 +168,7 @@ end)
 describe("colours", function()
     it("change nothing else", function()
         local value = { 1, "x", print, { heed.ones(2) }, name = ("y"):rep(90) }
-        assert.are.equal(text(value), (show.value(value, style.new(true), 80):gsub("\27%[%d*m", "")))
+        assert.are.equal(text(value),
+            (show.value(value, style.new(true), 80):gsub("\27%[%d*m", "")))
     end)
 end)

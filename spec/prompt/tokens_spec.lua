@@ -2,20 +2,25 @@ local tokens = require "heed.prompt.tokens"
 
 local function kinds(text)
     local list = {}
-    for i, token in ipairs(tokens.read(text)) do list[i] = token.kind .. " " .. token.text .. (token.open and " open" or "") end
+    for i, token in ipairs(tokens.read(text)) do
+        list[i] = token.kind .. " " .. token.text .. (token.open and " open" or "")
+    end
     return list
 end
 
 describe("tokens", function()
     it("are names, keywords, numbers, strings, comments and symbols", function()
-        assert.are.same({ "keyword local", "name x", "symbol =", "number 0x1p-3", "symbol ..", "string 'a\\'b'",
+        assert.are.same({ "keyword local", "name x", "symbol =", "number 0x1p-3", "symbol ..",
+            "string 'a\\'b'",
             "symbol ~=", "number 1e-5", "symbol //", "number .5", "comment -- end" },
             kinds "local x=0x1p-3 .. 'a\\'b'~=1e-5//.5-- end")
-        assert.are.same({ "symbol ...", "symbol ::", "name a", "symbol ::", "symbol é" }, kinds "... ::a:: é")
+        assert.are.same({ "symbol ...", "symbol ::", "name a", "symbol ::", "symbol é" },
+            kinds "... ::a:: é")
     end)
 
     it("know long brackets", function()
-        assert.are.same({ "string [==[a]]\n]==]", "comment --[[x\n]]", "name y" }, kinds "[==[a]]\n]==] --[[x\n]] y")
+        assert.are.same({ "string [==[a]]\n]==]", "comment --[[x\n]]", "name y" },
+            kinds "[==[a]]\n]==] --[[x\n]] y")
         assert.are.same({ "name t", "symbol [", "number 1", "symbol ]" }, kinds "t[1]")
     end)
 

@@ -10,27 +10,33 @@ end
 
 describe("locals at the prompt", function()
     it("outlive their input, and are no globals", function()
-        assert.are.equal("1\nnil\n3\t4\n", outputs("local x = 1", "x", "_G.x", "local a, b = 3, 4", "a, b"))
+        assert.are.equal("1\nnil\n3\t4\n", outputs("local x = 1", "x", "_G.x", "local a, b = 3, 4",
+            "a, b"))
     end)
 
     it("are assigned by later inputs, and shared with functions of all of them", function()
-        assert.are.equal("7\n9\n", outputs("local x = 1", "function heed_spec_get() return x end", "x = 7",
+        assert.are.equal("7\n9\n", outputs("local x = 1", "function heed_spec_get() return x end",
+            "x = 7",
             "heed_spec_get()", "local x = 9", "heed_spec_get()", "heed_spec_get = nil"))
     end)
 
     it("may be functions, also ones that call themselves", function()
-        assert.are.equal("24\n", outputs("local function factorial(n)", "return n < 2 and 1 or n * factorial(n - 1)", "end",
+        assert.are.equal("24\n", outputs("local function factorial(n)",
+            "return n < 2 and 1 or n * factorial(n - 1)", "end",
             "factorial(4)"))
     end)
 
     it("begin as the global of their name, and as nil without a value", function()
-        assert.are.equal("true\nnil\n", outputs("local type = type", "type(1) == 'number'", "local type", "type"))
+        assert.are.equal("true\nnil\n", outputs("local type = type", "type(1) == 'number'",
+            "local type", "type"))
         assert.are.equal("function", type(type))
     end)
 
     it("inside blocks stay what they are", function()
-        assert.are.equal("nil\n1\n", outputs("do local x = 1 end", "x", "if true then local y = 2 end for i = 1, 1 do local z = i end",
-            "function heed_spec_f() local x = 1 return x end", "heed_spec_f()", "heed_spec_f = nil"))
+        assert.are.equal("nil\n1\n", outputs("do local x = 1 end", "x",
+            "if true then local y = 2 end for i = 1, 1 do local z = i end",
+            "function heed_spec_f() local x = 1 return x end", "heed_spec_f()",
+                "heed_spec_f = nil"))
     end)
 
     it("stand anywhere on a line", function()
@@ -42,14 +48,16 @@ describe("locals at the prompt", function()
 
     it("with <const> keep, with <close> end with their input", function()
         assert.are.equal("5\n", outputs("local c <const> = 5", "c"))
-        local s = session.type { "local log = {}", "local x <close> = setmetatable({}, { __close = function() log[1] = 'closed' end })",
+        local s = session.type { "local log = {}",
+            "local x <close> = setmetatable({}, { __close = function() log[1] = 'closed' end })",
             "log[1], x", "local k <const> = 1; k = 2" }
         assert.are.equal("closed\tnil\n", s.output)
         assert.is_truthy(s.errors:find "attempt to assign to const variable 'k'")
     end)
 
     it("do not hide a global when their statement fails", function()
-        local s = session.type { "local type = error 'no'", "type(1)", "local fresh = error 'no'", "fresh" }
+        local s = session.type { "local type = error 'no'", "type(1)", "local fresh = error 'no'",
+            "fresh" }
         assert.are.equal("number\nnil\n", s.output)
         s = session.type { "local old = 1", "local old = error 'no'", "old" }
         assert.are.equal("1\n", s.output)
@@ -57,7 +65,8 @@ describe("locals at the prompt", function()
 
     it("are called locals by errors, on the line as it was typed", function()
         local s = session.type { "local t", "t.x" }
-        assert.are.equal("input 2:1: attempt to index a nil value (local 't')\n  input 2:1: t.x\n             ^\n", s.errors)
+        assert.are.equal("input 2:1: attempt to index a nil value (local 't')\n  input 2:1: "
+            .. "t.x\n             ^\n", s.errors)
         s = session.type { "local a = 1", "local b =", "  a.x.y" }
         assert.is_truthy(s.errors:find("input 2:2:   a.x.y\n", 1, true))
     end)

@@ -1,5 +1,6 @@
--- Faults that users of other systems hit, each with its right value, worked out by hand. The name in brackets is the report.
--- "Uniform" means that queries and keys are 0, so that a query averages the values it may see.
+-- Faults that users of other systems hit, each with its right value, worked out by hand. The name
+-- in brackets is the report. "Uniform" means that queries and keys are 0, so that a query averages
+-- the values it may see.
 
 local heed = require "heed"
 require "heed.luassert"
@@ -40,17 +41,21 @@ end
 
 describe("attention", function()
     it("gives zeros and finite gradients to a query that sees nothing [pytorch 103963]", function()
-        local q, k, v = leaf { { 0, 0 }, { 0, 0 } }, leaf { { 0, 0 }, { 0, 0 } }, leaf { { 1, 2 }, { 3, 4 } }
-        local out = heed.attention(q, k, v, { mask = heed.tensor { { true, false }, { false, false } } })
+        local q, k, v = leaf { { 0, 0 }, { 0, 0 } }, leaf { { 0, 0 }, { 0, 0 } },
+            leaf { { 1, 2 }, { 3, 4 } }
+        local out = heed.attention(q, k, v,
+            { mask = heed.tensor { { true, false }, { false, false } } })
         assert.is_close(out, { { 1, 2 }, { 0, 0 } })
         out:sum():backward()
         assert.is_true(all_finite(q.grad, k.grad, v.grad))
         assert.is_close(v.grad, { { 1, 1 }, { 0, 0 } })
     end)
 
-    it("has finite gradients when padding hides what causality leaves, with a loss on other outputs [pytorch 41508]", function()
+    it("has finite gradients when padding hides what causality leaves, with a loss on other "
+        .. "outputs [pytorch 41508]", function()
         -- The first sample's keys start after two padded ones: its first two queries see nothing.
-        local keys = heed.tensor { { false, false, true, true }, { true, true, true, true } }:view(2, 1, 1, 4)
+        local keys = heed.tensor { { false, false, true, true },
+            { true, true, true, true } }:view(2, 1, 1, 4)
         local q, k, v = heed.randn(2, 1, 4, 3), heed.randn(2, 1, 4, 3), heed.randn(2, 1, 4, 3)
         for _, t in ipairs { q, k, v } do t.requires_grad = true end
         local out = heed.attention(q, k, v, { mask = heed.mask.causal() & heed.mask.bool(keys) })
@@ -71,38 +76,47 @@ describe("attention", function()
     end)
 
     it("is causal: uniform over 1, 2, 3 [rasbt LLMs-from-scratch 1061]", function()
-        assert.is_close(uniform(3, column(1, 2, 3), { mask = heed.mask.causal() }), column(1, 1.5, 2))
+        assert.is_close(uniform(3, column(1, 2, 3), { mask = heed.mask.causal() }),
+            column(1, 1.5, 2))
     end)
 
     it("adds a mask of floats and masks by one of booleans [pytorch 21518]", function()
         local ones = heed.tensor { { 1, 0 } }
-        assert.is_close(uniform(1, column(1, 3), { mask = ones }), column((math.exp(1) + 3) / (math.exp(1) + 1)))
+        assert.is_close(uniform(1, column(1, 3), { mask = ones }),
+            column((math.exp(1) + 3) / (math.exp(1) + 1)))
         assert.is_close(uniform(1, column(1, 3), { mask = ones:to "bool" }), column(1))
     end)
 
     it("takes a float padding mask of 0 and -inf as the bool mask [mlverse torch 1205]", function()
         local floats, booleans = heed.tensor { { 0, -INF } }, heed.tensor { { true, false } }
-        assert.is_close(uniform(2, column(1, 3), { mask = floats }), uniform(2, column(1, 3), { mask = booleans }), 0)
+        assert.is_close(uniform(2, column(1, 3), { mask = floats }),
+            uniform(2, column(1, 3), { mask = booleans }), 0)
     end)
 
     it("never makes NaN of two masks together [transformers 17306, NeMo 2658]", function()
         local low = heed.full({ 2, 2 }, -3e38)
-        local out = uniform(2, column(1, 3), { mask = heed.mask.bias(low) & heed.mask.bias(low) & heed.mask.causal() })
+        local out = uniform(2, column(1, 3),
+            { mask = heed.mask.bias(low) & heed.mask.bias(low) & heed.mask.causal() })
         assert.is_true(all_finite(out))
-        local hidden = heed.mask.bias(heed.full({ 2, 2 }, -INF)) & heed.mask.bool(heed.zeros(2, 2, { dtype = "bool" }))
+        local hidden = heed.mask.bias(heed.full({ 2, 2 }, -INF)) & heed.mask.bool(heed.zeros(2, 2,
+            { dtype = "bool" }))
         assert.is_close(uniform(2, column(1, 3), { mask = hidden }), column(0, 0), 0)
     end)
 
     it("aligns causality to the end [pytorch 108108]", function()
-        assert.is_close(uniform(2, column(1, 2, 3, 4, 5), { mask = heed.mask.causal() }), column(2.5, 3))
-        assert.is_close(uniform(5, column(1, 2), { mask = heed.mask.causal() }), column(0, 0, 0, 1, 1.5))
+        assert.is_close(uniform(2, column(1, 2, 3, 4, 5), { mask = heed.mask.causal() }),
+            column(2.5, 3))
+        assert.is_close(uniform(5, column(1, 2), { mask = heed.mask.causal() }),
+            column(0, 0, 0, 1, 1.5))
     end)
 
     it("lets one query of a decoder see all keys [pytorch 103082]", function()
-        assert.is_close(uniform(1, column(1, 2, 3, 4, 5, 6, 7, 8), { mask = heed.mask.causal() }), column(4.5))
+        assert.is_close(uniform(1, column(1, 2, 3, 4, 5, 6, 7, 8), { mask = heed.mask.causal() }),
+            column(4.5))
     end)
 
-    it("stays causal with weights asked for, and in evaluation with dropout set [pytorch 99282, keras 23038]", function()
+    it("stays causal with weights asked for, and in evaluation with dropout set [pytorch 99282, "
+        .. "keras 23038]", function()
         local out = uniform(3, column(1, 2, 3), { mask = heed.mask.causal(), weights = true })
         assert.is_close(out, column(1, 1.5, 2))
         local mha = heed.nn.MultiHeadAttention(4, 2, { dropout = 0.5 }):eval()
@@ -110,16 +124,19 @@ describe("attention", function()
         local plain = mha(x, nil, nil, { mask = heed.mask.causal() })
         local asked = mha(x, nil, nil, { mask = heed.mask.causal(), weights = true })
         assert.is_close(plain, asked)
-        assert.is_close(plain:detach()[{ 1, { 1, 2 } }], mha(x:narrow(2, 1, 2), nil, nil, { mask = heed.mask.causal() })[1])
+        assert.is_close(plain:detach()[{ 1, { 1, 2 } }], mha(x:narrow(2, 1, 2), nil, nil,
+            { mask = heed.mask.causal() })[1])
     end)
 
     it("keeps its length when every sample is padded alike [pytorch 97111]", function()
         local encoder = heed.nn.TransformerEncoder(1, 4, 2, 8):eval()
-        assert.has_shape(encoder(heed.randn(2, 5, 4), { mask = heed.mask.padding { 3, 3 } }), { 2, 5, 4 })
+        assert.has_shape(encoder(heed.randn(2, 5, 4), { mask = heed.mask.padding { 3, 3 } }),
+            { 2, 5, 4 })
     end)
 
     it("of no samples has the shape of its queries [pytorch 133780]", function()
-        local out = heed.attention(heed.zeros(0, 2, 3, 8), heed.zeros(0, 2, 4, 8), heed.zeros(0, 2, 4, 8))
+        local out = heed.attention(heed.zeros(0, 2, 3, 8), heed.zeros(0, 2, 4, 8),
+            heed.zeros(0, 2, 4, 8))
         assert.has_shape(out, { 0, 2, 3, 8 })
     end)
 
@@ -141,7 +158,8 @@ describe("attention", function()
 end)
 
 describe("a tensor", function()
-    it("of sizes 0, 2^40, 2^40 is empty or refused, and overflows nothing [pytorch 94120]", function()
+    it("of sizes 0, 2^40, 2^40 is empty or refused, and overflows nothing [pytorch 94120]",
+        function()
         local ok, result = pcall(heed.zeros, 0, 1 << 40, 1 << 40)
         if ok then
             assert.equal(0, result:numel())
@@ -152,7 +170,8 @@ describe("a tensor", function()
         assert.matches("1099511627776", message(heed.zeros, 1, 1 << 40, 1 << 40))
     end)
 
-    it("without elements has a largest along the others, and none along that dimension [pytorch 28380]", function()
+    it("without elements has a largest along the others, and none along that dimension [pytorch "
+        .. "28380]", function()
         local t = heed.zeros(2, 0)
         assert.has_shape(t:max(1), { 0 })
         assert.matches("no elements", message(t.max, t, 2))
@@ -166,7 +185,8 @@ describe("a tensor", function()
 
     it("gets gradients of its own shape after broadcasting [pytorch 1787]", function()
         for _, shapes in ipairs { { { 4, 1 }, { 1, 4 } }, { { 1 }, { 5, 4 } } } do
-            local a, b = heed.ones(shapes[1], { requires_grad = true }), heed.ones(shapes[2], { requires_grad = true })
+            local a, b = heed.ones(shapes[1], { requires_grad = true }),
+                heed.ones(shapes[2], { requires_grad = true })
             a:mul(b):sum():backward()
             assert.has_shape(a.grad, shapes[1])
             assert.has_shape(b.grad, shapes[2])
@@ -188,7 +208,8 @@ describe("a tensor", function()
         assert.is_close(embedding.weight.grad, { { 1, 1 }, { 0, 0 }, { 0, 0 } }, 0)
     end)
 
-    it("that is embedding and output layer gets one gradient, and one place in the optimiser [entrenar 314]", function()
+    it("that is embedding and output layer gets one gradient, and one place in the optimiser "
+        .. "[entrenar 314]", function()
         local weight = leaf { { 1 }, { 2 } }
         local hidden = heed.embedding(weight, heed.ids { 1 })
         local logits = heed.linear(hidden, weight)
@@ -229,12 +250,16 @@ describe("a tensor", function()
         assert.is_false((pcall(heed.zeros(2, 3).copy_, heed.zeros(2, 3), heed.zeros(3, 2))))
     end)
 
-    it("refuses what is no number, size or index, by the function's and the argument's name [torch7 486]", function()
-        assert.matches("heed.tensor: values: .*256", message(heed.tensor, { 256 }, { dtype = "u8" }))
+    it("refuses what is no number, size or index, by the function's and the argument's name "
+        .. "[torch7 486]", function()
+        assert.matches("heed.tensor: values: .*256",
+            message(heed.tensor, { 256 }, { dtype = "u8" }))
         assert.matches("heed.zeros: .*\"3\"", message(heed.zeros, "3"))
         assert.matches("heed.zeros: .*2%.5", message(heed.zeros, 2.5))
         local t = heed.zeros(2, 2)
-        assert.matches("t%.1: a tensor has no field or method", message(function() return t["1"] end))
+        assert.matches("t%.1: a tensor has no field or method", message(function()
+            return t["1"]
+        end))
         assert.matches("t%[key%]: .*\"x\"", message(function() return t[{ 1, "x" }] end))
         assert.equal(math.mininteger, (heed.ids { math.maxinteger } + 1):item()) -- integers wrap
     end)
@@ -249,11 +274,14 @@ describe("a loss", function()
         assert.is_close(logits.grad, heed.zeros(2, 3), 0)
     end)
 
-    it("smooths over the classes that are not excluded, and log(0) meets no 0 [annotated-transformer 18, 109]", function()
+    it("smooths over the classes that are not excluded, and log(0) meets no 0 "
+        .. "[annotated-transformer 18, 109]", function()
         local probabilities = { 0.1, 0.2, 0.3, 0.15, 0.25 }
         local logits = heed.tensor { probabilities }:log()
         local want = 0
-        for class, share in ipairs { 0, 0.4 / 3, 0.6, 0.4 / 3, 0.4 / 3 } do want = want - share * math.log(probabilities[class]) end
+        for class, share in ipairs { 0, 0.4 / 3, 0.6, 0.4 / 3, 0.4 / 3 } do
+            want = want - share * math.log(probabilities[class])
+        end
         local options = { label_smoothing = 0.4, smoothing_exclude = { 1 } }
         assert.is_close(heed.loss.cross_entropy(logits, heed.ids { 3 }, options), want)
         local impossible = heed.tensor { { -INF, 0, 0, 0, 0 } }
@@ -277,7 +305,8 @@ describe("a loss", function()
         local whole = heed.loss.cross_entropy(logits, targets):item()
         local parts = 0
         for _, part in ipairs { { 1, 3 }, { 4, 4 } } do
-            local loss = heed.loss.cross_entropy(logits[{ part }], targets[{ part }], { reduction = "sum" })
+            local loss = heed.loss.cross_entropy(logits[{ part }], targets[{ part }],
+                { reduction = "sum" })
             parts = parts + loss:item() / 4
         end
         assert.is_close(parts, whole)
@@ -317,7 +346,8 @@ describe("training", function()
             for i, schedule in ipairs(schedules) do
                 for _, step in ipairs { 0, 1, 10, 100, 1000 } do
                     local rate = schedule(step)
-                    assert(rate == rate and rate >= 0 and rate < INF, ("schedule %d at step %d: %s"):format(i, step, rate))
+                    assert(rate == rate and rate >= 0 and rate < INF,
+                        ("schedule %d at step %d: %s"):format(i, step, rate))
                 end
                 assert.is_true(schedule(0) > 0)
             end
@@ -328,11 +358,13 @@ describe("training", function()
         local encoder = heed.nn.TransformerEncoder(2, 4, 2, 8)
         local layers = encoder.layers
         assert.is_false(heed.equal(layers[1].linear1.weight, layers[2].linear1.weight))
-        assert.is_false(heed.equal(layers[1].self_attn.in_proj_weight, layers[2].self_attn.in_proj_weight))
+        assert.is_false(heed.equal(layers[1].self_attn.in_proj_weight,
+            layers[2].self_attn.in_proj_weight))
     end)
 
     it("says when a data set is smaller than a batch [torch-rnn 35]", function()
-        local ok, result = pcall(heed.data.batches, { { 1, 2 }, { 3 } }, { size = 8, drop_last = true })
+        local ok, result = pcall(heed.data.batches, { { 1, 2 }, { 3 } },
+            { size = 8, drop_last = true })
         assert.is_false(ok)
         assert.matches("0 batches", result)
     end)
@@ -348,12 +380,14 @@ describe("a file", function()
         file:close()
     end
 
-    it("that is truncated, foreign or hostile gives nil and a message, and runs nothing [torch7 5, openface 42]", function()
+    it("that is truncated, foreign or hostile gives nil and a message, and runs nothing [torch7 "
+        .. "5, openface 42]", function()
         assert(heed.safetensors.save(path, { a = heed.randn(3) }))
         local file = assert(io.open(path, "rb"))
         local whole = file:read "a"
         file:close()
-        for _, bytes in ipairs { "", "PK\3\4", whole:sub(1, -2), whole .. "x", "\x80\2cos\nsystem\n(S'true'\ntR.", ("\xff"):rep(64),
+        for _, bytes in ipairs { "", "PK\3\4", whole:sub(1, -2), whole .. "x",
+            "\x80\2cos\nsystem\n(S'true'\ntR.", ("\xff"):rep(64),
             "return os.exit(1)" } do
             write(bytes)
             local tensors, text = heed.safetensors.load(path)
@@ -366,10 +400,12 @@ describe("a file", function()
         end
     end)
 
-    it("continues training with the same bits: 10 steps, or 5, saved, loaded and 5 [char-rnn 33]", function()
+    it("continues training with the same bits: 10 steps, or 5, saved, loaded and 5 [char-rnn 33]",
+        function()
         local function start()
             heed.manual_seed(3)
-            local model = heed.nn.Sequential { heed.nn.Linear(3, 4), heed.nn.Dropout(0.3), heed.nn.Linear(4, 1) }
+            local model = heed.nn.Sequential { heed.nn.Linear(3, 4), heed.nn.Dropout(0.3),
+                heed.nn.Linear(4, 1) }
             return model, heed.optim.AdamW(model:parameters(), { lr = 0.01 })
         end
         local function steps(model, optimiser, count)
@@ -383,17 +419,22 @@ describe("a file", function()
         steps(model, optimiser, 10)
         local other, its_optimiser = start()
         steps(other, its_optimiser, 5)
-        assert(heed.checkpoint.save(path, { model = other, optimiser = its_optimiser, rng = heed.rng_state }))
+        assert(heed.checkpoint.save(path, { model = other, optimiser = its_optimiser,
+            rng = heed.rng_state }))
         local third, third_optimiser = start()
         heed.manual_seed(99)
-        assert(heed.checkpoint.load(path, { model = third, optimiser = third_optimiser, rng = heed.rng_state }))
+        assert(heed.checkpoint.load(path, { model = third, optimiser = third_optimiser,
+            rng = heed.rng_state }))
         steps(third, third_optimiser, 5)
-        for i, p in ipairs(model:parameters()) do assert.equal(p:bytes(), third:parameters()[i]:bytes()) end
+        for i, p in ipairs(model:parameters()) do
+            assert.equal(p:bytes(), third:parameters()[i]:bytes())
+        end
     end)
 
     it("keeps tied weights tied [transformers 38870]", function()
         local function build()
-            return heed.nn.Transformer { src_vocab = 7, tgt_vocab = 7, d_model = 4, num_heads = 2, num_layers = 1, d_ff = 8,
+            return heed.nn.Transformer { src_vocab = 7, tgt_vocab = 7, d_model = 4, num_heads = 2,
+                num_layers = 1, d_ff = 8,
                 tie_weights = true }
         end
         local model, other = build(), build()

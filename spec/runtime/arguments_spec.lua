@@ -1,4 +1,5 @@
--- One argument too many is an error, never passed over: for every function of tensors, by its annotations.
+-- One argument too many is an error, never passed over: for every function of tensors, by its
+-- annotations.
 
 local annotations = require "heed.help.annotations"
 local core = require "heed.core"
@@ -17,7 +18,9 @@ local LEFT_OUT = { is_tensor = true, clock = true, memory_limit = true, set_num_
 local VALUES = {
     function() return heed.rand(2, 2) end, function() return 1 end, function() return { 1, 2 } end,
     function() return heed.ids { 1, 2 } end, function() return function(x) return x end end,
-    function() return heed.rand(2, 2):gt(0.5) end, function() return { heed.rand(2, 2), heed.rand(2, 2) } end,
+    function() return heed.rand(2, 2):gt(0.5) end, function()
+        return { heed.rand(2, 2), heed.rand(2, 2) }
+    end,
     function() return heed.rand(2) end, function() return 0.5 end, function() return true end,
     function() return {} end, function() return "f32" end,
 }
@@ -28,7 +31,8 @@ local function functions()
     for _, module in ipairs(MODULES) do
         for _, entry in ipairs(annotations.read(source(module))) do
             local method = entry.name:match "^Tensor:([%w_]+)$"
-            local name = entry.name:match "^both%.([%w_]+)$" or entry.name:match "^core%.([%w_]+)$" or method
+            local name = entry.name:match "^both%.([%w_]+)$" or entry.name:match "^core%.([%w_]+)$"
+                or method
             local params = entry.params
             local f = name and (heed[name] or core.methods[name])
             local open = #params > 0 and params[#params].name == "..."
@@ -67,7 +71,8 @@ describe("an argument too many", function()
             tried = tried + 1
             for _, extra in ipairs { 5, true, "f32", print, heed.ones(1) } do
                 args[count + 1] = extra
-                assert.error_matches(function() f(table.unpack(args, 1, count + 1)) end, name .. ": ")
+                assert.error_matches(function() f(table.unpack(args, 1, count + 1)) end,
+                    name .. ": ")
             end
         end)
     end
@@ -77,14 +82,16 @@ describe("an argument too many", function()
     it("is refused by every layer's constructor", function()
         local nn = heed.nn
         for key, class in pairs(nn) do
-            if type(class) == "table" and class.class_name and class ~= nn.Sequential and class ~= nn.ModuleList then
+            if type(class) == "table" and class.class_name and class ~= nn.Sequential
+                and class ~= nn.ModuleList then
                 local ok, message = pcall(class, 1, 2, 3, 4, 5, 6, 7, 8)
                 assert.is_false(ok, key)
                 local told = message:find "expected at most %d, the first counted, got one more: %d"
                 assert.is_truthy(told or message:find "expected no arguments", message)
             end
         end
-        assert.error_matches(function() nn.ModuleList({ nn.ReLU() }, 5) end, "expected at most 1, .*: 5")
+        assert.error_matches(function() nn.ModuleList({ nn.ReLU() }, 5) end,
+            "expected at most 1, .*: 5")
         local Own = nn.Linear:extend "Own"
         function Own:init(width) self.super.init(self, width, width) end
         assert.are.equal("Own", Own(2, "mine").class_name)

@@ -18,14 +18,17 @@ local function tables_of(path)
                 list[#list + 1] = current
             end
             local row = {}
-            for cell in (cells .. "|"):gmatch "([^|]*)|" do row[#row + 1] = cell:match "^%s*(.-)%s*$" end
+            for cell in (cells .. "|"):gmatch "([^|]*)|" do
+                row[#row + 1] = cell:match "^%s*(.-)%s*$"
+            end
             current[#current + 1] = row
         end
     end
     return list
 end
 
--- What code gives: a dtype, or "error" and the message. Every piece of code in a cell must give the same.
+-- What code gives: a dtype, or "error" and the message. Every piece of code in a cell must give the
+-- same.
 local function result_of(code, env)
     local f = assert(load("return " .. code, "=page", "t", setmetatable(env, { __index = _G })))
     local ok, value = pcall(f)
@@ -52,8 +55,11 @@ local function operations_say(rows)
             for j = 2, #rows[1] do
                 local t = heed.ones(2, { dtype = rows[1][j] })
                 local got, message = result_of(code, { heed = heed, t = t })
-                assert.equal(rows[i][j], got, ("%s of %s: %s"):format(code, rows[1][j], tostring(message)))
-                if got == "error" then assert.matches("heed%.[%w_]+: %w+: .*" .. rows[1][j], message) end
+                assert.equal(rows[i][j], got, ("%s of %s: %s"):format(code, rows[1][j],
+                    tostring(message)))
+                if got == "error" then
+                    assert.matches("heed%.[%w_]+: %w+: .*" .. rows[1][j], message)
+                end
             end
         end
         assert.is_true(pieces > 0, rows[i][1])
@@ -63,7 +69,8 @@ end
 local function writes_say(rows)
     for i = 2, #rows do
         local code, said = rows[i][1]:match "^`(.*)`$", rows[i][2]
-        local got, message = result_of(code, { heed = heed, w = heed.ones(2, { requires_grad = true }) })
+        local got, message = result_of(code,
+            { heed = heed, w = heed.ones(2, { requires_grad = true }) })
         local dtype, rest = said:match "^(%w+):? ?(.*)$"
         assert.equal(dtype, got, code .. ": " .. tostring(message))
         if got == "error" then
@@ -91,20 +98,25 @@ describe("docs/conventions.md", function()
         assert.same({ true, true, true, true, true, true }, x:to("bool"):totable())
         assert.same({ 255, 44, 0 }, heed.ids({ -1, 300, 1 << 40 }):to("u8"):totable())
         assert.same({ -1, 0, -0x80000000 }, heed.ids({ -1, 1 << 32, 1 << 31 }):to("i32"):totable())
-        assert.same({ 1, 1.0078125, 1.015625 }, heed.tensor({ 1.00390625, 1.005, 1.01171875 }):to("bf16"):totable())
+        assert.same({ 1, 1.0078125, 1.015625 },
+            heed.tensor({ 1.00390625, 1.005, 1.01171875 }):to("bf16"):totable())
     end)
 
     it("says that integers have no quotient by 0 and no negative powers", function()
         for _, dtype in ipairs { "i64", "i32", "u8" } do
             local t, zeros = heed.ones(3, { dtype = dtype }), heed.zeros(3, { dtype = dtype })
             for _, f in ipairs {
-                function() return t // 0 end, function() return t % zeros end, function() return 1 // zeros end,
+                function() return t // 0 end, function() return t % zeros end, function()
+                    return 1 // zeros
+                end,
                 function() return t:floordiv_(zeros) end, function() return t:mod_(0) end,
             } do assert.error_matches(f, "heed%.[%w_]+: division by zero") end
             assert.same({ 1, 1, 1 }, t:totable())
             if dtype ~= "u8" then
-                assert.error_matches(function() return t ^ -t end, "heed.pow: exponent: expected 0 or more for integers")
-                assert.error_matches(function() return t ^ -1 end, "heed.pow: exponent: expected 0 or more for integers, got %-1")
+                assert.error_matches(function() return t ^ -t end,
+                    "heed.pow: exponent: expected 0 or more for integers")
+                assert.error_matches(function() return t ^ -1 end,
+                    "heed.pow: exponent: expected 0 or more for integers, got %-1")
             end
         end
     end)
@@ -112,7 +124,8 @@ describe("docs/conventions.md", function()
     it("says that gradients flow through bf16 in f32", function()
         local w = heed.tensor({ 1, 2 }, { requires_grad = true })
         local stored = (w * 1.001):to "bf16"
-        local sum = stored:index_select(1, heed.ids { 1, 1, 2 }):to "f32" * heed.tensor { 1, 0.001, 3 }
+        local sum = stored:index_select(1, heed.ids { 1, 1, 2 }):to "f32" * heed.tensor { 1, 0.001,
+            3 }
         sum:sum():backward()
         assert.is_true(heed.allclose(w.grad, heed.tensor { 1.001 * 1.001, 3 * 1.001 }))
         assert.error_matches(function() heed.ones(2, { dtype = "bf16", requires_grad = true }) end,
@@ -135,7 +148,8 @@ describe("docs/conventions.md", function()
         for n, f in ipairs(takes) do
             local want, got = f(ids "i64"), f(ids "i32")
             assert.is_true(want == nil or heed.equal(want, got), n)
-            assert.error_matches(function() f(ids "u8") end, 'u8 may mean a mask or indices: t:to "bool" or t:to "i64"')
+            assert.error_matches(function() f(ids "u8") end,
+                'u8 may mean a mask or indices: t:to "bool" or t:to "i64"')
             assert.error(function() f(ids "f32") end)
         end
     end)
@@ -145,9 +159,12 @@ describe("docs/conventions.md", function()
         for _, dtype in ipairs { "f32", "i64", "u8" } do
             local mask = heed.ones(2, { dtype = dtype })
             local expected = "expected bool, got " .. dtype
-            assert.error_matches(function() x:masked_fill(mask, 0) end, "heed.masked_fill: mask: " .. expected)
-            assert.error_matches(function() x:masked_fill_(mask, 0) end, "heed.masked_fill_: mask: " .. expected)
-            assert.error_matches(function() heed.where(mask, x, 0) end, "heed.where: condition: " .. expected)
+            assert.error_matches(function() x:masked_fill(mask, 0) end, "heed.masked_fill: mask: "
+                .. expected)
+            assert.error_matches(function() x:masked_fill_(mask, 0) end, "heed.masked_fill_: mask: "
+                .. expected)
+            assert.error_matches(function() heed.where(mask, x, 0) end, "heed.where: condition: "
+                .. expected)
         end
     end)
 end)

@@ -1,10 +1,11 @@
---- Whatever allocates may run finalizers, and those may change what a function of the core has just read. It counts again, or
---- refuses; under AddressSanitizer this shows what it reads.
+--- Whatever allocates may run finalizers, and those may change what a function of the core has just
+--- read. It counts again, or refuses; under AddressSanitizer this shows what it reads.
 
 local core = require "heed.core"
 local heed = require "heed"
 
--- f(disturb), again and again: sooner or later `disturb` runs in the middle of it, by a collector that never rests.
+-- f(disturb), again and again: sooner or later `disturb` runs in the middle of it, by a collector
+-- that never rests.
 local function among_finalizers(times, disturb, f)
     local mode = collectgarbage("incremental", 10, 10000)
     for i = 1, times do
@@ -22,7 +23,9 @@ describe("a finalizer in the middle of", function()
     it("safetensors.save may add to the metadata, and take away", function()
         local metadata = {}
         among_finalizers(40, function(i)
-            for k = 1, 50 do metadata[("key %d %d"):format(i, k)] = i % 2 == 0 and ("value"):rep(k) or nil end
+            for k = 1, 50 do
+                metadata[("key %d %d"):format(i, k)] = i % 2 == 0 and ("value"):rep(k) or nil
+            end
         end, function(i)
             metadata = {}
             for k = 1, 20 do metadata["first " .. k .. " " .. i] = ("text"):rep(k) .. i end
@@ -59,9 +62,12 @@ describe("a finalizer in the middle of", function()
 
     it("an update of averages may take the parameters away", function()
         among_finalizers(20, function() end, function()
-            local params = { heed.ones(64, { requires_grad = true }), heed.ones(64, { requires_grad = true }) }
+            local params = { heed.ones(64, { requires_grad = true }),
+                heed.ones(64, { requires_grad = true }) }
             local ema = heed.optim.EMA(params)
-            setmetatable({}, { __gc = function() ema.averages[1], ema.averages[2], ema.params[1] = nil, nil, nil end })
+            setmetatable({}, { __gc = function()
+                ema.averages[1], ema.averages[2], ema.params[1] = nil, nil, nil
+            end })
             pcall(ema.update, ema)
         end)
     end)
@@ -77,20 +83,27 @@ describe("a finalizer in the middle of", function()
 end)
 
 describe("a table that calls itself longer than it is", function()
-    -- #t is 2^62: a border, though nearly all of it is nil. (Written out, so that no part of it becomes an array.)
+    -- #t is 2^62: a border, though nearly all of it is nil. (Written out, so that no part of it
+    -- becomes an array.)
     local fields = {}
     for k = 0, 62 do fields[#fields + 1] = ("[%d] = item"):format(1 << k) end
-    local with_a_border = assert(load("local item = ... return { " .. table.concat(fields, ", ") .. " }"))
+    local with_a_border = assert(load("local item = ... return { " .. table.concat(fields, ", ")
+        .. " }"))
 
     it("is refused where lists are read", function()
         local list = with_a_border({ "t", core.ones(1) })
         assert.is_true(#list > 2 ^ 40)
-        assert.error_matches(function() core.safetensors_save(os.tmpname(), list) end, "tensors: expected at most 1000000 in a list")
-        assert.error_matches(function() core.cat(with_a_border(core.ones(1))) end, "expected at most 1000000")
-        assert.error_matches(function() core.flip(core.ones(2, 2), with_a_border(1)) end, "dims: expected at most 1000000")
-        assert.error_matches(function() core.optim_step("sgd", with_a_border({})) end, "groups: expected at most 1000000")
+        assert.error_matches(function() core.safetensors_save(os.tmpname(), list) end,
+            "tensors: expected at most 1000000 in a list")
+        assert.error_matches(function() core.cat(with_a_border(core.ones(1))) end,
+            "expected at most 1000000")
+        assert.error_matches(function() core.flip(core.ones(2, 2), with_a_border(1)) end,
+            "dims: expected at most 1000000")
+        assert.error_matches(function() core.optim_step("sgd", with_a_border({})) end,
+            "groups: expected at most 1000000")
         assert.error_matches(function()
-            core.cross_entropy(core.ones(1, 2), core.ids { 1 }, nil, 0.1, nil, nil, with_a_border(1))
+            core.cross_entropy(core.ones(1, 2), core.ids { 1 }, nil, 0.1, nil, nil,
+                with_a_border(1))
         end, "smoothing_exclude: expected at most 1000000")
     end)
 

@@ -66,7 +66,8 @@ describe("a scope", function()
             for _ = 1, 10 do dropped = heed.zeros(256, 1024) end
         end
         assert.is_true(heed.memory().live - before < 1e6)
-        assert.error_matches(function() return dropped + 1 end, "heed.add: a: this tensor was dropped")
+        assert.error_matches(function() return dropped + 1 end,
+            "heed.add: a: this tensor was dropped")
         assert.error_matches(function() return dropped.shape end, "dropped")
         assert.error_matches(function() return dropped[1] end, "dropped")
         assert.error_matches(function() return heed.cat({ dropped }) end, "dropped")
@@ -77,7 +78,8 @@ describe("a scope", function()
         local function f()
             local scope <close> = heed.scope()
             local x = heed.ones(2)
-            local y, list, word = scope:keep(x + 1, { heed.ones(1), deep = { heed.ones(1) } }, "word")
+            local y, list, word = scope:keep(x + 1, { heed.ones(1), deep = { heed.ones(1) } },
+                "word")
             assert.equal("word", word)
             return y, list, x
         end
@@ -100,9 +102,11 @@ describe("a scope", function()
         assert.error_matches(function() return made + 1 end, "dropped")
         assert.equal(0, select("#", heed.scope(function() end)))
         for _, wrong in ipairs { 5, "x", heed.ones(1) } do
-            assert.error_matches(function() heed.scope(wrong) end, "heed.scope: fn: expected a function, or nothing, got")
+            assert.error_matches(function() heed.scope(wrong) end,
+                "heed.scope: fn: expected a function, or nothing, got")
         end
-        assert.error_matches(function() heed.scope(nil) end, "heed.scope: fn: expected a function, or nothing, got nil")
+        assert.error_matches(function() heed.scope(nil) end,
+            "heed.scope: fn: expected a function, or nothing, got nil")
     end)
 
     it("around a function ends when that fails, and waits when it yields", function()
@@ -221,7 +225,8 @@ describe("a second try after memory ran out", function()
             function() return heed.linear(w, w, nil, "relu", 0.5) end,
             function() return (heed.attention(q, q, q, nil, nil, 0.5)) end,
             function()
-                return (heed.multi_head_attention({ in_proj_weight = heed.ones(24, 8), out_proj = { weight = w },
+                return (heed.multi_head_attention({ in_proj_weight = heed.ones(24, 8),
+                    out_proj = { weight = w },
                     num_heads = 2, num_kv_heads = 2, dropout = 0.5, training = true }, q[1]))
             end,
         } do
@@ -253,7 +258,9 @@ describe("memory", function()
             x = heed.ones(2, 2)
             local victim = x
             setmetatable({}, { __gc = function() victim:free() end })
-            pcall(function() return x.shape, x:totable(), x:split(1), tostring(x), heed.cat({ x, x }), x.grad end)
+            pcall(function()
+                return x.shape, x:totable(), x:split(1), tostring(x), heed.cat({ x, x }), x.grad
+            end)
         end
         collectgarbage(former, 200, 100)
         settle()
@@ -274,7 +281,9 @@ describe("memory", function()
         local x = heed.randn(8, 8, { requires_grad = true })
         for n = 1, 40 do
             heed.fail_allocation(n)
-            local ok, message = pcall(function() return (x:matmul(x):softmax(2) * x):sum():backward() end)
+            local ok, message = pcall(function()
+                return (x:matmul(x):softmax(2) * x):sum():backward()
+            end)
             heed.fail_allocation(0)
             if not ok then assert.matches("bytes", message) end
         end

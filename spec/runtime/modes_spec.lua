@@ -1,11 +1,13 @@
---- Modes belong to a call and its coroutine, and end with it however it ends: by an error that nothing in the coroutine
---- catches, by a yield that nothing resumes, by an interrupt, for want of memory.
+--- Modes belong to a call and its coroutine, and end with it however it ends: by an error that
+--- nothing in the coroutine catches, by a yield that nothing resumes, by an interrupt, for want of
+--- memory.
 
 local heed = require "heed"
 local core = require "heed.core"
 local nn = heed.nn
 
--- Runs f in a coroutine, without closing it: what it gives first, or its error. The coroutine is kept.
+-- Runs f in a coroutine, without closing it: what it gives first, or its error. The coroutine is
+-- kept.
 local kept = {}
 local function in_coroutine(f, ...)
     local co = coroutine.create(f)
@@ -81,7 +83,9 @@ describe("a mode", function()
     it("of evaluation ends with a model that raises in a coroutine", function()
         local model = Told()
         model.act = fail
-        local ok, message = in_coroutine(function() return heed.generate(model, { { 1 } }, { max_new_tokens = 1 }) end)
+        local ok, message = in_coroutine(function()
+            return heed.generate(model, { { 1 } }, { max_new_tokens = 1 })
+        end)
         assert.is_false(ok)
         assert.matches("on purpose", message)
         assert_plain(model)
@@ -97,9 +101,12 @@ describe("a mode", function()
         assert_plain(model)
     end)
 
-    it("of gradients ends with the coroutine that died in it, and rests with one that rests", function()
+    it("of gradients ends with the coroutine that died in it, and rests with one that rests",
+        function()
         assert.is_false(in_coroutine(heed.grad(fail), heed.ones(2)))
-        assert.is_true(in_coroutine(heed.grad(function(x) return coroutine.yield() or x:sum() end), heed.ones(2)))
+        assert.is_true(in_coroutine(heed.grad(function(x)
+            return coroutine.yield() or x:sum()
+        end), heed.ones(2)))
         assert_plain()
         local w = heed.tensor({ 1.0, 2.0 }, { requires_grad = true })
         local value, gradient = heed.value_and_grad(function(x) return (x * x):sum() end)(w)
@@ -110,7 +117,8 @@ describe("a mode", function()
     it("of gradients still holds inside another function's", function()
         local inner = heed.grad(function(x) return (x * x):sum() end)
         assert.error_matches(function()
-            heed.grad(function(x) return coroutine.wrap(function() return inner(x):sum() end)() end)(heed.ones(2))
+            heed.grad(function(x) return coroutine.wrap(
+                function() return inner(x):sum() end)() end)(heed.ones(2))
         end, "gradients of gradients")
     end)
 

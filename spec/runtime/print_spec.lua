@@ -2,18 +2,22 @@ local heed = require "heed.core"
 
 describe("printing", function()
     it("aligns columns and tells dtype and shape", function()
-        assert.equal("[[ 1., 20.],\n [-3.,  4.]]\nf32 [2, 2]", tostring(heed.tensor({ { 1, 20 }, { -3, 4 } })))
+        assert.equal("[[ 1., 20.],\n [-3.,  4.]]\nf32 [2, 2]",
+            tostring(heed.tensor({ { 1, 20 }, { -3, 4 } })))
         assert.equal("[1.5000, 2.0000]\nf32 [2]", tostring(heed.tensor({ 1.5, 2 })))
         assert.equal("[ 1, -2]\ni64 [2]", tostring(heed.ids({ 1, -2 })))
         assert.equal("[ true, false]\nbool [2]", tostring(heed.tensor({ true, false })))
-        assert.equal("[nan, inf,  1.]\nf64 [3]", tostring(heed.tensor({ 0 / 0, 1 / 0, 1 }, { dtype = "f64" })):gsub("%-nan", "nan"))
-        assert.equal("[1.0000e-10,  1.0000e+00]\nf32 [2]", (tostring(heed.tensor({ 1e-10, 1 })):gsub("%[ *", "[")):gsub(",%s+", ",  "))
+        assert.equal("[nan, inf,  1.]\nf64 [3]",
+            tostring(heed.tensor({ 0 / 0, 1 / 0, 1 }, { dtype = "f64" })):gsub("%-nan", "nan"))
+        assert.equal("[1.0000e-10,  1.0000e+00]\nf32 [2]",
+            (tostring(heed.tensor({ 1e-10, 1 })):gsub("%[ *", "[")):gsub(",%s+", ",  "))
         assert.equal("3. f32 []", tostring(heed.tensor(3)))
         assert.equal("f32 [0, 2]", tostring(heed.zeros(0, 2)))
     end)
 
     it("separates blocks by empty lines", function()
-        assert.equal("[[[0.],\n  [0.]],\n\n [[0.],\n  [0.]]]\nf32 [2, 2, 1]", tostring(heed.zeros(2, 2, 1)))
+        assert.equal("[[[0.],\n  [0.]],\n\n [[0.],\n  [0.]]]\nf32 [2, 2, 1]",
+            tostring(heed.zeros(2, 2, 1)))
     end)
 
     it("is bounded", function()
@@ -41,7 +45,9 @@ describe("printing", function()
         assert.equal("2.0 left", heed.tensor({ 2 }) .. " left")
         assert.equal("7!", heed.ids({ 7 }) .. "!")
         assert.equal("is true", "is " .. heed.tensor({ true }))
-        assert.error_matches(function() return "x" .. heed.zeros(2) end, "expected a tensor of one element, got shape %[2%]")
-        assert.error_matches(function() return heed.tensor(1) .. {} end, "a %.%. b: b: expected a string or a number")
+        assert.error_matches(function() return "x" .. heed.zeros(2) end,
+            "expected a tensor of one element, got shape %[2%]")
+        assert.error_matches(function() return heed.tensor(1) .. {} end,
+            "a %.%. b: b: expected a string or a number")
     end)
 end)

@@ -55,11 +55,14 @@ describe("progress", function()
     end)
 
     it("teaches on misuse", function()
-        assert.error_matches(function() heed.progress("10") end, 'over: expected a count or an iterator, got "10"')
+        assert.error_matches(function() heed.progress("10") end,
+            'over: expected a count or an iterator, got "10"')
         assert.error_matches(function() heed.progress() end, "got nil")
         local bar = heed.progress(5, { stream = sink() })
-        assert.error_matches(function() bar:update { loss = "1" } end, 'update: loss: expected a number, got "1"')
-        assert.error_matches(function() bar:update(1) end, "update: values: expected a table, got 1")
+        assert.error_matches(function() bar:update { loss = "1" } end,
+            'update: loss: expected a number, got "1"')
+        assert.error_matches(function() bar:update(1) end,
+            "update: values: expected a table, got 1")
     end)
 
     it("prints above the line, and turns into text", function()

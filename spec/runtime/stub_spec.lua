@@ -1,4 +1,5 @@
--- lua/heed/types describes heed.core to help and language servers: neither may have a name that the other lacks.
+-- lua/heed/types describes heed.core to help and language servers: neither may have a name that the
+-- other lacks.
 
 local annotations = require "heed.help.annotations"
 local core = require "heed.core"

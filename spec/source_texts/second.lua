@@ -1,5 +1,6 @@
---- The second source text's functions and class, written in heed in the text's own steps and names. What its code forgets
---- (the module of sqrt, the base class, batch and seq_len) is filled in as spec/fixtures/record_source_texts.py does.
+--- The second source text's functions and class, written in heed in the text's own steps and names.
+--- What its code forgets (the module of sqrt, the base class, batch and seq_len) is filled in as
+--- spec/fixtures/record_source_texts.py does.
 
 local heed = require "heed"
 local nn = heed.nn
@@ -14,7 +15,8 @@ local function scaled_dot_product_attention(query, key, value, mask)
     return output, attention_weights
 end
 
--- The same as the text writes it for JAX: the mask is of booleans, and hides by a large negative number.
+-- The same as the text writes it for JAX: the mask is of booleans, and hides by a large negative
+-- number.
 local function scaled_dot_product_attention_jax(query, key, value, mask)
     local d_k = query.shape[#query.shape]
     local scores = heed.matmul(query, key:permute(1, 3, 2)) / math.sqrt(d_k)

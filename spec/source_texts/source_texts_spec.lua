@@ -61,7 +61,8 @@ end
 -- The parameters of a text's multi-head attention as those of nn.MultiHeadAttention.
 local function stock_attention(d_model, num_heads, weights)
     local function stacked(kind)
-        return heed.cat({ weights["W_q." .. kind], weights["W_k." .. kind], weights["W_v." .. kind] }, 1)
+        return heed.cat({ weights["W_q." .. kind], weights["W_k." .. kind],
+            weights["W_v." .. kind] }, 1)
     end
     return nn.MultiHeadAttention(d_model, num_heads):load_state_dict {
         in_proj_weight = stacked "weight", in_proj_bias = stacked "bias",
@@ -71,9 +72,11 @@ end
 
 -- The gradients of nn.MultiHeadAttention's parameters under the texts' names.
 local function text_grads(stock, d_model)
-    local grads = { ["W_o.weight"] = stock.out_proj.weight.grad, ["W_o.bias"] = stock.out_proj.bias.grad }
+    local grads = { ["W_o.weight"] = stock.out_proj.weight.grad,
+        ["W_o.bias"] = stock.out_proj.bias.grad }
     for i, name in ipairs { "W_q", "W_k", "W_v" } do
-        grads[name .. ".weight"] = stock.in_proj_weight.grad:narrow(1, (i - 1) * d_model + 1, d_model)
+        grads[name .. ".weight"] = stock.in_proj_weight.grad:narrow(1, (i - 1) * d_model + 1,
+            d_model)
         grads[name .. ".bias"] = stock.in_proj_bias.grad:narrow(1, (i - 1) * d_model + 1, d_model)
     end
     return grads
@@ -95,12 +98,14 @@ describe("the shapes that the first text prints", function()
 
     it("are those of its eight heads", function()
         local output, weights = first.MultiHeadAttention(512, 8)(heed.randn(2, 10, 512))
-        assert.equal(("Multi-head output shape: torch.Size(%s)\nAttention weights shape: torch.Size(%s)\n"):format(output.shape,
+        assert.equal(("Multi-head output shape: torch.Size(%s)\nAttention weights shape: "
+            .. "torch.Size(%s)\n"):format(output.shape,
             weights.shape), about.printed[2])
     end)
 
     it("need heads that divide the features", function()
-        assert.error_matches(function() first.MultiHeadAttention(10, 3) end, "d_model must be divisible by num_heads")
+        assert.error_matches(function() first.MultiHeadAttention(10, 3) end,
+            "d_model must be divisible by num_heads")
     end)
 end)
 
@@ -114,7 +119,9 @@ describe("the first text's code", function()
         for _, suffix in ipairs { "", "_masked" } do
             it("gives PyTorch's numbers and gradients: " .. name .. suffix, function()
                 local c = case("first." .. name .. suffix)
-                module:apply(function(part) for _, p in ipairs(part:parameters()) do p.grad = nil end end)
+                module:apply(function(part)
+                    for _, p in ipairs(part:parameters()) do p.grad = nil end
+                end)
                 local output, attention, grads = run(module, c, { "x" })
                 assert.is_close(output, c.output, 1e-5)
                 if name ~= "layer" then
@@ -132,12 +139,15 @@ describe("the first text's code", function()
         local output, attention, grads = run(module, c, { "x" })
         for _, p in ipairs(module:parameters()) do p.grad = nil end
         local x = c.x:clone():requires_grad_(true)
-        local o, w = heed.attention(module.W_q(x), module.W_k(x), module.W_v(x), { mask = heed.mask.causal(), weights = true })
+        local o, w = heed.attention(module.W_q(x), module.W_k(x), module.W_v(x),
+            { mask = heed.mask.causal(), weights = true })
         assert.is_close(o, output, 1e-5)
         assert.is_close(w, attention, 1e-5)
         heed.sum(o * c.probe):backward()
         assert.is_close(x.grad, grads.x, 1e-5)
-        for name, p in module:named_parameters() do assert.is_close(p.grad, c["grads." .. name], 1e-4) end
+        for name, p in module:named_parameters() do
+            assert.is_close(p.grad, c["grads." .. name], 1e-4)
+        end
     end)
 
     it("computes what nn.MultiHeadAttention computes, gradients too", function()
@@ -160,8 +170,10 @@ describe("the first text's code", function()
         local stock = nn.TransformerEncoderLayer(16, 4, 32):eval()
         stock.self_attn = stock_attention(16, 4, with_prefix(weights, "self_attn."))
         stock:eval()
-        for ours, theirs in pairs { linear1 = "ffn.0", linear2 = "ffn.3", norm1 = "norm1", norm2 = "norm2" } do
-            stock[ours]:load_state_dict { weight = weights[theirs .. ".weight"], bias = weights[theirs .. ".bias"] }
+        for ours, theirs in pairs { linear1 = "ffn.0", linear2 = "ffn.3", norm1 = "norm1",
+            norm2 = "norm2" } do
+            stock[ours]:load_state_dict { weight = weights[theirs .. ".weight"],
+                bias = weights[theirs .. ".bias"] }
         end
         local x = c.x:clone():requires_grad_(true)
         local o = stock(x, { mask = c.mask:ne(0) })
@@ -211,8 +223,9 @@ describe("the second text's functions", function()
         end)
     end
 
-    -- The first query of this mask sees nothing. The text's code gives NaN for it in PyTorch and an average of what it should
-    -- not see in JAX; in heed a softmax of nothing is 0, in the text's own steps as in heed.attention.
+    -- The first query of this mask sees nothing. The text's code gives NaN for it in PyTorch and an
+    -- average of what it should not see in JAX; in heed a softmax of nothing is 0, in the text's
+    -- own steps as in heed.attention.
     it("differ where a query sees nothing: zeros, never NaN", function()
         local c = case "second.blind"
         assert.is_true(c.attention:select(2, 1):isnan():all())
@@ -233,9 +246,11 @@ end)
 
 describe("the second text's multi-head attention", function()
     for _, name in ipairs { "multi", "multi_masked" } do
-        it("gives PyTorch's numbers and gradients, and nn.MultiHeadAttention's: " .. name, function()
+        it("gives PyTorch's numbers and gradients, and nn.MultiHeadAttention's: " .. name,
+            function()
             local c = case("second." .. name)
-            local output, _, grads = run(second.MultiHeadAttention(16, 4), c, { "query", "key", "value" })
+            local output, _, grads = run(second.MultiHeadAttention(16, 4), c,
+                { "query", "key", "value" })
             assert.is_close(output, c.output, 1e-5)
             assert_grads(with_prefix(c, "grads."), grads)
 

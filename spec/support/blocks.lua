@@ -22,7 +22,8 @@ function blocks.read(path)
     return list
 end
 
--- All `lua` blocks at the lines where they stand in the file; after each, a call in the line of its closing fence.
+-- All `lua` blocks at the lines where they stand in the file; after each, a call in the line of its
+-- closing fence.
 local function program(list)
     local lines, count = {}, 0
     for i, block in ipairs(list) do
@@ -38,9 +39,9 @@ local function program(list)
     return table.concat(lines, "\n"), count
 end
 
---- Runs the `lua` blocks of a file as one program: what one block makes, local or not, the next ones see. A block of language
---- `output` right after one is what it must print. A block `lua raises` must raise; what it prints is the message, without the
---- line that it begins with.
+--- Runs the `lua` blocks of a file as one program: what one block makes, local or not, the next
+--- ones see. A block of language `output` right after one is what it must print. A block `lua
+--- raises` must raise; what it prints is the message, without the line that it begins with.
 --- @param path string
 --- @return integer count of blocks run
 function blocks.run(path)

@@ -3,7 +3,8 @@ local shell = require "spec.support.shell"
 
 local command = { path = shell.build .. "/heed" }
 
---- Runs it with arguments and standard input. Nothing of the environment but what is named gets through.
+--- Runs it with arguments and standard input. Nothing of the environment but what is named gets
+--- through.
 --- @param arguments string as a shell reads them
 --- @param input string?
 --- @param environment string? NAME=value words for a shell
@@ -21,7 +22,8 @@ function command.run(arguments, input, environment)
         if value then sanitizer = sanitizer .. " " .. name .. "=" .. shell.quote(value) end
     end
     local output, status = shell.run(table.concat({
-        "exec env -i --default-signal=INT PATH=/usr/bin:/bin", sanitizer, environment or "", shell.quote(command.path),
+        "exec env -i --default-signal=INT PATH=/usr/bin:/bin", sanitizer, environment or "",
+            shell.quote(command.path),
         arguments, "<", input_path, "2>", errors_path,
     }, " "))
     local errors = shell.read(errors_path)

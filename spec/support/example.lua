@@ -1,12 +1,16 @@
---- The examples of annotations, run as a reader would run them: each by itself, with `heed` and `nn` there.
+--- The examples of annotations, run as a reader would run them: each by itself, with `heed` and
+--- `nn` there.
 local heed = require "heed"
 
 local example = {}
 
 local NAME = "example"
 
--- White space counts as one space, so that what takes several lines can be said in one; positions are left out.
-local function plain(text) return (text:gsub(NAME .. ":%d+: ", ""):gsub("%s+", " "):match "^%s*(.-)%s*$") end
+-- White space counts as one space, so that what takes several lines can be said in one; positions
+-- are left out.
+local function plain(text)
+    return (text:gsub(NAME .. ":%d+: ", ""):gsub("%s+", " "):match "^%s*(.-)%s*$")
+end
 
 --- What each line of it printed, as one text a line.
 --- @param code string
@@ -26,7 +30,8 @@ function example.run(code)
     return printed
 end
 
---- What does not print what its line says behind `--> `: a text for each. "..." at the end stands for anything.
+--- What does not print what its line says behind `--> `: a text for each. "..." at the end stands
+--- for anything.
 --- @param code string
 --- @return string[]
 function example.faults(code)

@@ -1,4 +1,5 @@
---- A model whose layers are composed of their parts in Lua, as they are with a part of the user's own.
+--- A model whose layers are composed of their parts in Lua, as they are with a part of the user's
+--- own.
 
 local heed = require "heed"
 

@@ -1,7 +1,8 @@
---- The same contents laid out in memory in different ways; around them lies what nobody may read or write.
+--- The same contents laid out in memory in different ways; around them lies what nobody may read or
+--- write.
 ---
---- A layout is a pair: `base(array)` gives what to allocate, `view(base, shape)` the tensor in it, by operations that
---- autograd records. Contents are arrays of spec.support.naive.
+--- A layout is a pair: `base(array)` gives what to allocate, `view(base, shape)` the tensor in it,
+--- by operations that autograd records. Contents are arrays of spec.support.naive.
 
 local core = require "heed.core"
 local naive = require "spec.support.naive"
@@ -21,7 +22,8 @@ function layouts.tensor(a)
 end
 
 -- What surrounds an offset tensor: values that show when they are read.
-local POISON = { f32 = 0 / 0, f64 = 0 / 0, i64 = math.mininteger, i32 = -0x80000000, u8 = 255, bool = true }
+local POISON = { f32 = 0 / 0, f64 = 0 / 0, i64 = math.mininteger, i32 = -0x80000000, u8 = 255,
+    bool = true }
 
 local function reversed(n)
     local order = {}
@@ -69,7 +71,9 @@ layouts.kinds = {
     contiguous = { base = same, view = same },
     transposed = {
         base = function(a) return naive.permute(a, reversed(#a.shape)) end,
-        view = function(base, shape) return #shape > 1 and base:permute(reversed(#shape)) or base end,
+        view = function(base, shape)
+            return #shape > 1 and base:permute(reversed(#shape)) or base
+        end,
     },
     offset = surrounded(1, 1),
     strided = surrounded(0, 2),

@@ -1,15 +1,18 @@
 --- Small arrays in plain Lua, to say what an operation means with nested loops and nothing clever.
 ---
---- An array is { shape, dtype, data }: data in row-major order, indices from 1; bool data are Lua booleans, those of
---- integers Lua integers. References compute in Lua's numbers: f32 inputs are exact in them. i32 and u8 may be left as they
---- come out in 64 bits: they wrap when they are compared.
+--- An array is { shape, dtype, data }: data in row-major order, indices from 1; bool data are Lua
+--- booleans, those of integers Lua integers. References compute in Lua's numbers: f32 inputs are
+--- exact in them. i32 and u8 may be left as they come out in 64 bits: they wrap when they are
+--- compared.
 
 local naive = {}
 
 local Array = {}
 Array.__index = Array
 
-local function array(shape, dtype, data) return setmetatable({ shape = shape, dtype = dtype, data = data }, Array) end
+local function array(shape, dtype, data)
+    return setmetatable({ shape = shape, dtype = dtype, data = data }, Array)
+end
 
 local function count_of(shape)
     local count = 1
@@ -48,7 +51,9 @@ function naive.of(tensor) return naive.nested(tensor:totable(), { tensor:size() 
 ---Element `index`; an array of fewer dimensions or of sizes 1 is repeated, as broadcasting does.
 function Array:at(index)
     local position, lead = 0, #index - #self.shape
-    for d, size in ipairs(self.shape) do position = position * size + (size == 1 and 1 or index[lead + d]) - 1 end
+    for d, size in ipairs(self.shape) do
+        position = position * size + (size == 1 and 1 or index[lead + d]) - 1
+    end
     return self.data[position + 1]
 end
 
@@ -67,7 +72,7 @@ end
 ---The same elements in another shape.
 function Array:reshaped(shape) return array(shape, self.dtype, self.data) end
 
--- ---- dtypes ------------------------------------------------------------------------------------------------------
+-- ---- dtypes -------------------------------------------------------------------------------------
 
 local RANK = { bool = 1, u8 = 2, i32 = 3, i64 = 4, f32 = 5, f64 = 6 }
 
@@ -90,14 +95,17 @@ local LEAST = { u8 = 0, i32 = -2 ^ 31, i64 = -2 ^ 63 }
 local MOST = { u8 = 255, i32 = 2 ^ 31 - 1, i64 = 2 ^ 63 }
 
 ---The least and the greatest integer of a dtype.
-naive.limits = { u8 = { 0, 255 }, i32 = { -0x80000000, 0x7fffffff }, i64 = { math.mininteger, math.maxinteger } }
+naive.limits = { u8 = { 0, 255 }, i32 = { -0x80000000, 0x7fffffff },
+    i64 = { math.mininteger, math.maxinteger } }
 naive.limits.bool = naive.limits.i64
 
 -- Towards 0, and what is beyond the dtype's range its end.
 local function whole_of(value, dtype)
     if math.type(value) == "integer" then return value end
     if value ~= value then return 0 end
-    if value >= 2 ^ 63 then return dtype == "i64" and math.maxinteger or math.tointeger(MOST[dtype]) end
+    if value >= 2 ^ 63 then
+        return dtype == "i64" and math.maxinteger or math.tointeger(MOST[dtype])
+    end
     value = math.max(LEAST[dtype], math.min(MOST[dtype], value))
     return (value < 0 and math.ceil or math.floor)(value)
 end
@@ -124,7 +132,7 @@ function Array:to(dtype)
     return self:map(function(v) return naive.convert(v, dtype) end, dtype)
 end
 
--- ---- loops -------------------------------------------------------------------------------------------------------
+-- ---- loops --------------------------------------------------------------------------------------
 
 ---The shape that arrays broadcast to.
 function naive.common_shape(...)
@@ -152,7 +160,8 @@ end
 
 function naive.dim(a, dim) return dim < 0 and dim + #a.shape + 1 or dim end
 
----f(list of the elements along `dims`) for each place of the others. dims: a number, a list, or nil for all.
+---f(list of the elements along `dims`) for each place of the others. dims: a number, a list, or nil
+---for all.
 function naive.reduce(a, dims, keepdim, dtype, f)
     local reduced, shape, full = {}, {}, {}
     if type(dims) == "number" then dims = { dims } end
@@ -196,7 +205,8 @@ function naive.matmul(a, b)
     if vector_b then b = b:reshaped { b.shape[1], 1 } end
     local function batch(x) return { shape = { table.unpack(x.shape, 1, #x.shape - 2) } } end
     local shape = naive.common_shape(batch(a), batch(b))
-    local n, rows, inner, columns = #shape, a.shape[#a.shape - 1], a.shape[#a.shape], b.shape[#b.shape]
+    local n, rows, inner, columns = #shape, a.shape[#a.shape - 1], a.shape[#a.shape],
+        b.shape[#b.shape]
     shape[n + 1], shape[n + 2] = rows, columns
     local dtype = naive.whole(naive.promote(a.dtype, b.dtype))
     a, b = a:to(dtype), b:to(dtype)
@@ -214,7 +224,7 @@ function naive.matmul(a, b)
     return result:reshaped(shape)
 end
 
--- ---- comparing ---------------------------------------------------------------------------------------------------
+-- ---- comparing ----------------------------------------------------------------------------------
 
 ---A value as comparing takes it: an integer wrapped, a float of f32 rounded.
 function naive.rounded(value, dtype)
@@ -228,15 +238,20 @@ local function text_of(shape) return "[" .. table.concat(shape, ", ") .. "]" end
 
 local function misses(got, want, tolerance)
     if got == want or (got ~= got and want ~= want) then return false end
-    if type(got) ~= "number" or type(want) ~= "number" or math.type(want) == "integer" then return true end
+    if type(got) ~= "number" or type(want) ~= "number" or math.type(want) == "integer" then
+        return true
+    end
     local off = math.abs(got - want)
     return off ~= off or off > tolerance * math.max(1, math.abs(want))
 end
 
----nil when the tensor holds what the array does, else a sentence. Integers and booleans are compared exactly.
+---nil when the tensor holds what the array does, else a sentence. Integers and booleans are
+---compared exactly.
 function naive.mismatch(tensor, want, tolerance)
     local got = naive.of(tensor)
-    if tensor.dtype ~= want.dtype then return ("the dtype is %s, not %s"):format(tensor.dtype, want.dtype) end
+    if tensor.dtype ~= want.dtype then
+        return ("the dtype is %s, not %s"):format(tensor.dtype, want.dtype)
+    end
     if text_of(got.shape) ~= text_of(want.shape) then
         return ("the shape is %s, not %s"):format(text_of(got.shape), text_of(want.shape))
     end

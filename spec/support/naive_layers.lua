@@ -1,4 +1,5 @@
---- Rows, attention and the stock layers over the arrays of spec.support.naive, as the papers write them.
+--- Rows, attention and the stock layers over the arrays of spec.support.naive, as the papers write
+--- them.
 
 local naive = require "spec.support.naive"
 
@@ -82,15 +83,16 @@ function layer.rotary(x, cos, sin, interleaved)
         local pair, first = (d - 1) % pairs_count + 1, d <= pairs_count
         if interleaved then pair, first = (d + 1) // 2, d % 2 == 1 end
         local other = table.move(index, 1, ndim, 1, {})
-        other[ndim] = interleaved and (first and d + 1 or d - 1) or (first and d + pairs_count or d - pairs_count)
+        other[ndim] = interleaved and (first and d + 1 or d - 1)
+            or (first and d + pairs_count or d - pairs_count)
         local at = { #cos.shape == 3 and index[1] or nil }
         at[#at + 1], at[#at + 2] = index[ndim - 1], pair
         return x:at(index) * cos:at(at) + (first and -1 or 1) * x:at(other) * sin:at(at)
     end)
 end
 
----q [B,H,L,D], k [B,Hk,S,D], v [B,Hk,S,Dv]. o: scale, softcap, causal, lengths [B], mask and bias broadcast to [B,H,L,S].
----Returns out [B,H,L,Dv] and the weights [B,H,L,S].
+---q [B,H,L,D], k [B,Hk,S,D], v [B,Hk,S,Dv]. o: scale, softcap, causal, lengths [B], mask and bias
+---broadcast to [B,H,L,S]. Returns out [B,H,L,Dv] and the weights [B,H,L,S].
 function layer.attention(q, k, v, o)
     local B, H, L, D = table.unpack(q.shape)
     local Hk, S = k.shape[2], k.shape[3]
@@ -136,7 +138,8 @@ local function columns(x, first, last)
     end)
 end
 
----The columns of x W^T + b, x [B, L, E] or [L, E] (a batch of one), as heads [B, L, count, D] for each of the counts.
+---The columns of x W^T + b, x [B, L, E] or [L, E] (a batch of one), as heads [B, L, count, D] for
+---each of the counts.
 function layer.project_heads(x, counts, w, b)
     local all, before, total, heads = layer.linear(x, w, b), 0, 0, {}
     local B = #x.shape == 3 and x.shape[1] or 1
@@ -159,8 +162,10 @@ function layer.multi_head_attention(p, x, memory, o)
         return naive.permute(one:reshaped { one.shape[1], one.shape[2], H, E // H }, { 1, 3, 2, 4 })
     end
     memory = memory or x
-    local out, weights = layer.attention(projected(x, 1), projected(memory, 2), projected(memory, 3), o or {})
-    return layer.linear(naive.permute(out, { 1, 3, 2, 4 }):reshaped(x.shape), p.out_w, p.out_b), weights
+    local out, weights = layer.attention(projected(x, 1), projected(memory, 2),
+        projected(memory, 3), o or {})
+    return layer.linear(naive.permute(out, { 1, 3, 2, 4 }):reshaped(x.shape), p.out_w, p.out_b),
+        weights
 end
 
 ---p: w1, b1, w2, b2, act; gated with w3, b3.
@@ -181,14 +186,20 @@ end
 
 ---p: self, ffn, norm1, norm2, norm_first, eps.
 function layer.encoder_layer(p, x, o)
-    x = sublayer(p, x, p.norm1, function(y) return (layer.multi_head_attention(p.self, y, nil, o)) end)
+    x = sublayer(p, x, p.norm1, function(y)
+        return (layer.multi_head_attention(p.self, y, nil, o))
+    end)
     return sublayer(p, x, p.norm2, function(y) return layer.feed_forward(p.ffn, y) end)
 end
 
 ---p: as of the encoder's, and cross, norm3.
 function layer.decoder_layer(p, x, memory, o, memory_o)
-    x = sublayer(p, x, p.norm1, function(y) return (layer.multi_head_attention(p.self, y, nil, o)) end)
-    x = sublayer(p, x, p.norm2, function(y) return (layer.multi_head_attention(p.cross, y, memory, memory_o)) end)
+    x = sublayer(p, x, p.norm1, function(y)
+        return (layer.multi_head_attention(p.self, y, nil, o))
+    end)
+    x = sublayer(p, x, p.norm2, function(y)
+        return (layer.multi_head_attention(p.cross, y, memory, memory_o))
+    end)
     return sublayer(p, x, p.norm3, function(y) return layer.feed_forward(p.ffn, y) end)
 end
 

@@ -1,4 +1,5 @@
---- Outputs and gradients that PyTorch computed in f32 (spec/fixtures/recording.py says what such a file holds), reproduced.
+--- Outputs and gradients that PyTorch computed in f32 (spec/fixtures/recording.py says what such a
+--- file holds), reproduced.
 
 local heed = require "heed"
 local plain = require "heed.plain"
@@ -7,7 +8,8 @@ local compare = require "spec.support.compare"
 local recorded = {}
 
 -- |got - want| <= TOLERANCE * max(1, |want|), unless the case says otherwise. Nothing recorded is left out: where heed's
--- rules differ from PyTorch's (end-aligned causality, rows of -inf, ties), the scripts record no case.
+-- rules differ from PyTorch's (end-aligned causality, rows of -inf, ties), the scripts record no
+-- case.
 local TOLERANCE = 4e-6
 local GRADIENT_TOLERANCE = 1e-5
 
@@ -41,8 +43,9 @@ local function reproduce(case, p, tensors, call)
     return compared
 end
 
----All cases of a file, sorted by name, and how many outputs and gradients it has. calls[operation](parameters, inputs...) gives
----what PyTorch's did; case.run() raises where a case is not reproduced.
+---All cases of a file, sorted by name, and how many outputs and gradients it has.
+---calls[operation](parameters, inputs...) gives what PyTorch's did; case.run() raises where a case
+---is not reproduced.
 ---@param fixture string
 ---@param calls table<string, fun(p: table, ...: heed.Tensor): heed.Tensor, heed.Tensor?>
 ---@return { name: string, run: fun() }[]
@@ -58,7 +61,8 @@ function recorded.cases(fixture, calls)
     for name, p in pairs(cases) do
         local function run()
             local compared = reproduce(name, p, tensors, calls[name:match "^[^/]+"])
-            assert(compared == held[name], ("%s: %d of %d values compared"):format(name, compared, held[name]))
+            assert(compared == held[name], ("%s: %d of %d values compared"):format(name, compared,
+                held[name]))
         end
         list[#list + 1] = { name = name, run = run }
     end

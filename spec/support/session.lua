@@ -5,7 +5,9 @@ local session = {}
 
 local function collector()
     local parts = {}
-    return { write = function(_, ...) for _, part in ipairs { ... } do parts[#parts + 1] = part end return true end,
+    return { write = function(_, ...)
+        for _, part in ipairs { ... } do parts[#parts + 1] = part end return true
+    end,
         flush = function() return true end }, function() return table.concat(parts) end
 end
 
@@ -48,7 +50,8 @@ function session.type(lines, options)
     until result == nil
     rawset(_G, "help", help)
     rawset(_G, "heed", heed)
-    return { output = output_text(), errors = errors_text(), remembered = remembered, prompts = prompts, results = results,
+    return { output = output_text(), errors = errors_text(), remembered = remembered,
+        prompts = prompts, results = results,
         session = made }
 end
 

@@ -1,4 +1,5 @@
---- Files of the tree and commands of the system, for the specs that look at the project from outside.
+--- Files of the tree and commands of the system, for the specs that look at the project from
+--- outside.
 local shell = {}
 
 --- @param text string
@@ -38,7 +39,8 @@ end
 --- @param pattern string
 --- @return string[]
 function shell.files(folders, pattern)
-    return shell.lines("find " .. folders .. " -type f -name " .. shell.quote(pattern) .. " | LC_ALL=C sort")
+    return shell.lines("find " .. folders .. " -type f -name " .. shell.quote(pattern)
+        .. " | LC_ALL=C sort")
 end
 
 --- Where the build under test is: CMake's tests say it.

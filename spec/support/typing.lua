@@ -33,7 +33,8 @@ function typing.words(steps, options)
     file:close()
     return ("env HOME=%s TERM=xterm NO_COLOR=1 LC_ALL=C.UTF-8 env %s %s %s %s <%s"):format(
         options.home and options.home.path or "/nonexistent", options.environment or "",
-        shell.quote(shell.build .. "/tests/terminal"), shell.quote(command.path), options.arguments or "", path), path
+        shell.quote(shell.build .. "/tests/terminal"), shell.quote(command.path),
+            options.arguments or "", path), path
 end
 
 --- What a person sees who does these steps.
@@ -52,6 +53,8 @@ end
 function typing.possible() return select(2, typing.at_terminal { "wait > ", "send \\d" }) ~= 125 end
 
 --- Was the command built with libedit?
-function typing.edits() return shell.run("readelf -dW " .. shell.quote(command.path)):find("libedit", 1, true) ~= nil end
+function typing.edits()
+    return shell.run("readelf -dW " .. shell.quote(command.path)):find("libedit", 1, true) ~= nil
+end
 
 return typing

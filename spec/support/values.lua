@@ -1,4 +1,5 @@
---- Contents for specs: reproducible, exact in f32, and never on a kink (no float is an integer or 0).
+--- Contents for specs: reproducible, exact in f32, and never on a kink (no float is an integer or
+--- 0).
 
 local naive = require "spec.support.naive"
 
@@ -41,7 +42,8 @@ function values.away(random, shape, dtype)
     end)
 end
 
----Likewise, and never a divisor of what values.any or values.away make, so that quotients are not whole.
+---Likewise, and never a divisor of what values.any or values.away make, so that quotients are not
+---whole.
 function values.divisor(random, shape, dtype)
     return values.away(random, shape, dtype):map(function(v)
         if not naive.is_float(dtype) then return v end
@@ -52,7 +54,8 @@ end
 ---In 0..4, with many equal: for comparisons and ties.
 values.few = of_dtype(function(random) return random(0, 4) / 2 end, 0, 3)
 
----All different (but u8, which has 256 numbers): for extremes, whose gradients are checked by differences.
+---All different (but u8, which has 256 numbers): for extremes, whose gradients are checked by
+---differences.
 function values.distinct(random, shape, dtype)
     if dtype == "bool" then return values.any(random, shape, dtype) end
     local order, count = {}, 0

@@ -4,7 +4,9 @@ local xml = {}
 local ENTITY = { amp = "&", lt = "<", gt = ">", quot = '"', ["#39"] = "'" }
 
 local function decoded(text)
-    return (text:gsub("&([^;]*);?", function(name) return assert(ENTITY[name], "no entity: &" .. name) end))
+    return (text:gsub("&([^;]*);?", function(name)
+        return assert(ENTITY[name], "no entity: &" .. name)
+    end))
 end
 
 local function attributes_of(text)
@@ -39,7 +41,8 @@ function xml.elements(text, void)
             assert(#open > 0 and open[#open].name == name, "</" .. name .. "> closes nothing")
             open[#open] = nil
         else
-            local element = { name = name, attributes = attributes_of(rest), text = "", parent = open[#open] }
+            local element = { name = name, attributes = attributes_of(rest), text = "",
+                parent = open[#open] }
             list[#list + 1] = element
             if not rest:find "/$" and not without_end[name] then open[#open + 1] = element end
             if name == "script" then

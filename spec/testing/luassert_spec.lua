@@ -18,7 +18,8 @@ describe("heed.luassert", function()
 
     it("names the worst element, or the shapes", function()
         local message = message_of(function()
-            assert.is_close(heed.tensor { { 1.0, 2.0 }, { 3.0, 9.0 } }, { { 1.0, 2.5 }, { 3.0, 4.0 } })
+            assert.is_close(heed.tensor { { 1.0, 2.0 }, { 3.0, 9.0 } },
+                { { 1.0, 2.5 }, { 3.0, 4.0 } })
         end)
         assert.is_truthy(message:find "2 of 4 elements", message)
         assert.is_truthy(message:find("[2, 2]: got 9, want 4", 1, true), message)

@@ -2,7 +2,8 @@ local bleu = require "heed.text.bleu"
 
 describe("heed.text.bleu", function()
     it("tokenizes as 13a does", function()
-        local got = table.concat(bleu.tokenize("Hello, world! 1,000.5 (a/b) don't &quot;x&quot; 3-4."), "|")
+        local got = table.concat(bleu.tokenize(
+            "Hello, world! 1,000.5 (a/b) don't &quot;x&quot; 3-4."), "|")
         assert.equal("Hello|,|world|!|1,000.5|(|a|/|b|)|don't|\"|x|\"|3|-|4|.", got)
     end)
 
@@ -17,8 +18,10 @@ describe("heed.text.bleu", function()
 
     -- Scores of sacreBLEU 2.6 on the same segments.
     it("gives sacreBLEU's scores", function()
-        local references = { "The dog bit the man.", "It was not unexpected, was it?", "The man bit him first." }
-        local hypotheses = { "The dog bit the man.", "It wasn't surprising, was it?", "The man had just bitten him." }
+        local references = { "The dog bit the man.", "It was not unexpected, was it?",
+            "The man bit him first." }
+        local hypotheses = { "The dog bit the man.", "It wasn't surprising, was it?",
+            "The man had just bitten him." }
         local score, details = bleu.corpus(hypotheses, references)
         assert.near(49.87539, score, 1e-4)
         assert.equal(1, details.brevity_penalty)
@@ -33,8 +36,11 @@ describe("heed.text.bleu", function()
     end)
 
     it("refuses lists of different lengths", function()
-        assert.error_matches(function() bleu.corpus({ "a" }, {}) end, "references: expected as many as hypotheses %(1%), got 0")
-        assert.error_matches(function() bleu.corpus("a", "a") end, 'hypotheses: expected a table, got "a"')
-        assert.error_matches(function() bleu.corpus({ "a" }, { 5 }) end, "references: expected strings, got 5 at 1")
+        assert.error_matches(function() bleu.corpus({ "a" }, {}) end,
+            "references: expected as many as hypotheses %(1%), got 0")
+        assert.error_matches(function() bleu.corpus("a", "a") end,
+            'hypotheses: expected a table, got "a"')
+        assert.error_matches(function() bleu.corpus({ "a" }, { 5 }) end,
+            "references: expected strings, got 5 at 1")
     end)
 end)

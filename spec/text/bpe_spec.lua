@@ -2,7 +2,8 @@ local bpe = require "heed.text.bpe"
 local heed = require "heed"
 
 local LINES = {
-    "the cat sat on the mat", "the dog sat on the log", "a cat and a dog", "the mat, the log: 1984 and 1985",
+    "the cat sat on the mat", "the dog sat on the log", "a cat and a dog",
+        "the mat, the log: 1984 and 1985",
     "Übermut tut selten gut", "über den Übermut", "the theory of the thing",
 }
 
@@ -43,13 +44,19 @@ describe("text.bpe", function()
     end)
 
     it("never joins across the border of a word", function()
-        for id = 261, #vocabulary do assert.is_nil(vocabulary:token(id):find("[^▁]▁"), vocabulary:token(id)) end
+        for id = 261, #vocabulary do
+            assert.is_nil(vocabulary:token(id):find("[^▁]▁"), vocabulary:token(id))
+        end
     end)
 
     it("gives every text back", function()
-        local texts = { "", " ", "  two  spaces ", "line\nline\r\n\n", "tab\tand\0zero", "\xff\xfe broken \xc3",
-            "„Anführung“ – 12 °C", "日本語", "🙂🙂", " leading", "trailing ", ("x"):rep(5000), "\xC2\xA0nbsp\xC2" }
-        for _, text in ipairs(texts) do assert.are.equal(text, vocabulary:decode(vocabulary:encode(text))) end
+        local texts = { "", " ", "  two  spaces ", "line\nline\r\n\n", "tab\tand\0zero",
+            "\xff\xfe broken \xc3",
+            "„Anführung“ – 12 °C", "日本語", "🙂🙂", " leading", "trailing ", ("x"):rep(5000),
+                "\xC2\xA0nbsp\xC2" }
+        for _, text in ipairs(texts) do
+            assert.are.equal(text, vocabulary:decode(vocabulary:encode(text)))
+        end
         local random = 12345
         for _ = 1, 500 do
             local bytes = {}
@@ -78,7 +85,8 @@ describe("text.bpe", function()
             assert.are.equal(vocabulary:token(id), again:token(id))
             assert.are.equal(vocabulary:token(id), loaded:token(id))
         end
-        assert.are.same(vocabulary:encode "the Übermut of 1984", loaded:encode "the Übermut of 1984")
+        assert.are.same(vocabulary:encode "the Übermut of 1984",
+            loaded:encode "the Übermut of 1984")
     end)
 
     it("becomes what state_dict was taken of", function()
@@ -109,19 +117,26 @@ describe("text.bpe", function()
     end)
 
     it("teaches on misuse", function()
-        assert.error_matches(function() bpe.train("text", { vocab_size = 290 }) end, "lines: expected a list")
-        assert.error_matches(function() bpe.train({ 5 }, { vocab_size = 290 }) end, "expected strings, got 5 at 1")
+        assert.error_matches(function() bpe.train("text", { vocab_size = 290 }) end,
+            "lines: expected a list")
+        assert.error_matches(function() bpe.train({ 5 }, { vocab_size = 290 }) end,
+            "expected strings, got 5 at 1")
         assert.error_matches(function() bpe.train(LINES, { vocab_size = 100 }) end,
             "vocab_size: expected an integer of at least 260")
         assert.error_matches(function() bpe.train(LINES, { vocab_size = "290" }) end, "vocab_size")
-        assert.error_matches(function() bpe.train(LINES, { size = 290 }) end, "there is no option \"size\"")
-        assert.error_matches(function() vocabulary:decode { 291 } end, "tokens from 1 to 290, got 291 at 1")
+        assert.error_matches(function() bpe.train(LINES, { size = 290 }) end,
+            "there is no option \"size\"")
+        assert.error_matches(function() vocabulary:decode { 291 } end,
+            "tokens from 1 to 290, got 291 at 1")
         assert.error_matches(function() vocabulary:encode(5) end, "expected a string, got 5")
-        assert.error_matches(function() vocabulary:encode("a", { bso = true }) end, 'no option "bso"')
+        assert.error_matches(function() vocabulary:encode("a", { bso = true }) end,
+            'no option "bso"')
         assert.error_matches(function() vocabulary:encode("a", "bos") end,
             'options: expected a table of named options, { bos = ... }, got "bos"')
-        assert.error_matches(function() vocabulary:decode(heed.ones(2)) end, "vector of integers .* got f32 tensor %[2%]")
-        assert.error_matches(function() vocabulary:decode(heed.ids { { 5 } }) end, "vector of integers .* got i64 tensor %[1, 1%]")
+        assert.error_matches(function() vocabulary:decode(heed.ones(2)) end,
+            "vector of integers .* got f32 tensor %[2%]")
+        assert.error_matches(function() vocabulary:decode(heed.ids { { 5 } }) end,
+            "vector of integers .* got i64 tensor %[1, 1%]")
     end)
 
     it("refuses files that are something else", function()

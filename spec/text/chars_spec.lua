@@ -23,7 +23,8 @@ describe("text.chars", function()
 
     it("gives unk for what it lacks, or an error without unk", function()
         assert.are.same({ 4 }, chars("ab"):encode "z")
-        assert.error_matches(function() chars("ab", { specials = { "pad" } }):encode "z" end, '"z" is not in the vocabulary')
+        assert.error_matches(function() chars("ab", { specials = { "pad" } }):encode "z" end,
+            '"z" is not in the vocabulary')
     end)
 
     it("adds special tokens, and leaves them out of texts", function()
@@ -31,8 +32,11 @@ describe("text.chars", function()
         local ids = vocabulary:encode("ab", { bos = true, eos = true })
         assert.are.same({ 2, 5, 6, 3 }, ids)
         assert.are.equal("ab", vocabulary:decode(ids))
-        assert.error_matches(function() vocabulary:encode("a", { bso = true }) end, 'no option "bso"')
-        assert.error_matches(function() chars("ab", { specials = { "unk" } }):encode("a", { eos = true }) end,
+        assert.error_matches(function() vocabulary:encode("a", { bso = true }) end,
+            'no option "bso"')
+        assert.error_matches(function()
+            chars("ab", { specials = { "unk" } }):encode("a", { eos = true })
+        end,
             "Chars:encode: eos: this vocabulary has no special token of that name %(it has: unk%)")
     end)
 
@@ -41,6 +45,8 @@ describe("text.chars", function()
         other:load_state_dict(vocabulary:state_dict())
         assert.are.same(vocabulary:encode "hello", other:encode "hello")
         assert.has_error(function() other:load_state_dict {} end)
-        assert.has_error(function() other:load_state_dict { specials = { "encode" }, characters = {} } end)
+        assert.has_error(function()
+            other:load_state_dict { specials = { "encode" }, characters = {} }
+        end)
     end)
 end)

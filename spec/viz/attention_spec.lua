@@ -12,7 +12,8 @@ describe("viz.attention in the terminal", function()
             "  e a c",
             "a ██",
             "b ▒▒▒▒",
-            "c ░░░░▒▒" }, "\n"), tostring(heed.viz.attention(CAUSAL, { x = { "de", "a", "c" }, y = "abc" })))
+            "c ░░░░▒▒" }, "\n"), tostring(heed.viz.attention(CAUSAL,
+                { x = { "de", "a", "c" }, y = "abc" })))
     end)
 
     it("draws the heads side by side, numbers by default", function()
@@ -28,20 +29,24 @@ describe("viz.attention in the terminal", function()
         assert.are.equal("head 1\n  1 2\n1 ▒▒▒▒\n\nhead 2\n  1 2\n1 ▒▒▒▒", narrow)
     end)
 
-    it("draws batches, titles, panels of other names, and the darkest weight that is asked for", function()
-        local text = tostring(heed.viz.attention(heed.full({ 2, 1, 1, 1 }, 0.5), { title = "Two", max = 0.5 }))
+    it("draws batches, titles, panels of other names, and the darkest weight that is asked for",
+        function()
+        local text = tostring(heed.viz.attention(heed.full({ 2, 1, 1, 1 }, 0.5),
+            { title = "Two", max = 0.5 }))
         assert.are.equal("Two\n\n1, head 1   2, head 1\n  1           1\n1 ██        1 ██", text)
         text = tostring(heed.viz.attention(heed.full({ 1, 1 }, 2), { panels = { "all" } }))
         assert.are.equal("all\n  1\n1 ██", text)
     end)
 
     it("shows what is no number, and nothing where there is nothing", function()
-        assert.are.equal("  1 2\n1 ??██", tostring(heed.viz.attention(heed.tensor { { 0 / 0, math.huge } })))
+        assert.are.equal("  1 2\n1 ??██",
+            tostring(heed.viz.attention(heed.tensor { { 0 / 0, math.huge } })))
         assert.are.equal("", tostring(heed.viz.attention(heed.zeros(0, 2, 2))))
     end)
 
     it("keeps its columns with wide characters and long labels", function()
-        local text = tostring(heed.viz.attention(heed.ones(2, 2), { x = { "日本", "ab" }, y = { ("x"):rep(40), "日" } }))
+        local text = tostring(heed.viz.attention(heed.ones(2, 2),
+            { x = { "日本", "ab" }, y = { ("x"):rep(40), "日" } }))
         local rows = {}
         for line in text:gmatch "[^\n]+" do rows[#rows + 1] = line end
         assert.are.equal(4, #rows)
@@ -51,13 +56,19 @@ describe("viz.attention in the terminal", function()
     end)
 
     it("teaches on misuse", function()
-        assert.error_matches(function() heed.viz.attention(heed.ones(2, 2), { x = { "a" } }) end, "x: expected 2 labels, got 1")
-        assert.error_matches(function() heed.viz.attention(heed.ones(2, 2), { panels = { "a", "b" } }) end,
+        assert.error_matches(function() heed.viz.attention(heed.ones(2, 2), { x = { "a" } }) end,
+            "x: expected 2 labels, got 1")
+        assert.error_matches(function()
+            heed.viz.attention(heed.ones(2, 2), { panels = { "a", "b" } })
+        end,
             "panels: expected 1 labels, got 2")
-        assert.error_matches(function() heed.viz.attention(5) end, "expected a tensor of numbers, got 5")
-        assert.error_matches(function() heed.viz.attention(heed.ones(2, 2):gt(0)) end, "expected a tensor of numbers, got bool tensor")
+        assert.error_matches(function() heed.viz.attention(5) end,
+            "expected a tensor of numbers, got 5")
+        assert.error_matches(function() heed.viz.attention(heed.ones(2, 2):gt(0)) end,
+            "expected a tensor of numbers, got bool tensor")
         assert.error_matches(function() heed.viz.attention(heed.ones(2)) end, "expected %[L, S%]")
-        assert.error_matches(function() heed.viz.attention(heed.ones(2, 2)):svg(5) end, "viz.attention:svg: path: expected a string")
+        assert.error_matches(function() heed.viz.attention(heed.ones(2, 2)):svg(5) end,
+            "viz.attention:svg: path: expected a string")
     end)
 end)
 
@@ -65,7 +76,9 @@ describe("viz.attention as SVG", function()
     local function drawn(weights, options)
         local cells, texts, all = {}, {}, xml.elements(heed.viz.attention(weights, options):svg())
         for _, element in ipairs(all) do
-            if element.parent and (element.parent.attributes.class or ""):find "heed%-cells" then cells[#cells + 1] = element end
+            if element.parent and (element.parent.attributes.class or ""):find "heed%-cells" then
+                cells[#cells + 1] = element
+            end
             if element.name == "text" then texts[#texts + 1] = element.text end
         end
         return cells, texts, all
@@ -75,14 +88,17 @@ describe("viz.attention as SVG", function()
     local function hints(all)
         local list = {}
         for _, element in ipairs(all) do
-            if element.name == "title" and element.parent.name == "rect" then list[#list + 1] = element.text end
+            if element.name == "title" and element.parent.name == "rect" then
+                list[#list + 1] = element.text
+            end
         end
         return list
     end
 
     it("has a cell for each weight that is not 0, its number under the pointer", function()
         local cells, _, all = drawn(CAUSAL, { x = WORDS, y = WORDS })
-        assert.are.same({ "The → The: 1.000", "cat → The: 0.500", "cat → cat: 0.500", "sat → The: 0.250", "sat → cat: 0.250",
+        assert.are.same({ "The → The: 1.000", "cat → The: 0.500", "cat → cat: 0.500",
+            "sat → The: 0.250", "sat → cat: 0.250",
             "sat → sat: 0.500" }, hints(all))
         assert.are.equal("1", cells[1].attributes["fill-opacity"])
         assert.are.equal("0.25", cells[4].attributes["fill-opacity"])
@@ -93,7 +109,8 @@ describe("viz.attention as SVG", function()
     end)
 
     it("has a panel a head with the words along both sides", function()
-        local _, texts = drawn(heed.full({ 4, 3, 3 }, 1 / 3), { x = WORDS, y = WORDS, title = "Four heads" })
+        local _, texts = drawn(heed.full({ 4, 3, 3 }, 1 / 3),
+            { x = WORDS, y = WORDS, title = "Four heads" })
         local count = {}
         for _, text in ipairs(texts) do count[text] = (count[text] or 0) + 1 end
         assert.are.equal(8, count.cat)
@@ -119,7 +136,8 @@ describe("viz.attention as SVG", function()
     it("follows the reader's screen", function()
         local text = heed.viz.attention(CAUSAL):svg()
         assert.is_truthy(text:find("@media(prefers-color-scheme:dark)", 1, true))
-        assert.is_truthy(text:find '^<%?xml version="1.0" encoding="UTF%-8"%?>\n<svg xmlns="http://www.w3.org/2000/svg"')
+        assert.is_truthy(text:find('^<%?xml version="1.0" encoding="UTF%-8"%?>\n<svg '
+            .. 'xmlns="http://www.w3.org/2000/svg"'))
     end)
 
     it("takes labels of any bytes", function()

@@ -13,7 +13,8 @@ local function with_browser(what, run)
     end)
 end
 
--- Functions for scripts: `over` puts the pointer on a cell (from 0) of a panel, `shown` is what the page says then.
+-- Functions for scripts: `over` puts the pointer on a cell (from 0) of a panel, `shown` is what the
+-- page says then.
 local HANDS = [[
     function panels() { return document.querySelectorAll(".heed-panel"); }
     function point(x, y) {
@@ -40,9 +41,12 @@ local HANDS = [[
 
 describe("a page of attention in a browser", function()
     with_browser("shows the number of the cell under the pointer, and lights its words", function()
-        local odd = heed.tensor { { { 0 / 0, 0.0, 0.0 }, { 0.125, 2.0, 0.0 }, { 0.0, 0.0, 1 / 3 } } }
-        local html = heed.viz.attention(heed.cat { CAUSAL:view(1, 3, 3), odd }, { x = WORDS, y = { "<b>", "&", "שלום" } }):html()
-        assert.are.same({ "nothing", "<b> → The: 1.000", "<b> The", "שלום → cat: 0.250", "שלום cat", "<b> → sat: 0.000",
+        local odd = heed.tensor { { { 0 / 0, 0.0, 0.0 }, { 0.125, 2.0, 0.0 },
+            { 0.0, 0.0, 1 / 3 } } }
+        local html = heed.viz.attention(heed.cat { CAUSAL:view(1, 3, 3), odd },
+            { x = WORDS, y = { "<b>", "&", "שלום" } }):html()
+        assert.are.same({ "nothing", "<b> → The: 1.000", "<b> The", "שלום → cat: 0.250", "שלום cat",
+            "<b> → sat: 0.000",
             "<b> → The: nan", "& → cat: 2.000", "שלום → sat: 0.333", "שלום sat", "nothing", "0" }, browser.run(html, HANDS .. [[
                 report(shown());
                 over(0, 0, 0); report(shown()); report(lit());
@@ -57,9 +61,12 @@ describe("a page of attention in a browser", function()
     end)
 
     with_browser("goes by keys from panel to panel and from cell to cell", function()
-        local html = heed.viz.attention(heed.cat { CAUSAL:view(1, 3, 3), CAUSAL:view(1, 3, 3) }, { x = WORDS, y = WORDS }):html()
-        assert.are.same({ "2 0 0 img head 2", "The → The: 1.000", "cat → The: 0.500", "cat → cat: 0.500", "cat → sat: 0.000",
-            "cat → sat: 0.000", "cat → The: 0.500", "The → The: 1.000", "nothing", "cat → The: 0.500", "nothing",
+        local html = heed.viz.attention(heed.cat { CAUSAL:view(1, 3, 3), CAUSAL:view(1, 3, 3) },
+            { x = WORDS, y = WORDS }):html()
+        assert.are.same({ "2 0 0 img head 2", "The → The: 1.000", "cat → The: 0.500",
+            "cat → cat: 0.500", "cat → sat: 0.000",
+            "cat → sat: 0.000", "cat → The: 0.500", "The → The: 1.000", "nothing",
+                "cat → The: 0.500", "nothing",
             "cat → The: 0.500", "cat → The: 0.500" }, browser.run(html, HANDS .. [[
                 var all = panels();
                 report(all.length, all[0].tabIndex, all[1].tabIndex, all[1].getAttribute("role"), all[1].getAttribute("aria-label"));
@@ -76,7 +83,8 @@ describe("a page of attention in a browser", function()
     with_browser("keeps the number inside the window", function()
         local long = {}
         for i = 1, 40 do long[i] = ("Donaudampfschifffahrtsgesellschaft%d"):format(i) end
-        local html = heed.viz.attention(heed.full({ 40, 40 }, 1 / 40), { x = long, y = long }):html()
+        local html = heed.viz.attention(heed.full({ 40, 40 }, 1 / 40),
+            { x = long, y = long }):html()
         local lines = browser.run(html, HANDS .. [=[
             [[0, 0], [39, 39], [0, 39], [39, 0], [20, 20]].forEach(function (cell) {
                 over(0, cell[0], cell[1]);
@@ -86,9 +94,12 @@ describe("a page of attention in a browser", function()
             });
         ]=], { width = 700, height = 500 })
         assert.are.equal(5, #lines)
-        for _, line in ipairs(lines) do assert.is_truthy(line:find "^true Donau.*: 0%.025$", line) end
+        for _, line in ipairs(lines) do
+            assert.is_truthy(line:find "^true Donau.*: 0%.025$", line)
+        end
         -- The words stand there whole, although beside the cells they are cut.
-        assert.is_truthy(lines[2]:find("gesellschaft40 → Donaudampfschifffahrtsgesellschaft40:", 1, true))
+        assert.is_truthy(lines[2]:find("gesellschaft40 → Donaudampfschifffahrtsgesellschaft40:", 1,
+            true))
     end)
 
     with_browser("is light or dark as the reader's screen is", function()
@@ -104,16 +115,23 @@ describe("a page of attention in a browser", function()
         ]]
         for _, dark in ipairs { false, true } do
             local light = {}
-            for number in browser.run(html, script, { dark = dark })[1]:gmatch "%S+" do light[#light + 1] = tonumber(number) end
+            for number in browser.run(html, script, { dark = dark })[1]:gmatch "%S+" do
+                light[#light + 1] = tonumber(number)
+            end
             local page, heading, ground, label, box, in_box = table.unpack(light)
-            if dark then page, heading, ground, label, box, in_box = 1 - page, 1 - heading, 1 - ground, 1 - label, 1 - box, 1 - in_box end
-            assert.is_true(page > 0.85 and ground > 0.85 and in_box > 0.85, dark and "dark" or "light")
+            if dark then
+                page, heading, ground, label, box, in_box = 1 - page, 1 - heading, 1 - ground,
+                    1 - label, 1 - box, 1 - in_box
+            end
+            assert.is_true(page > 0.85 and ground > 0.85 and in_box > 0.85,
+                dark and "dark" or "light")
             assert.is_true(heading < 0.2 and label < 0.2 and box < 0.2, dark and "dark" or "light")
         end
     end)
 end)
 
--- What may not be: text outside its drawing, lines of words on one another or on a title, panels on one another.
+-- What may not be: text outside its drawing, lines of words on one another or on a title, panels on
+-- one another.
 local LAYOUT = [[
     document.querySelectorAll("iframe").forEach(function (frame) {
         var page = frame.contentDocument, found = [];
@@ -157,12 +175,16 @@ describe("the layout of pages, in a browser", function()
         return list
     end
 
-    local function weights(heads, length, keys) return heed.randn(heads, length, keys):softmax(-1) end
+    local function weights(heads, length, keys)
+        return heed.randn(heads, length, keys):softmax(-1)
+    end
 
     with_browser("has no words outside, on one another or on cells", function()
         local sentence = words "The report that was written yesterday is on the table ."
-        local long = words "Donaudampfschifffahrtsgesellschaftskapitän und Rindfleischetikettierungsüberwachungsaufgabe a WWWWWWWWWWWWWWWWW"
-        local hebrew, japanese = words "הספר נמצא על השולחן שלנו ، كتاب", words "本 は 机 の 上 に 日本語日本語日本語 😀😀 。"
+        local long = words("Donaudampfschifffahrtsgesellschaftskapitän und "
+            .. "Rindfleischetikettierungsüberwachungsaufgabe a WWWWWWWWWWWWWWWWW")
+        local hebrew, japanese = words "הספר נמצא על השולחן שלנו ، كتاب",
+            words "本 は 机 の 上 に 日本語日本語日本語 😀😀 。"
         local sixty = {}
         for i = 1, 60 do sixty[i] = sentence[(i - 1) % #sentence + 1] end
         local pages = {
@@ -170,31 +192,40 @@ describe("the layout of pages, in a browser", function()
             heed.viz.attention(weights(8, 11, 11), { x = sentence, y = sentence, title = "eight" }),
             heed.viz.attention(weights(4, #long, #long), { x = long, y = long, title = "long" }),
             heed.viz.attention(weights(2, 60, 60), { x = sixty, y = sixty, title = "sixty" }),
-            heed.viz.attention(weights(4, #japanese, #hebrew), { x = hebrew, y = japanese, title = "wide" }),
-            heed.viz.attention(weights(4, #hebrew, #japanese), { x = japanese, y = hebrew, title = "turned" }),
-            heed.viz.attention(weights(1, 1, 1), { x = { "Hallo" }, y = { "Hello" }, title = "token" }),
+            heed.viz.attention(weights(4, #japanese, #hebrew),
+                { x = hebrew, y = japanese, title = "wide" }),
+            heed.viz.attention(weights(4, #hebrew, #japanese),
+                { x = japanese, y = hebrew, title = "turned" }),
+            heed.viz.attention(weights(1, 1, 1), { x = { "Hallo" }, y = { "Hello" },
+                title = "token" }),
             heed.viz.attention(weights(1, 200, 3), { title = "tall" }),
             heed.viz.attention(weights(1, 3, 200), { title = "flat" }),
         }
         local model = nn.TransformerEncoder(12, 24, 12, 16):eval()
         for title, list in pairs { ["12 x 12"] = sentence, ["model of long"] = long } do
-            local seen <close> = heed.capture(model, title ~= "12 x 12" and { layers = { 1 } } or nil)
+            local seen <close> = heed.capture(model, title ~= "12 x 12" and { layers = { 1 } }
+                or nil)
             model(heed.randn(1, #list, 24), { mask = heed.mask.causal() })
             pages[#pages + 1] = heed.viz.attention(seen, { x = list, y = list, title = title })
         end
         local frames = {}
         for p, page in ipairs(pages) do
-            frames[p] = ('<iframe width="1000" height="400" srcdoc="%s"></iframe>'):format(svg.escape((page:html():gsub("\n", " "))))
+            frames[p] = ('<iframe width="1000" height="400" srcdoc="%s"></iframe>'):format(
+                svg.escape((page:html():gsub("\n", " "))))
         end
-        local lines = browser.run("<html><head></head><body>" .. table.concat(frames) .. "</body></html>", LAYOUT)
+        local lines = browser.run("<html><head></head><body>" .. table.concat(frames)
+            .. "</body></html>", LAYOUT)
         assert.are.equal(#pages, #lines)
-        for _, line in ipairs(lines) do assert.is_truthy(line:find ": %d+ panels, in order$", line) end
+        for _, line in ipairs(lines) do
+            assert.is_truthy(line:find ": %d+ panels, in order$", line)
+        end
         assert.are.equal("eight: 8 panels, in order", lines[2])
         assert.is_truthy(table.concat(lines, "\n"):find("12 x 12: 144 panels, in order", 1, true))
     end)
 
     with_browser("takes the SVG as a picture", function()
-        local picture = heed.viz.attention(CAUSAL, { x = { "<&>", "שלום", "日本" }, y = WORDS, title = "\"it's\"" })
+        local picture = heed.viz.attention(CAUSAL, { x = { "<&>", "שלום", "日本" }, y = WORDS,
+            title = "\"it's\"" })
         local data = picture:svg():gsub("[^%w]", function(c) return ("%%%02X"):format(c:byte()) end)
         local page = ('<html><head></head><body><img src="data:image/svg+xml,%s"></body></html>'):format(data)
         local width, height = picture:svg():match 'width="([%d.]+)" height="([%d.]+)"'

@@ -11,7 +11,8 @@ describe("viz.curve in the terminal", function()
             "  │    ⣀⠤⠔⠊⠁",
             "1 ┤⣀⠤⠒⠉",
             "  └─────────────────",
-            "   1               4" }, "\n"), tostring(heed.viz.curve({ 1, 2, 3, 4 }, { width = 20, height = 4, title = "up" })))
+            "   1               4" }, "\n"),
+                tostring(heed.viz.curve({ 1, 2, 3, 4 }, { width = 20, height = 4, title = "up" })))
     end)
 
     -- The dots of a picture as a set of "x,y", from the top left.
@@ -24,7 +25,8 @@ describe("viz.curve in the terminal", function()
                 local column = 0
                 for _, code in utf8.codes(line:sub(axis + 1)) do
                     if code >= 0x2800 and code < 0x2900 then
-                        for bit, at in ipairs { { 0, 0 }, { 0, 1 }, { 0, 2 }, { 1, 0 }, { 1, 1 }, { 1, 2 }, { 0, 3 }, { 1, 3 } } do
+                        for bit, at in ipairs { { 0, 0 }, { 0, 1 }, { 0, 2 }, { 1, 0 }, { 1, 1 },
+                            { 1, 2 }, { 0, 3 }, { 1, 3 } } do
                             if (code - 0x2800) >> (bit - 1) & 1 == 1 then
                                 set[("%d,%d"):format(column * 2 + at[1], row * 4 + at[2])] = true
                             end
@@ -39,7 +41,8 @@ describe("viz.curve in the terminal", function()
     end
 
     it("goes from corner to corner", function()
-        local dots = dots_of(tostring(heed.viz.curve(heed.range(1, 50), { width = 23, height = 5 })))
+        local dots = dots_of(tostring(heed.viz.curve(heed.range(1, 50),
+            { width = 23, height = 5 })))
         assert.is_true(dots["0,19"] and dots["37,0"])
         assert.is_nil(dots["0,0"])
         assert.is_nil(dots["37,19"])
@@ -57,7 +60,8 @@ describe("viz.curve in the terminal", function()
     end)
 
     it("leaves gaps where a number is not finite", function()
-        local dots = dots_of(tostring(heed.viz.curve({ 1, 1, 0 / 0, math.huge, 2, 2 }, { width = 24, height = 3 })))
+        local dots = dots_of(tostring(heed.viz.curve({ 1, 1, 0 / 0, math.huge, 2, 2 },
+            { width = 24, height = 3 })))
         local empty = 0
         for x = 0, 39 do
             local any = false
@@ -81,7 +85,8 @@ describe("viz.curve in the terminal", function()
     end)
 
     it("names several curves at their ends, sorted and apart", function()
-        local text = tostring(heed.viz.curve({ valid = { 1, 3 }, train = { 1, 3 }, other = { 1, 1 } }, { width = 40, height = 4 }))
+        local text = tostring(heed.viz.curve({ valid = { 1, 3 }, train = { 1, 3 },
+            other = { 1, 1 } }, { width = 40, height = 4 }))
         local lines = {}
         for line in text:gmatch "[^\n]+" do lines[#lines + 1] = line end
         assert.is_truthy(lines[1]:find "train$")
@@ -98,18 +103,23 @@ describe("viz.curve in the terminal", function()
 
     it("teaches on misuse", function()
         assert.error_matches(function() heed.viz.curve(5) end, "values: expected a table, got 5")
-        assert.error_matches(function() heed.viz.curve { 1, "2" } end, 'values: expected numbers, got "2" at 2')
+        assert.error_matches(function() heed.viz.curve { 1, "2" } end,
+            'values: expected numbers, got "2" at 2')
         assert.error_matches(function() heed.viz.curve(heed.ones(2, 2)) end,
             "values: expected a vector of numbers, got f32 tensor %[2, 2%]")
-        assert.error_matches(function() heed.viz.curve({ 1 }, { tittle = "x" }) end, 'there is no option "tittle"')
-        assert.error_matches(function() heed.viz.curve({ 1 }, { width = 3 }) end, "width: expected an integer of at least 20")
-        assert.error_matches(function() heed.viz.curve({ 1 }, { height = math.maxinteger }) end, "height: expected at most 10000")
+        assert.error_matches(function() heed.viz.curve({ 1 }, { tittle = "x" }) end,
+            'there is no option "tittle"')
+        assert.error_matches(function() heed.viz.curve({ 1 }, { width = 3 }) end,
+            "width: expected an integer of at least 20")
+        assert.error_matches(function() heed.viz.curve({ 1 }, { height = math.maxinteger }) end,
+            "height: expected at most 10000")
     end)
 end)
 
 describe("viz.curve as SVG", function()
     it("has a path a curve, its numbers under the pointer, and its name", function()
-        local elements = xml.elements(heed.viz.curve({ a = { 3, 2, 1 }, ["<b>"] = heed.tensor { 1, 2.5 } }, { title = "Loss" }):svg())
+        local elements = xml.elements(heed.viz.curve({ a = { 3, 2, 1 },
+            ["<b>"] = heed.tensor { 1, 2.5 } }, { title = "Loss" }):svg())
         local paths, hints, texts = {}, {}, {}
         for _, element in ipairs(elements) do
             if element.name == "path" then paths[#paths + 1] = element.attributes.d end

@@ -117,7 +117,7 @@ void hd_check_function(hd_call *c, int index, const char *argument, const char *
 
 /* A tensor without numbers takes the call along, and has no business outside. */
 static hd_tensor *met(hd_call *c, hd_tensor *t, const char *argument) {
-    if (!t->storage->hollow) return t;
+    if (!t->storage->meta) return t;
     if (!hd_mode_is_on(c->h, HD_MODE_SHAPES))
         hd_arg_error(c, argument,
                      "this tensor has a shape and no numbers: it was made while model:check ran");

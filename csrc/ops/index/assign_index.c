@@ -120,7 +120,7 @@ static hd_status assign_index_backward(hd_ctx *cx, hd_node *node, hd_tensor *con
         hd_tensor *saved = hd_node_saved(cx, node, i);
         if (!saved) return cx->error.status;
         index[i] = hd_data(saved);
-        places = saved->storage->hollow ? 0 : hd_numel(saved);
+        places = saved->storage->meta ? 0 : hd_numel(saved);
     }
     hd_tensor *dx = hd_clone(cx, grads[0]);
     hd_tensor *place = dx ? hd_region_of(cx, dx, &w->region) : NULL;

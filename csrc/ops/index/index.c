@@ -19,7 +19,7 @@
 static hd_status check_values(hd_ctx *cx, const hd_tensor *index, int64_t size, bool *negative) {
     const int64_t *v = hd_data(index);
     *negative = false;
-    if (index->storage->hollow) return HD_OK;
+    if (index->storage->meta) return HD_OK;
     for (int64_t i = 0, n = hd_numel(index); i < n; i++) {
         if (v[i] == 0 || v[i] > size || v[i] < -size)
             return hd_fail(cx, HD_EARG,

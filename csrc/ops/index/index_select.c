@@ -33,7 +33,7 @@ static int64_t first_outside(const int64_t *v, int64_t n, int64_t size) {
 }
 
 static hd_status check_index(hd_ctx *cx, const hd_tensor *index, int64_t size) {
-    if (index->storage->hollow) return HD_OK;
+    if (index->storage->meta) return HD_OK;
     const int64_t *v = hd_data(index);
     int64_t n = hd_numel(index), i = first_outside(v, n, size);
     if (i == n) return HD_OK;

@@ -139,7 +139,7 @@ hd_status hd_require_classes(hd_ctx *cx, const char *argument, const hd_tensor *
                        "%s: expected integers, got %s; heed.ids(...) makes them, t:to \"i64\" converts",
                        argument, hd_dtype_name((hd_dtype)t->dtype));
     if (hd_require_dtype(cx, argument, t, HD_I64)) return cx->error.status;
-    if (t->storage->hollow) return HD_OK;
+    if (t->storage->meta) return HD_OK;
     const int64_t *base = hd_data(t);
     int64_t index[HD_MAX_DIMS] = {0};
     for (int64_t left = hd_numel(t); left > 0; left--) {

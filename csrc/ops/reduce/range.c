@@ -8,7 +8,7 @@
 bool hd_all_within(const hd_tensor *y, double least, double most) {
     int64_t n = hd_numel(y);
     int outside = 0;
-    if (y->storage->hollow) return true; /* has a shape and no numbers */
+    if (y->storage->meta) return true; /* has a shape and no numbers */
     if (y->dtype == HD_F32) {
         const float *v = hd_data(y);
         float low = (float)least, high = (float)most;

@@ -1,4 +1,5 @@
---- Batches of examples of different lengths: bucketed, padded, shuffled by a seed of their own, and resumed exactly.
+--- Batches of examples of different lengths: bucketed, padded, shuffled by a seed of their own, and
+--- resumed exactly.
 
 local check = require "heed.check"
 local core = require "heed.core"
@@ -28,7 +29,8 @@ local tensors = require "heed.data.tensors"
 local Batches = {}
 Batches.__index = Batches
 
-local KNOWN = check.set("tokens", "size", "shuffle", "bucket", "seed", "value", "drop_last", "encode", "pool")
+local KNOWN = check.set("tokens", "size", "shuffle", "bucket", "seed", "value", "drop_last",
+    "encode", "pool")
 local POOL = 100 -- batches whose examples are sorted by length together
 
 -- The batches of an epoch, as lists of indices: a function of seed and epoch alone.
@@ -48,7 +50,9 @@ local function plan(self)
         indices = shuffle.bucket(indices, self.lengths, pool)
     end
     local batches = shuffle.cut(indices, self.lengths, self.size, self.tokens)
-    if self.drop_last and #batches > 0 and self.size and #batches[#batches] < self.size then batches[#batches] = nil end
+    if self.drop_last and #batches > 0 and self.size and #batches[#batches] < self.size then
+        batches[#batches] = nil
+    end
     if self.shuffle and self.bucket then shuffle.shuffle(batches, random) end
     return batches
 end
@@ -59,7 +63,8 @@ local function encoded(list, encode)
     return result
 end
 
--- Something that gives one example after another and can go on where it was: a stream, passes over an index, a user's own.
+-- Something that gives one example after another and can go on where it was: a stream, passes over
+-- an index, a user's own.
 local function is_source(value)
     local meta = type(value) == "table" and getmetatable(value)
     return meta and meta.__call and value.state_dict and value.load_state_dict and true or false
@@ -86,13 +91,19 @@ end
 
 local function settings_of(options)
     if (options.size == nil) == (options.tokens == nil) then
-        errors.raise "heed.data.batches: options: expected either size (examples in a batch) or tokens (cells in a batch)"
+        errors.raise("heed.data.batches: options: expected either size (examples in a batch) or "
+            .. "tokens (cells in a batch)")
     end
-    check.integer("heed.data.batches", options.size and "size" or "tokens", options.size or options.tokens)
-    if options.encode ~= nil then check.type("heed.data.batches", "encode", options.encode, "function") end
+    check.integer("heed.data.batches", options.size and "size" or "tokens",
+        options.size or options.tokens)
+    if options.encode ~= nil then
+        check.type("heed.data.batches", "encode", options.encode, "function")
+    end
     return {
-        size = options.size and math.tointeger(options.size), tokens = options.tokens and math.tointeger(options.tokens),
-        shuffle = check.flag("heed.data.batches", "shuffle", options.shuffle, false), value = options.value, encode = options.encode,
+        size = options.size and math.tointeger(options.size), tokens = options.tokens
+            and math.tointeger(options.tokens),
+        shuffle = check.flag("heed.data.batches", "shuffle", options.shuffle, false),
+            value = options.value, encode = options.encode,
         bucket = check.flag("heed.data.batches", "bucket", options.bucket, options.tokens ~= nil),
         seed = check.integer("heed.data.batches", "seed", options.seed or 1, math.mininteger),
         drop_last = check.flag("heed.data.batches", "drop_last", options.drop_last, false),
@@ -100,23 +111,25 @@ local function settings_of(options)
     }
 end
 
--- ---- public ----------------------------------------------------------------------------------------------------
+-- ---- public -------------------------------------------------------------------------------------
 
----Batches of examples. `for batch in batches do` is one pass over the data; the next such loop is the next pass.
+---Batches of examples. `for batch in batches do` is one pass over the data; the next such loop is
+---the next pass.
 ---
 ---An example is a list of numbers, or has several fields, in order ({source, target}) or by name
----({src = ..., label = 3}). A batch has them under the same keys. A list becomes a tensor
----[B, longest], i64 or (where any example has a float in it) f32, with its lengths beside it:
----batch.lengths[1], or batch.src_lengths. A number becomes [B], a truth value bool [B], a text stands
----in a list, and tensors of one shape are stacked: [B, ...]. batch.size is B; batch.indices says which
----examples of the list they are (not of an index or a stream).
+---({src = ..., label = 3}). A batch has them under the same keys. A list becomes a tensor [B,
+---longest], i64 or (where any example has a float in it) f32, with its lengths beside it:
+---batch.lengths[1], or batch.src_lengths. A number becomes [B], a truth value bool [B], a text
+---stands in a list, and tensors of one shape are stacked: [B, ...]. batch.size is B; batch.indices
+---says which examples of the list they are (not of an index or a stream).
 ---
----Instead of a list of examples there may be tensors of as many rows, {x, y} or {x = x, y = y}: a row
----of all is an example, and a batch has rows of each.
+---Instead of a list of examples there may be tensors of as many rows, {x, y} or {x = x, y = y}: a
+---row of all is an example, and a batch has rows of each.
 ---
----The examples are a list, or stay in their files: an index (heed.data.line_index, pair_index), whose order is shuffled as a whole
----and whose text is never held, or a stream (line_stream, pair_stream). `encode` makes lists of integers of their text; a pool of
----examples is held at a time, and bucketing and the shuffle of batches are within it. Then `#` is not known.
+---The examples are a list, or stay in their files: an index (heed.data.line_index, pair_index),
+---whose order is shuffled as a whole and whose text is never held, or a stream (line_stream,
+---pair_stream). `encode` makes lists of integers of their text; a pool of examples is held at a
+---time, and bucketing and the shuffle of batches are within it. Then `#` is not known.
 ---
 ---state_dict and load_state_dict go on in the middle of a pass, with the same batches.
 ---
@@ -126,28 +139,32 @@ end
 ---```
 ---@param examples table[]|heed.data.Index|heed.data.Stream|heed.data.Passes
 ---@param options { size?: integer, tokens?: integer, shuffle?: boolean, bucket?: boolean, seed?: integer, value?: integer, drop_last?: boolean, pool?: integer, encode?: fun(example: any): table|nil }
----size: examples in a batch; tokens: instead of size, at most so many cells of its longest field, padding counted (an example that
----alone is longer makes a batch of its own); shuffle: default false; bucket: examples of like length together, default with
----tokens; seed: of the shuffle, default 1; value: the padding, default 1; drop_last: leave out a last batch of less than size;
----encode: an example's lists of integers, or nil to leave it out; pool: examples held at a time, when they are not a list, default
----100 batches of size, or 10000
+---size: examples in a batch; tokens: instead of size, at most so many cells of its longest field,
+---padding counted (an example that alone is longer makes a batch of its own); shuffle: default
+---false; bucket: examples of like length together, default with tokens; seed: of the shuffle,
+---default 1; value: the padding, default 1; drop_last: leave out a last batch of less than size;
+---encode: an example's lists of integers, or nil to leave it out; pool: examples held at a time,
+---when they are not a list, default 100 batches of size, or 10000
 ---@return heed.data.Batches|heed.data.PooledBatches
 local function batches(examples, options)
     check.type("heed.data.batches", "examples", examples, "table")
     local settings = settings_of(check.options("heed.data.batches", options, KNOWN))
     if index.is_index(examples) then
-        return stream_batches(examples:passes { shuffle = settings.shuffle, seed = settings.seed }, settings)
+        return stream_batches(examples:passes { shuffle = settings.shuffle, seed = settings.seed },
+            settings)
     end
     if is_source(examples) then return stream_batches(examples, settings) end
     local self = setmetatable(settings, Batches)
     self.epoch, self.position = 1, 0
-    if tensors.are_rows(examples) then hold_rows(self, examples) else hold_examples(self, examples) end
+    if tensors.are_rows(examples) then hold_rows(self, examples) else hold_examples(self,
+        examples) end
     if self.count_of_examples == 0 then
         errors.raise "heed.data.batches: examples: the split has 0 batches: it has no examples"
     end
     self.plan = plan(self)
     if #self.plan == 0 then
-        errors.raise("heed.data.batches: examples: the split has 0 batches: its %d examples are fewer than "
+        errors.raise("heed.data.batches: examples: the split has 0 batches: its %d examples are "
+            .. "fewer than "
             .. "one batch of %d", self.count_of_examples, self.size)
     end
     return self
@@ -188,8 +205,10 @@ end
 function Batches:__len() return #self.plan end
 
 function Batches:__tostring()
-    return ("heed.data.batches(%d examples, %d batches of %s; epoch %d, %d given)"):format(self.count_of_examples, #self.plan,
-        self.size and self.size .. " examples" or self.tokens .. " tokens", self.epoch, self.position)
+    return ("heed.data.batches(%d examples, %d batches of %s; epoch %d, %d given)"):format(
+        self.count_of_examples, #self.plan,
+        self.size and self.size .. " examples" or self.tokens .. " tokens", self.epoch,
+            self.position)
 end
 
 local LEAST = { seed = math.mininteger, epoch = 1, position = 0, examples = 0 }

@@ -6,7 +6,8 @@ local state = require "heed.data.state"
 local KNOWN = check.set("shuffle", "seed")
 local LEAST = { seed = math.mininteger, epoch = 1, given = 0, examples = 0, bytes = 0 }
 
----Passes over an index, without end: `for example in passes do` is one, the next such loop the next.
+---Passes over an index, without end: `for example in passes do` is one, the next such loop the
+---next.
 ---@class heed.data.Passes
 ---@field epoch integer the present pass, from 1
 ---@field given integer examples already given in it
@@ -15,7 +16,8 @@ local LEAST = { seed = math.mininteger, epoch = 1, given = 0, examples = 0, byte
 local Passes = {}
 Passes.__index = Passes
 
--- The order of a pass is a function of seed and epoch alone. Of no scope: it outlives the step that began it.
+-- The order of a pass is a function of seed and epoch alone. Of no scope: it outlives the step that
+-- began it.
 local function begin(self, epoch, given)
     self.epoch, self.given, self.order = epoch, given, nil
     if not self.shuffle or #self.index == 0 then return end
@@ -61,7 +63,8 @@ end
 ---Where it stands.
 ---@return { seed: integer, epoch: integer, given: integer, examples: integer, bytes: integer }
 function Passes:state_dict()
-    return { seed = self.seed, epoch = self.epoch, given = self.given, examples = #self.index, bytes = self.index:bytes() }
+    return { seed = self.seed, epoch = self.epoch, given = self.given, examples = #self.index,
+        bytes = self.index:bytes() }
 end
 
 ---nil and a message when the state is not of these files.
@@ -71,8 +74,10 @@ end
 function Passes:check_state_dict(saved)
     local ok, message = state.check("passes over an index", saved, LEAST)
     if not ok then return nil, message end
-    if saved.examples ~= #self.index or saved.bytes ~= self.index:bytes() or saved.given > saved.examples then
-        return nil, ("the state is of %d examples in %d bytes, here are %d in %d"):format(saved.examples, saved.bytes, #self.index,
+    if saved.examples ~= #self.index or saved.bytes ~= self.index:bytes()
+        or saved.given > saved.examples then
+        return nil, ("the state is of %d examples in %d bytes, here are %d in %d"):format(
+            saved.examples, saved.bytes, #self.index,
             self.index:bytes())
     end
     return true
@@ -88,7 +93,8 @@ function Passes:load_state_dict(saved)
 end
 
 function Passes:__tostring()
-    return ("heed.data.passes(%s; epoch %d, %d given)"):format(tostring(self.index), self.epoch, self.given)
+    return ("heed.data.passes(%s; epoch %d, %d given)"):format(tostring(self.index), self.epoch,
+        self.given)
 end
 
 return passes

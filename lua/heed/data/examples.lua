@@ -20,7 +20,8 @@ local function check_example(example, number)
         type(example) == "string" and " (encode = a function of it to lists of integers)" or "")
 end
 
--- The names of one example's fields, in order; false of a single list; nil of {}, which tells neither.
+-- The names of one example's fields, in order; false of a single list; nil of {}, which tells
+-- neither.
 local function fields_of(example, number)
     check_example(example, number)
     if next(example) == nil then return nil end
@@ -31,7 +32,8 @@ local function fields_of(example, number)
     end
     table.sort(fields, function(a, b) return tostring(a) < tostring(b) end)
     if #fields == 0 then
-        errors.raise("heed.data.batches: examples[%d]: expected lists of numbers, got a table without any",
+        errors.raise("heed.data.batches: examples[%d]: expected lists of numbers, got a table "
+            .. "without any",
             number)
     end
     return fields
@@ -79,7 +81,8 @@ local function has_float(value)
     return false
 end
 
----Which fields hold floats, of all examples: every batch then gives them as f32, and the others as i64.
+---Which fields hold floats, of all examples: every batch then gives them as f32, and the others as
+---i64.
 ---@param list table[]
 ---@param fields (string|integer)[]|false|nil
 ---@return table<string|integer, "f32"|"i64">
@@ -99,7 +102,7 @@ function examples.dtypes(list, fields)
     return dtypes
 end
 
--- ---- batches -------------------------------------------------------------------------------------
+-- ---- batches ------------------------------------------------------------------------------------
 
 -- What the examples have in one field, as the batch gives it, and the lengths of lists.
 local GATHER = {
@@ -114,19 +117,21 @@ local function gather(rows, indices, name, dtype, value)
     local kind = type(rows[1])
     for i, row in ipairs(rows) do
         if type(row) ~= kind then
-            errors.raise("heed.data.batches: examples[%d]: expected %s as the batch's others, got %s",
+            errors.raise("heed.data.batches: examples[%d]: expected %s as the batch's others, "
+                .. "got %s",
                 indices[i], ("field %s: a %s"):format(name, kind), check.describe(row))
         end
         if kind == "userdata" and row.shape ~= rows[1].shape then
-            errors.raise("heed.data.batches: examples[%d]: field %s: expected the shape %s of the batch's "
+            errors.raise("heed.data.batches: examples[%d]: field %s: expected the shape %s of "
+                .. "the batch's "
                 .. "others, got %s", indices[i], name, tostring(rows[1].shape), tostring(row.shape))
         end
     end
     return GATHER[kind](rows, dtype, value)
 end
 
----One batch: { [1] = i64 [B, L], [2] = ..., lengths = { [1] = i64 [B], ... }, size = B } or, of named
----fields, { src = ..., src_lengths = ..., ... }. Numbers become [B], texts a list.
+---One batch: { [1] = i64 [B, L], [2] = ..., lengths = { [1] = i64 [B], ... }, size = B } or, of
+---named fields, { src = ..., src_lengths = ..., ... }. Numbers become [B], texts a list.
 ---@param list table[]
 ---@param indices integer[] which of the list
 ---@param fields (string|integer)[]|false|nil

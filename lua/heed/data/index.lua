@@ -9,7 +9,8 @@ local reader = require "heed.data.reader"
 
 local KNOWN = check.set("max_line")
 
----Lines or pairs in a file: `#index`, `index[i]` and ipairs work as with a list; the text is read when it is asked for.
+---Lines or pairs in a file: `#index`, `index[i]` and ipairs work as with a list; the text is read
+---when it is asked for.
 ---@class heed.data.Index
 ---@operator len: integer
 ---@field private count integer
@@ -39,8 +40,9 @@ end
 
 Index.__close = Index.close
 
----An iterator over the examples, one pass after another, all of them shuffled or in the file's order, that has state_dict and
----load_state_dict. Of the shuffled order it holds eight bytes an example.
+---An iterator over the examples, one pass after another, all of them shuffled or in the file's
+---order, that has state_dict and load_state_dict. Of the shuffled order it holds eight bytes an
+---example.
 ---@param options? { shuffle?: boolean, seed?: integer } shuffle: default false; seed: default 1
 ---@return heed.data.Passes
 function Index:passes(options) return epochs(self, options) end
@@ -53,7 +55,9 @@ function Index:bytes()
     return total
 end
 
-local function new(what, files, get) return setmetatable({ what = what, files = files, count = files[1].count, get = get }, Index) end
+local function new(what, files, get)
+    return setmetatable({ what = what, files = files, count = files[1].count, get = get }, Index)
+end
 
 local function every_line() return true end
 
@@ -78,7 +82,8 @@ local index = {}
 function index.lines(path, options)
     check.type("heed.data.line_index", "path", path, "string")
     options = check.options("heed.data.line_index", options, KNOWN)
-    local file, message = line_offsets(path, reader.max_line("heed.data.line_index", options.max_line), every_line)
+    local file, message = line_offsets(path, reader.max_line("heed.data.line_index",
+        options.max_line), every_line)
     if not file then return nil, message end
     return new("lines", { file }, function(i) return file:line(i) end)
 end
@@ -91,11 +96,13 @@ local function of_one_file(path, max_line)
     end)
     if not file then return nil, message end
     return new("pairs", { file }, function(i)
-        return pair_format.split(file:line(i)) or errors.raise("%s: it is no longer the file that was indexed", path)
+        return pair_format.split(file:line(i))
+            or errors.raise("%s: it is no longer the file that was indexed", path)
     end)
 end
 
----The pairs of a file of two columns, `source<TAB>target` a line, or of two files, line by line, as a list that stays in them.
+---The pairs of a file of two columns, `source<TAB>target` a line, or of two files, line by line, as
+---a list that stays in them.
 ---
 ---```lua
 ---local path = os.tmpname()
@@ -110,7 +117,8 @@ end
 ---@param target? string the file of the targets
 ---@param options? { max_line?: integer } bytes of the longest line there may be, default 2^20
 ---@return heed.data.Index|nil
----@return string? message names the first line that is not two columns, or how many lines each file has
+---@return string? message names the first line that is not two columns, or how many lines each file
+---has
 function index.pairs(path, target, options)
     target, options = pair_format.arguments("heed.data.pair_index", path, target, options, KNOWN)
     local max_line = reader.max_line("heed.data.pair_index", options.max_line)
@@ -128,7 +136,9 @@ function index.pairs(path, target, options)
         sources:close()
         return nil, message
     end
-    return new("pairs", { sources, targets }, function(i) return { sources:line(i), targets:line(i) } end)
+    return new("pairs", { sources, targets }, function(i)
+        return { sources:line(i), targets:line(i) }
+    end)
 end
 
 ---@return boolean

@@ -18,7 +18,8 @@ local AT_ONCE = 4096 -- lines in a piece
 ---Reads a file once.
 ---@param path string
 ---@param max_line integer
----@param keep fun(line: string, number: integer): boolean|nil, string? is it to be in the index; nil and a message: give up
+---@param keep fun(line: string, number: integer): boolean|nil, string? is it to be in the index;
+---nil and a message: give up
 ---@return heed.data.Offsets|nil
 ---@return string? message
 local function offsets(path, max_line, keep)
@@ -29,7 +30,8 @@ local function offsets(path, max_line, keep)
         return nil, path .. ": expected a file that can be read anywhere, got a pipe or the like"
     end
     source:go(0, 0)
-    local self = setmetatable({ path = path, file = source.file, size = source.size, max_line = max_line, count = 0, pieces = {} },
+    local self = setmetatable({ path = path, file = source.file, size = source.size,
+        max_line = max_line, count = 0, pieces = {} },
         Offsets)
     local piece = {}
     local function seal()

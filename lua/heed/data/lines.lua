@@ -16,7 +16,8 @@ local reader = require "heed.data.reader"
 ---os.remove(path)
 ---```
 ---@param path string
----@param options? { max_line?: integer } bytes of the longest line there may be (default 2^20): what is no text ends early
+---@param options? { max_line?: integer } bytes of the longest line there may be (default 2^20):
+---what is no text ends early
 ---@return string[]|nil
 ---@return string? message
 local function lines(path, options)

@@ -57,7 +57,8 @@ local DTYPES = { i64 = "integer", f32 = "float" }
 local function pad(list, options)
     options = check.options("heed.data.pad", options, { value = true, dtype = true })
     check.type("heed.data.pad", "list", list, "table")
-    local wanted = options.dtype and DTYPES[check.one_of("heed.data.pad", "dtype", options.dtype, { "i64", "f32" })]
+    local wanted = options.dtype and DTYPES[check.one_of("heed.data.pad", "dtype", options.dtype,
+        { "i64", "f32" })]
     local longest, lengths, kind = 0, {}, wanted or "integer"
     for i, row in ipairs(list) do
         if check.is_tensor(row) then
@@ -69,7 +70,8 @@ local function pad(list, options)
         if #row > longest then longest = #row end
         if kind_of(row, i) == "float" then
             if wanted == "integer" then
-                errors.raise("heed.data.pad: list[%d]: expected integers, got a float among them", i)
+                errors.raise("heed.data.pad: list[%d]: expected integers, got a float among them",
+                    i)
             end
             kind = "float"
         end

@@ -28,7 +28,8 @@ end
 
 ---@return string message
 function pair_format.unequal(path, count, target, target_count)
-    return ("expected as many lines in both files: %s has %d, %s has %d"):format(path, count, target, target_count)
+    return ("expected as many lines in both files: %s has %d, %s has %d"):format(path, count,
+        target, target_count)
 end
 
 return pair_format

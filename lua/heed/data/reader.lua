@@ -1,4 +1,5 @@
---- The lines of a file one after another, read in blocks, no line longer than a bound: what files larger than memory are read by.
+--- The lines of a file one after another, read in blocks, no line longer than a bound: what files
+--- larger than memory are read by.
 
 local check = require "heed.check"
 local errors = require "heed.errors"
@@ -43,7 +44,8 @@ function reader.open(path, max_line)
         end
     end
     return setmetatable({
-        path = path, file = file, size = size or 0, max_line = max_line, block = "", at = 1, before = 0, number = 0,
+        path = path, file = file, size = size or 0, max_line = max_line, block = "", at = 1,
+            before = 0, number = 0,
     }, Reader)
 end
 
@@ -54,7 +56,8 @@ function reader.without_cr(line) return sub(line, -1) == "\r" and sub(line, 1, -
 local BYTE_ORDER_MARK = "\xEF\xBB\xBF" -- some editors write it before UTF-8; it is no text
 
 local function too_long(self)
-    return ("%s:%d: a line of more than %d bytes (max_line): is this a file of text?"):format(self.path, self.number + 1,
+    return ("%s:%d: a line of more than %d bytes (max_line): is this a file of text?"):format(
+        self.path, self.number + 1,
         self.max_line)
 end
 
@@ -78,7 +81,8 @@ local function finish(self, parts, last)
     return reader.without_cr(last)
 end
 
----The next line without its end (LF or CRLF); nil at the end of the file, and when `message` is set.
+---The next line without its end (LF or CRLF); nil at the end of the file, and when `message` is
+---set.
 ---@return string|nil line
 ---@return integer|nil offset bytes before it
 function Reader:read()
@@ -110,13 +114,15 @@ end
 ---@return integer
 function Reader:offset() return self.before + self.at - 1 end
 
----The next line is the one at that offset. What can be read only once (a pipe) says so in `message`.
+---The next line is the one at that offset. What can be read only once (a pipe) says so in
+---`message`.
 ---@param offset integer
 ---@param number integer lines before it
 function Reader:go(offset, number)
     local is_there = self.file:seek("set", offset) or self:offset() == offset
     self.before, self.block, self.at, self.number = offset, "", 1, number
-    self.message = not is_there and self.path .. ": it can be read only once (a pipe or the like)" or nil
+    self.message = not is_there and self.path .. ": it can be read only once (a pipe or the like)"
+        or nil
 end
 
 function Reader:close() if io.type(self.file) == "file" then self.file:close() end end

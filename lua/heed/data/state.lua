@@ -1,4 +1,5 @@
---- What iterators say of themselves so that they can go on: plain tables, checked before they are believed.
+--- What iterators say of themselves so that they can go on: plain tables, checked before they are
+--- believed.
 
 local check = require "heed.check"
 local errors = require "heed.errors"
@@ -29,7 +30,8 @@ end
 ---@return string? message
 function state.same_options(saved, own)
     for _, name in ipairs { "size", "tokens", "shuffle", "bucket", "drop_last" } do
-        local was_said = saved[name] ~= nil or (name == "size" or name == "tokens") and saved.shuffle ~= nil
+        local was_said = saved[name] ~= nil or (name == "size" or name == "tokens")
+            and saved.shuffle ~= nil
         if was_said and saved[name] ~= own[name] then
             return nil, ("the state is of batches with %s = %s, these have %s"):format(name,
                 tostring(saved[name]), tostring(own[name]))

@@ -1,4 +1,5 @@
---- Lines and pairs as they come in their files, through a buffer that shuffles: what need not be read beforehand.
+--- Lines and pairs as they come in their files, through a buffer that shuffles: what need not be
+--- read beforehand.
 
 local check = require "heed.check"
 local errors = require "heed.errors"
@@ -11,8 +12,8 @@ local state = require "heed.data.state"
 local KNOWN = check.set("shuffle", "seed", "max_line")
 local LEAST = { seed = math.mininteger, epoch = 1, given = 0, shuffle = 0 }
 
----Passes over files, without end: `for example in stream do` is one, the next such loop the next. A line that is too long, no
----pair, or missing in one of two files raises when it is met.
+---Passes over files, without end: `for example in stream do` is one, the next such loop the next. A
+---line that is too long, no pair, or missing in one of two files raises when it is met.
 ---@class heed.data.Stream
 ---@field epoch integer the present pass, from 1
 ---@field given integer examples already given in it
@@ -22,7 +23,7 @@ local LEAST = { seed = math.mininteger, epoch = 1, given = 0, shuffle = 0 }
 local Stream = {}
 Stream.__index = Stream
 
--- ---- one example after another, unshuffled ------------------------------------------------------------------------------
+-- ---- one example after another, unshuffled ------------------------------------------------------
 
 local function read(source)
     local line, offset = source:read()
@@ -47,7 +48,8 @@ function NEXT.columns(sources)
     local line, offset
     repeat line, offset = read(sources[1]) until line ~= ""
     if not line then return nil end
-    local pair = pair_format.split(line) or errors.raise("%s", pair_format.misfit(sources[1].path, sources[1].number, line))
+    local pair = pair_format.split(line) or errors.raise("%s", pair_format.misfit(sources[1].path,
+        sources[1].number, line))
     return pair, { offset }
 end
 
@@ -56,10 +58,12 @@ function NEXT.files(sources)
     local source, first = read(a)
     local target, second = read(b)
     if source and target then return { source, target }, { first, second } end
-    if source or target then errors.raise("%s", pair_format.unequal(a.path, rest(a), b.path, rest(b))) end
+    if source or target then
+        errors.raise("%s", pair_format.unequal(a.path, rest(a), b.path, rest(b)))
+    end
 end
 
--- ---- the buffer --------------------------------------------------------------------------------------------------------
+-- ---- the buffer ---------------------------------------------------------------------------------
 
 local function go(self, offsets, numbers)
     for i, source in ipairs(self.sources) do source:go(offsets[i], numbers[i]) end
@@ -112,16 +116,18 @@ function Stream:__call(...)
     return example
 end
 
--- ---- going on ------------------------------------------------------------------------------------------------------------
+-- ---- going on -----------------------------------------------------------------------------------
 
 ---Where it stands: of the buffer, where its lines begin.
 ---@return table
 function Stream:state_dict()
-    local saved = { seed = self.seed, epoch = self.epoch, given = self.given, shuffle = self.shuffle, files = {} }
+    local saved = { seed = self.seed, epoch = self.epoch, given = self.given,
+        shuffle = self.shuffle, files = {} }
     for f, source in ipairs(self.sources) do
         local buffered = {}
         for i, item in ipairs(self.buffer) do buffered[i] = item[2][f] end
-        saved.files[f] = { offset = source:offset(), number = source.number, bytes = source.size, buffered = buffered }
+        saved.files[f] = { offset = source:offset(), number = source.number, bytes = source.size,
+            buffered = buffered }
     end
     return saved
 end
@@ -130,7 +136,8 @@ local function check_file(saved, source, buffered)
     local ok, message = state.check("a stream", saved, { offset = 0, number = 0, bytes = 0 })
     if not ok then return nil, message end
     if saved.bytes ~= source.size then
-        return nil, ("%s had %d bytes when the state was taken, and has %d"):format(source.path, saved.bytes, source.size)
+        return nil, ("%s had %d bytes when the state was taken, and has %d"):format(source.path,
+            saved.bytes, source.size)
     end
     local is_sound = type(saved.buffered) == "table" and #saved.buffered == buffered
     for i = 1, is_sound and buffered or 0 do
@@ -152,10 +159,12 @@ function Stream:check_state_dict(saved)
         return nil, ("the state is not of %d files"):format(#self.sources)
     end
     if saved.shuffle ~= self.shuffle then
-        return nil, ("the state is of a buffer of %d examples, this is one of %d"):format(saved.shuffle, self.shuffle)
+        return nil, ("the state is of a buffer of %d examples, this is one of %d"):format(
+            saved.shuffle, self.shuffle)
     end
     local first = saved.files[1]
-    local buffered = type(first) == "table" and type(first.buffered) == "table" and #first.buffered or 0
+    local buffered = type(first) == "table" and type(first.buffered) == "table" and #first.buffered
+        or 0
     for f, source in ipairs(self.sources) do
         ok, message = check_file(saved.files[f], source, buffered)
         if not ok then return nil, message end
@@ -174,13 +183,15 @@ function Stream:load_state_dict(saved)
         for f, file in ipairs(saved.files) do offsets[f], numbers[f] = file.buffered[i], 0 end
         go(self, offsets, numbers)
         if not take_in(self, i) then
-            errors.raise("heed.data.Stream:load_state_dict: the state points behind the end of %s", self.sources[1].path)
+            errors.raise("heed.data.Stream:load_state_dict: the state points behind the end of %s",
+                self.sources[1].path)
         end
     end
     for f, file in ipairs(saved.files) do offsets[f], numbers[f] = file.offset, file.number end
     go(self, offsets, numbers)
     loops.done(self)
-    self.given, self.at_end, self.random = saved.given, false, shuffle.random(saved.seed, saved.epoch, saved.given)
+    self.given, self.at_end, self.random = saved.given, false,
+        shuffle.random(saved.seed, saved.epoch, saved.given)
 end
 
 ---Closes the files; `local stream <close> = ...` does it too, and so does the collector.
@@ -193,15 +204,17 @@ Stream.__close = Stream.close
 function Stream:__tostring()
     local paths = {}
     for i, source in ipairs(self.sources) do paths[i] = source.path end
-    return ("heed.data.stream(%s; epoch %d, %d given)"):format(table.concat(paths, ", "), self.epoch, self.given)
+    return ("heed.data.stream(%s; epoch %d, %d given)"):format(table.concat(paths, ", "),
+        self.epoch, self.given)
 end
 
--- ---- public ------------------------------------------------------------------------------------------------------------
+-- ---- public -------------------------------------------------------------------------------------
 
 local function new(where, paths, options, next)
     local max_line = reader.max_line(where, options.max_line)
     local self = setmetatable({
-        sources = {}, next = next, shuffle = check.integer(where, "shuffle", options.shuffle or 0, 0),
+        sources = {}, next = next, shuffle = check.integer(where, "shuffle", options.shuffle or 0,
+            0),
         seed = check.integer(where, "seed", options.seed or 1, math.mininteger),
     }, Stream)
     for i, path in ipairs(paths) do
@@ -230,16 +243,19 @@ local stream = {}
 ---os.remove(path)
 ---```
 ---@param path string
----@param options? { shuffle?: integer, seed?: integer, max_line?: integer } shuffle: lines in the buffer of which the next is drawn,
----default 0: in the file's order; seed: of the draws, default 1; max_line: bytes of the longest line there may be, default 2^20
+---@param options? { shuffle?: integer, seed?: integer, max_line?: integer } shuffle: lines in the
+---buffer of which the next is drawn, default 0: in the file's order; seed: of the draws, default 1;
+---max_line: bytes of the longest line there may be, default 2^20
 ---@return heed.data.Stream|nil
 ---@return string? message
 function stream.lines(path, options)
     check.type("heed.data.line_stream", "path", path, "string")
-    return new("heed.data.line_stream", { path }, check.options("heed.data.line_stream", options, KNOWN), NEXT.lines)
+    return new("heed.data.line_stream", { path }, check.options("heed.data.line_stream", options,
+        KNOWN), NEXT.lines)
 end
 
----The pairs of a file of two columns, `source<TAB>target` a line, or of two files, line by line, one pass after another.
+---The pairs of a file of two columns, `source<TAB>target` a line, or of two files, line by line,
+---one pass after another.
 ---
 ---```lua
 ---local path = os.tmpname()
@@ -253,13 +269,14 @@ end
 ---@param path string
 ---@param target? string the file of the targets
 ---@param options? { shuffle?: integer, seed?: integer, max_line?: integer } shuffle: pairs in the
----buffer of which the next is drawn, default 0: in the file's order; seed: of the draws, default 1; max_line: bytes of the longest
----line there may be, default 2^20
+---buffer of which the next is drawn, default 0: in the file's order; seed: of the draws, default 1;
+---max_line: bytes of the longest line there may be, default 2^20
 ---@return heed.data.Stream|nil
 ---@return string? message
 function stream.pairs(path, target, options)
     target, options = pair_format.arguments("heed.data.pair_stream", path, target, options, KNOWN)
-    return new("heed.data.pair_stream", { path, target }, options, target and NEXT.files or NEXT.columns)
+    return new("heed.data.pair_stream", { path, target }, options,
+        target and NEXT.files or NEXT.columns)
 end
 
 return stream

@@ -1,4 +1,5 @@
---- Batches of examples that come one after another and are never all in memory: a pool of them at a time.
+--- Batches of examples that come one after another and are never all in memory: a pool of them at a
+--- time.
 
 local core = require "heed.core"
 local errors = require "heed.errors"
@@ -7,7 +8,8 @@ local loops = require "heed.data.loops"
 local shuffle = require "heed.data.shuffle"
 local state = require "heed.data.state"
 
----An iterator of batches of examples that come one after another; how many there are is not known before the end.
+---An iterator of batches of examples that come one after another; how many there are is not known
+---before the end.
 ---@class heed.data.PooledBatches
 ---@field epoch integer the present pass over the data, from 1
 ---@field position integer batches already given of the present pool
@@ -27,7 +29,7 @@ Pooled.__index = Pooled
 local DEFAULT_POOL = 10000
 local BATCHES = 100 -- in a pool, when their size is known
 
--- ---- one pool ------------------------------------------------------------------------------------------------------------
+-- ---- one pool -----------------------------------------------------------------------------------
 
 -- The next `count` examples of the source, encoded; fewer at the end of its pass.
 local function gather(self, count)
@@ -49,7 +51,8 @@ local function dtypes_of(self, list)
     local dtypes, before = examples_of.dtypes(list, self.fields), self.dtypes
     for name, dtype in pairs(before or {}) do
         if dtype == "i64" and dtypes[name] == "f32" then
-            errors.raise("heed.data.batches: examples: field %s: expected integers as in the batches before, "
+            errors.raise("heed.data.batches: examples: field %s: expected integers as in the "
+                .. "batches before, "
                 .. "got a float; write floats as 1.0 from the first example on", name)
         end
         dtypes[name] = dtype
@@ -61,7 +64,9 @@ local function plan(self)
     local list, lengths, indices = self.examples, {}, {}
     if self.fields == nil then self.fields = examples_of.fields(list) end
     self.dtypes = dtypes_of(self, list)
-    for i, example in ipairs(list) do lengths[i], indices[i] = examples_of.longest(example, self.fields, i), i end
+    for i, example in ipairs(list) do
+        lengths[i], indices[i] = examples_of.longest(example, self.fields, i), i
+    end
     local random = shuffle.random(self.seed + (self.pools << 32), self.epoch)
     if self.shuffle then shuffle.shuffle(indices, random) end
     if self.bucket then indices = shuffle.bucket(indices, lengths, math.max(#indices, 1)) end
@@ -98,7 +103,7 @@ local function skip_pass(self)
     begin(self, self.epoch + 1)
 end
 
--- ---- public --------------------------------------------------------------------------------------------------------------
+-- ---- public -------------------------------------------------------------------------------------
 
 ---@param source table an iterator with state_dict and load_state_dict
 ---@param settings table the checked options of batches
@@ -123,14 +128,18 @@ function Pooled:__call(...)
     end
     while self.position == #self.batches do
         if self.at_end then
-            if self.given == 0 then errors.raise "heed.data.batches: examples: the split has 0 batches: the pass gave none" end
+            if self.given == 0 then
+                errors.raise("heed.data.batches: examples: the split has 0 batches: the pass "
+                    .. "gave none")
+            end
             begin(self, self.epoch + 1)
             return nil
         end
         next_pool(self)
     end
     self.position, self.given = self.position + 1, self.given + 1
-    return examples_of.collate(self.examples, self.batches[self.position], self.fields, self.dtypes, self.value)
+    return examples_of.collate(self.examples, self.batches[self.position], self.fields, self.dtypes,
+        self.value)
 end
 
 ---An iterator over passes without end.
@@ -141,24 +150,28 @@ end
 
 ---How many batches there are is known to nobody before all examples were read.
 function Pooled:__len() -- luacheck: ignore self
-    errors.raise "heed.data.batches: their number is not known: the examples are read as they are needed"
+    errors.raise("heed.data.batches: their number is not known: the examples are read as they "
+        .. "are needed")
 end
 
 function Pooled:__tostring()
-    return ("heed.data.batches(%s, batches of %s; epoch %d, %d given)"):format(tostring(self.source),
+    return ("heed.data.batches(%s, batches of %s; epoch %d, %d given)"):format(
+        tostring(self.source),
         self.size and self.size .. " examples" or self.tokens .. " tokens", self.epoch, self.given)
 end
 
 local LEAST = { seed = math.mininteger, epoch = 1, pools = 0, position = 0, given = 0, pool = 1 }
 
----Where the iteration stands. With the same examples and options, load_state_dict goes on with the very same batches: the pool
----that it stood in is read again.
+---Where the iteration stands. With the same examples and options, load_state_dict goes on with the
+---very same batches: the pool that it stood in is read again.
 ---@return table
 function Pooled:state_dict()
     return {
-        seed = self.seed, epoch = self.epoch, pools = self.pools, position = self.position, given = self.given, pool = self.pool,
+        seed = self.seed, epoch = self.epoch, pools = self.pools, position = self.position,
+            given = self.given, pool = self.pool,
         source = self.before or self.source:state_dict(),
-        size = self.size, tokens = self.tokens, shuffle = self.shuffle, bucket = self.bucket, drop_last = self.drop_last,
+        size = self.size, tokens = self.tokens, shuffle = self.shuffle, bucket = self.bucket,
+            drop_last = self.drop_last,
     }
 end
 
@@ -170,7 +183,8 @@ function Pooled:check_state_dict(saved)
     local ok, message = state.check("batches", saved, LEAST)
     if not ok then return nil, message end
     if saved.pool ~= self.pool then
-        return nil, ("the state is of pools of %d examples, these are of %d"):format(saved.pool, self.pool)
+        return nil, ("the state is of pools of %d examples, these are of %d"):format(saved.pool,
+            self.pool)
     end
     ok, message = state.same_options(saved, self)
     if not ok then return nil, message end

@@ -26,11 +26,13 @@ function tensors.count(held)
     for _, name in ipairs(names) do
         local t = held[name]
         if t:dim() == 0 then
-            errors.raise("heed.data.batches: examples.%s: expected a tensor of rows, [N, ...], got %s",
+            errors.raise("heed.data.batches: examples.%s: expected a tensor of rows, [N, ...], "
+                .. "got %s",
                 name, check.describe(t))
         end
         if count and t:size(1) ~= count then
-            errors.raise("heed.data.batches: examples.%s: expected %d rows as examples.%s has, got %s",
+            errors.raise("heed.data.batches: examples.%s: expected %d rows as examples.%s has, "
+                .. "got %s",
                 name, count, first, tostring(t.shape))
         end
         count, first = count or t:size(1), first or name

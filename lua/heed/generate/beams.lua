@@ -1,8 +1,9 @@
 --- Beam search: of all beginnings the best few are gone on with.
 ---
---- A finished answer scores the sum of its log probabilities over its length (its stop token counts) to the power of
---- length_penalty. A sentence is done when it has as many answers as are wanted and nothing that is still alive could score more
---- than the worst of them, however long it got: what is probable so far can only become less so.
+--- A finished answer scores the sum of its log probabilities over its length (its stop token
+--- counts) to the power of length_penalty. A sentence is done when it has as many answers as are
+--- wanted and nothing that is still alive could score more than the worst of them, however long it
+--- got: what is probable so far can only become less so.
 
 local sample = require "heed.generate.sample"
 local core = require "heed.core"
@@ -21,7 +22,8 @@ local function by_score(a, b)
     return a.number < b.number
 end
 
--- Keeps the best `wanted` of a sentence's finished answers; the one that came first when they score alike.
+-- Keeps the best `wanted` of a sentence's finished answers; the one that came first when they score
+-- alike.
 local function add_finished(sentence, answer, wanted)
     sentence.count = sentence.count + 1
     answer.number = sentence.count
@@ -40,7 +42,8 @@ end
 -- A beginning with one more token.
 local function extended(beam, token, log_prob, o)
     local is_stop = o.stop_tokens[token] or false
-    local new = { slot = beam.slot, token = token, sum = beam.sum + log_prob, length = beam.length + 1,
+    local new = { slot = beam.slot, token = token, sum = beam.sum + log_prob,
+        length = beam.length + 1,
         tokens = is_stop and beam.tokens or append(beam.tokens, token),
         log_probs = o.scores and append(beam.log_probs, log_prob) or nil }
     new.stopped = is_stop
@@ -51,7 +54,8 @@ local function extended(beam, token, log_prob, o)
 end
 
 local function finish(sentence, beam, reason, o)
-    local answer = { tokens = beam.tokens, score = score_of(beam.sum, beam.length, o), log_probs = beam.log_probs, reason = reason }
+    local answer = { tokens = beam.tokens, score = score_of(beam.sum, beam.length, o),
+        log_probs = beam.log_probs, reason = reason }
     if o.decode then
         local text = Text.new(o.decode, o.stop_texts)
         text:read(beam.tokens)
@@ -66,7 +70,8 @@ local function candidates_of(sentence, values, tokens, most)
     for order, beam in ipairs(sentence.beams) do
         for i, value in ipairs(values[beam.slot]) do
             if value > -math.huge then
-                list[#list + 1] = { sum = beam.sum + value, beam = beam, order = order, token = tokens[beam.slot][i], log_prob = value }
+                list[#list + 1] = { sum = beam.sum + value, beam = beam, order = order,
+                    token = tokens[beam.slot][i], log_prob = value }
             end
         end
     end
@@ -95,18 +100,21 @@ local function advance(sentence, candidates, o)
     end
     sentence.beams = alive
     local worst = sentence.finished[o.samples or 1]
-    if worst and alive[1] and hope(alive[1].sum, alive[1].length, o) <= worst.score then sentence.beams = {} end
+    if worst and alive[1] and hope(alive[1].sum, alive[1].length, o) <= worst.score then
+        sentence.beams = {}
+    end
 end
 
 -- Of each row the likeliest tokens with their log probabilities, as lists.
 local function likeliest(source, o, most)
-    local scores = sample.penalised(source:logits():log_softmax(2), source.rows, o.repetition_penalty)
+    local scores = sample.penalised(source:logits():log_softmax(2), source.rows,
+        o.repetition_penalty)
     local values, tokens = scores:topk(math.min(most, scores:size(2)), 2)
     return values:totable(), tokens:totable()
 end
 
--- Gives each beam a row. It stays in that of the beginning that it goes on from when it can: the less is moved. What each row
--- goes on from, and its token.
+-- Gives each beam a row. It stays in that of the beginning that it goes on from when it can: the
+-- less is moved. What each row goes on from, and its token.
 local function place(beams)
     local rows, moving = {}, {}
     for _, beam in ipairs(beams) do
@@ -153,13 +161,15 @@ end
 return function(source, o)
     local sentences, answers = {}, {}
     for b = 1, #source.rows do
-        sentences[b] = { finished = {}, count = 0, beams = { { slot = b, sum = 0, length = 0, tokens = {}, log_probs = {} } } }
+        sentences[b] = { finished = {}, count = 0,
+            beams = { { slot = b, sum = 0, length = 0, tokens = {}, log_probs = {} } } }
         if o.max_new_tokens == 0 then finish(sentences[b], sentences[b].beams[1], "length", o) end
     end
     while o.max_new_tokens > 0 and step(source, sentences, o) do end -- luacheck: ignore 542
     for b, sentence in ipairs(sentences) do
         if #sentence.finished == 0 then
-            errors.raise("heed.generate: the model's logits: expected an answer to row %d, got -inf for all tokens on every way", b)
+            errors.raise("heed.generate: the model's logits: expected an answer to row %d, got "
+                .. "-inf for all tokens on every way", b)
         end
         for i = 1, o.samples or 1 do answers[#answers + 1] = sentence.finished[i] or false end
     end

@@ -1,10 +1,11 @@
---- Evaluation mode and no gradients while a model is asked, and what was before in between: whoever is called back, or resumed
---- while generation rests, finds everything as it was.
+--- Evaluation mode and no gradients while a model is asked, and what was before in between: whoever
+--- is called back, or resumed while generation rests, finds everything as it was.
 
 local core = require "heed.core"
 local walk = require "heed.nn.walk"
 
--- The modules that were in training. A model that yields and is never resumed gives its list to the collector.
+-- The modules that were in training. A model that yields and is never resumed gives its list to the
+-- collector.
 local Held = {}
 
 function Held:__gc()
@@ -16,7 +17,9 @@ end
 ---@return heed.nn.Module[]
 local function modules_of(model)
     local list = {}
-    if walk.is_module(model) then walk.each_module(model, 1, function(_, module) list[#list + 1] = module end) end
+    if walk.is_module(model) then
+        walk.each_module(model, 1, function(_, module) list[#list + 1] = module end)
+    end
     return list
 end
 

@@ -20,10 +20,12 @@ local function seen_in(rows, V)
             ids[b][i], ones[b][i] = may_come and row[i] or 1, may_come and 1 or 0
         end
     end
-    return core.zeros(#rows, V):scatter_add(2, core.tensor(ids, { dtype = "i64" }), core.tensor(ones, { dtype = "f32" })):gt(0)
+    return core.zeros(#rows, V):scatter_add(2, core.tensor(ids, { dtype = "i64" }),
+        core.tensor(ones, { dtype = "f32" })):gt(0)
 end
 
----Logits of tokens that have come before are divided by a penalty, or multiplied when they are negative (Keskar et al. 2019, "CTRL").
+---Logits of tokens that have come before are divided by a penalty, or multiplied when they are
+---negative (Keskar et al. 2019, "CTRL").
 ---@param scores heed.Tensor [R, V]
 ---@param rows integer[][]
 ---@param penalty number|nil
@@ -78,7 +80,8 @@ function sample.tokens(logits, rows, o)
     if o.top_k then logits = top_k(logits, o.top_k) end
     if o.top_p and o.top_p < 1 then logits = top_p(logits, o.top_p) end
     if o.min_p and o.min_p > 0 then logits = min_p(logits, o.min_p) end
-    return logits:softmax(2):multinomial(1, o.generator and { generator = o.generator }):view(-1):totable()
+    return logits:softmax(2):multinomial(1,
+        o.generator and { generator = o.generator }):view(-1):totable()
 end
 
 return sample

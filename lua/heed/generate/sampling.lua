@@ -6,7 +6,8 @@ local Text = require "heed.generate.text"
 
 -- One answer: its tokens, and why it ended.
 local function new_answer(o, row)
-    return { row = row, tokens = {}, log_probs = o.scores and {} or nil, score = o.scores and 0 or nil,
+    return { row = row, tokens = {}, log_probs = o.scores and {} or nil,
+        score = o.scores and 0 or nil,
         growing = o.decode and Text.new(o.decode, o.stop_texts) or nil }
 end
 
@@ -20,7 +21,9 @@ local function tell(answer, o, token)
     if not o.on_token then return end
     local piece = answer.growing and answer.growing:piece(answer.reason ~= nil)
     if token == nil and (piece or "") == "" then return end
-    if o.on_token(answer.row, token, piece) == false and not answer.reason then finish(answer, "callback") end
+    if o.on_token(answer.row, token, piece) == false and not answer.reason then
+        finish(answer, "callback")
+    end
 end
 
 local function take(answer, token, log_prob, o)
@@ -58,13 +61,15 @@ local function step(source, o, samples)
     local tokens = sample.tokens(logits, source.rows, o)
     local log_probs
     if o.scores then
-        log_probs = logits:log_softmax(2):gather(2, core.tensor(tokens, { dtype = "i64" }):view(-1, 1)):view(-1):totable()
+        log_probs = logits:log_softmax(2):gather(2, core.tensor(tokens, { dtype = "i64" }):view(-1,
+            1)):view(-1):totable()
     end
     source:append(tokens)
     return tokens, log_probs or {}
 end
 
--- Rows whose answers have ended go when they are a quarter of all: what is left is computed for fewer.
+-- Rows whose answers have ended go when they are a quarter of all: what is left is computed for
+-- fewer.
 local function drop_finished(source, active)
     local from, left = {}, {}
     for slot, answer in ipairs(active) do

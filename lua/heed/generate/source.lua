@@ -1,4 +1,5 @@
---- Where logits come from: rows of tokens that grow, and a model that is asked what may follow each.
+--- Where logits come from: rows of tokens that grow, and a model that is asked what may follow
+--- each.
 ---
 --- With a cache it is given only what is new, without one the whole rows, padded behind.
 
@@ -14,14 +15,16 @@ local WHERE = "heed.generate"
 local Source = {}
 Source.__index = Source
 
--- ---- three kinds of models: each gives run(tokens, lengths, cache), and head(hidden) where logits take one more step ---------
+-- ---- three kinds of models: each gives run(tokens, lengths, cache), and head(hidden) where logits
 
 local function is_callable(value)
     local meta = type(value) == "table" and getmetatable(value)
     return type(value) == "function" or type(meta) == "table" and meta.__call ~= nil
 end
 
-local function is_encoder_decoder(model) return type(model) == "table" and model.encode ~= nil and model.decode ~= nil end
+local function is_encoder_decoder(model)
+    return type(model) == "table" and model.encode ~= nil and model.decode ~= nil
+end
 
 local function head_of(model)
     local output = model.output
@@ -37,7 +40,8 @@ local function bind_encoder_decoder(self, model, src, lengths)
     function self.run(tokens, _, cache)
         local options = { src_lengths = self.memory_lengths, cache = cache }
         if not cache then return model:decode(tokens, self.memory, options) end
-        return calls.run(model, "decode", model.decode, tokens, self.memory, options) -- one step of the cache
+        -- one step of the cache
+        return calls.run(model, "decode", model.decode, tokens, self.memory, options)
     end
 end
 
@@ -54,7 +58,9 @@ end
 local function wants_cache(model, wish)
     local able = walk.is_module(model) and (is_encoder_decoder(model) or model.takes_cache)
     if wish == nil then return able or false end
-    if wish and not walk.is_module(model) then errors.raise("%s: cache: expected a model (heed.nn.Module) for it", WHERE) end
+    if wish and not walk.is_module(model) then
+        errors.raise("%s: cache: expected a model (heed.nn.Module) for it", WHERE)
+    end
     return wish
 end
 
@@ -63,7 +69,8 @@ end
 function Source.check_model(model)
     if is_encoder_decoder(model) then return true end
     if not is_callable(model) then
-        errors.raise("%s: model: expected a model, or a function of tokens that gives logits, got %s", WHERE, check.describe(model))
+        errors.raise("%s: model: expected a model, or a function of tokens that gives logits, "
+            .. "got %s", WHERE, check.describe(model))
     end
     return false
 end
@@ -72,12 +79,14 @@ end
 ---@param rows integer[][] what each row begins with
 ---@param options { new: integer, context?: integer, cache?: boolean, cache_dtype?: string, src?: heed.Tensor, src_lengths?: heed.Tensor }
 function Source.new(model, rows, options)
-    local self = setmetatable({ rows = rows, context = options.context, guarded = modes.of(model), step = 0 }, Source)
+    local self = setmetatable({ rows = rows, context = options.context, guarded = modes.of(model),
+        step = 0 }, Source)
     if wants_cache(model, options.cache) then
         local longest = 0
         for _, row in ipairs(rows) do longest = math.max(longest, #row) end
         longest = math.min(longest + options.new, options.context or math.huge)
-        self.cache = model:new_cache { batch = #rows, max_len = longest, dtype = options.cache_dtype }
+        self.cache = model:new_cache { batch = #rows, max_len = longest,
+            dtype = options.cache_dtype }
     end
     self.fed = {}
     for b = 1, #rows do self.fed[b] = 0 end
@@ -89,7 +98,7 @@ function Source.new(model, rows, options)
     return self
 end
 
--- ---- asking --------------------------------------------------------------------------------------------------------------------
+-- ---- asking -------------------------------------------------------------------------------------
 
 -- Tokens first[b] + 1 .. of each row, padded with 1, and how many they are.
 local function batch_of(rows, first)
@@ -117,9 +126,11 @@ end
 
 local function check_output(t, count, longest)
     if type(t) == "table" then t = core.tensor(t) end
-    local fits = check.is_live(t) and (t:dim() == 2 or t:dim() == 3 and t:size(2) == longest) and t:size(1) == count
+    local fits = check.is_live(t) and (t:dim() == 2 or t:dim() == 3 and t:size(2) == longest)
+        and t:size(1) == count
     if fits and t:size(-1) > 0 then return t end
-    return errors.raise("%s: model: expected logits [%d, %d, V] or [%d, V], got %s", WHERE, count, longest, count, check.describe(t))
+    return errors.raise("%s: model: expected logits [%d, %d, V] or [%d, V], got %s", WHERE, count,
+        longest, count, check.describe(t))
 end
 
 -- The windows that the model may see have outgrown the cache: from now on it sees them whole.
@@ -133,7 +144,9 @@ end
 local function first_seen(self)
     if self.cache then return self.fed end
     local first = {}
-    for b, row in ipairs(self.rows) do first[b] = math.max(#row - (self.context or math.huge), 0) end
+    for b, row in ipairs(self.rows) do
+        first[b] = math.max(#row - (self.context or math.huge), 0)
+    end
     return first
 end
 
@@ -160,7 +173,8 @@ local function check_numbers(self, logits)
     if not bad:any() then bad, name = logits:eq(math.huge), "inf" end
     if not bad:any() then return logits end
     local where = bad:nonzero():totable()[1]
-    return errors.raise("%s: the model's logits: expected numbers, got %s for token %d in row %d at step %d", WHERE, name, where[2],
+    return errors.raise("%s: the model's logits: expected numbers, got %s for token %d in row %d "
+        .. "at step %d", WHERE, name, where[2],
         where[1], self.step)
 end
 
@@ -173,7 +187,7 @@ function Source:logits()
     return check_numbers(self, logits:detach())
 end
 
--- ---- rows ----------------------------------------------------------------------------------------------------------------------
+-- ---- rows ---------------------------------------------------------------------------------------
 
 ---Row i goes on from what row from[i] was.
 ---@param from integer[]
@@ -190,7 +204,9 @@ function Source:reorder(from)
     if not self.memory then return end
     -- A cache knows the memory by the tensor that it first came as.
     if not self.cache then self.memory = core.keep(self.memory:index_select(1, from)) end
-    if self.memory_lengths then self.memory_lengths = core.keep(self.memory_lengths:index_select(1, from)) end
+    if self.memory_lengths then
+        self.memory_lengths = core.keep(self.memory_lengths:index_select(1, from))
+    end
 end
 
 ---Complains when there is no way on from some row: all its logits are -inf.
@@ -198,7 +214,8 @@ end
 function Source:check_ways(logits)
     local none = logits:max(2):eq(-math.huge)
     if not none:any() then return end
-    errors.raise("%s: the model's logits: expected a token that can come in row %d at step %d, got -inf for all", WHERE,
+    errors.raise("%s: the model's logits: expected a token that can come in row %d at step %d, "
+        .. "got -inf for all", WHERE,
         none:nonzero():totable()[1][1], self.step)
 end
 

@@ -1,4 +1,5 @@
---- The text of one answer while it grows: where a stop string begins, and what of it can no longer change.
+--- The text of one answer while it grows: where a stop string begins, and what of it can no longer
+--- change.
 
 local Text = {}
 Text.__index = Text
@@ -59,7 +60,9 @@ end
 ---@return string
 function Text:piece(ended)
     local last = #self.whole
-    if not ended then last = last - math.max(begun_stop(self.whole, self.stops), begun_character(self.whole)) end
+    if not ended then
+        last = last - math.max(begun_stop(self.whole, self.stops), begun_character(self.whole))
+    end
     if last <= self.given then return "" end
     local piece = self.whole:sub(self.given + 1, last)
     self.given = last

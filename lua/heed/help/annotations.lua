@@ -1,4 +1,5 @@
---- The annotations of a Lua source (LuaCATS: `---` lines above a definition), read as text: what help and the API pages say.
+--- The annotations of a Lua source (LuaCATS: `---` lines above a definition), read as text: what
+--- help and the API pages say.
 
 local annotations = {}
 
@@ -7,7 +8,8 @@ local annotations = {}
 ---@field type string
 ---@field optional boolean
 ---@field text string
----@field written string|nil the type as it is written, where `type` has names of options written out
+---@field written string|nil the type as it is written, where `type` has names of options written
+---out
 ---@field inner boolean|nil it is a field of a table of options
 
 ---@class heed.help.Entry
@@ -28,11 +30,12 @@ local annotations = {}
 ---@field module string|nil the module whose source it stands in
 ---@field in_place boolean|nil it is the form in place, `exp_`, of the function that it describes
 
--- ---- one block -----------------------------------------------------------------------------------------------------
+-- ---- one block ----------------------------------------------------------------------------------
 
 local CLOSES = { ["{"] = "}", ["("] = ")", ["<"] = ">", ["["] = "]" }
 
--- A type and what follows it. A type ends at the first space outside of brackets that is no part of `fun(...): T`, `A | B`.
+-- A type and what follows it. A type ends at the first space outside of brackets that is no part of
+-- `fun(...): T`, `A | B`.
 local function split_type(text)
     local depth, at = 0, 1
     while at <= #text do
@@ -40,7 +43,8 @@ local function split_type(text)
         if CLOSES[c] then depth = depth + 1
         elseif c == "}" or c == ")" or c == "]" or c == ">" then depth = depth - 1
         elseif c == '"' then at = text:find('"', at + 1, true) or #text
-        elseif c == " " and depth == 0 and not text:sub(1, at - 1):find "[:|,]$" and not text:find("^ |", at) then break
+        elseif c == " " and depth == 0 and not text:sub(1, at - 1):find "[:|,]$"
+            and not text:find("^ |", at) then break
         end
         at = at + 1
     end
@@ -57,7 +61,9 @@ end
 local function read_return(text)
     local type_text, words = split_type(text)
     words = words:gsub("^#%s*", "") -- what is no name
-    if words:find "^%.%.%." then type_text, words = type_text .. " ...", words:gsub("^%.%.%.%s*", "") end
+    if words:find "^%.%.%." then
+        type_text, words = type_text .. " ...", words:gsub("^%.%.%.%s*", "")
+    end
     return { name = "", type = type_text, optional = type_text:find "%?$" ~= nil, text = words }
 end
 
@@ -96,7 +102,8 @@ local function read_prose(block, text)
         finish_paragraph(block)
     else
         if text:match "^%- " then finish_paragraph(block) end
-        block.paragraph = block.paragraph and block.paragraph .. " " .. text:gsub("^%s+", "") or text
+        block.paragraph = block.paragraph and block.paragraph .. " " .. text:gsub("^%s+", "")
+            or text
     end
 end
 
@@ -105,7 +112,8 @@ local function read_example(block, raw)
         table.insert(block.examples, table.concat(block.example, "\n"))
         block.example = nil
     else -- the fence says whether a space belongs to the `---`
-        table.insert(block.example, raw:sub(1, block.margin) == (" "):rep(block.margin) and raw:sub(block.margin + 1) or raw)
+        table.insert(block.example, raw:sub(1, block.margin) == (" "):rep(block.margin)
+            and raw:sub(block.margin + 1) or raw)
     end
 end
 
@@ -125,7 +133,7 @@ local function read_line(block, raw)
     end
 end
 
--- ---- the definition below it ---------------------------------------------------------------------------------------
+-- ---- the definition below it --------------------------------------------------------------------
 
 local function words_of(list)
     local words = {}
@@ -139,7 +147,9 @@ local function read_definition(line)
     if not name then name, arguments = line:match "^%s*function ([%w_.:]+)%s*%(([^)]*)%)" end
     if not name then name, arguments = line:match "^%s*local ([%w_]+) = function%s*%(([^)]*)%)" end
     if not name then name, arguments = line:match "^%s*([%w_.]+) = function%s*%(([^)]*)%)" end
-    if name then return name, words_of((arguments:gsub("^_, ", ""))) end -- of __call, which gets the table first
+    if name then
+        return name, words_of((arguments:gsub("^_, ", "")))
+    end -- of __call, which gets the table first
     local key, value = line:match "^([%a_][%w_.]*) = ([%w_.]+)%s*$"
     if key then return key, nil, value end
     return line:match "^%s*local ([%w_]+)%s*=" or line:match "^([%w_.]+)%s*="
@@ -152,14 +162,17 @@ local function entry_of(block, line, number)
     if not name then return nil end
     finish_paragraph(block)
     return {
-        name = name, key = name:match "[^.:]+$", line = number, arguments = arguments, same_as = same_as,
-        owner = block.class and owner, kind = block.class and "class" or arguments and "function" or "value",
+        name = name, key = name:match "[^.:]+$", line = number, arguments = arguments,
+            same_as = same_as,
+        owner = block.class and owner, kind = block.class and "class" or arguments and "function"
+            or "value",
         parent = block.parent ~= "" and block.parent or nil,
-        prose = block.prose, examples = block.examples, params = block.params, returns = block.returns, fields = block.fields,
+        prose = block.prose, examples = block.examples, params = block.params,
+            returns = block.returns, fields = block.fields,
     }
 end
 
--- ---- a source ------------------------------------------------------------------------------------------------------
+-- ---- a source -----------------------------------------------------------------------------------
 
 -- `a.x, a.y = b.z, b.z` names several at once.
 local function several_names(line)
@@ -170,7 +183,8 @@ local function several_names(line)
     return list
 end
 
----All definitions with annotations above them, in order; and those that repeat another one under a new name.
+---All definitions with annotations above them, in order; and those that repeat another one under a
+---new name.
 ---@param source string
 ---@return heed.help.Entry[]
 function annotations.read(source)
@@ -182,13 +196,15 @@ function annotations.read(source)
             block = block or new_block()
             read_line(block, text)
         else
-            local entry = (block or line:match "^%S+ = [%w_.]+%s*$") and entry_of(block or new_block(), line, number)
+            local entry = (block or line:match "^%S+ = [%w_.]+%s*$")
+                and entry_of(block or new_block(), line, number)
             if entry and (block or entry.same_as) then
                 entry.section = section
                 list[#list + 1] = entry
             end
             for _, other in ipairs(several_names(line)) do
-                list[#list + 1] = entry_of(new_block(), ("%s = %s"):format(other.name, other.value or "nil"), number)
+                list[#list + 1] = entry_of(new_block(), ("%s = %s"):format(other.name,
+                    other.value or "nil"), number)
             end
             block = nil
             section = line:match "^%-%- %-%-%-%- (.-) %-%-+$" or section
@@ -197,7 +213,8 @@ function annotations.read(source)
     return list
 end
 
----What stands at the top of a source, before anything that it could belong to: what the file is for, in paragraphs.
+---What stands at the top of a source, before anything that it could belong to: what the file is
+---for, in paragraphs.
 ---@param source string
 ---@return string[]
 function annotations.header(source)

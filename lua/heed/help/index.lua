@@ -1,4 +1,5 @@
---- From a value or a name to what is written about it: the public names of heed, and the annotations in its sources.
+--- From a value or a name to what is written about it: the public names of heed, and the
+--- annotations in its sources.
 
 local annotations = require "heed.help.annotations"
 local calls = require "heed.nn.calls"
@@ -14,18 +15,20 @@ for name in ([[core creation query shapes indexing elementwise arithmetic reduct
     STUBS[#STUBS + 1] = "heed.types." .. name
 end
 
--- ---- annotations by module -----------------------------------------------------------------------------------------
+-- ---- annotations by module ----------------------------------------------------------------------
 
 local read = {}
 
 local class_entry, read_aliases
 
--- The fields of a class of options, and of what it extends, as a table type, and what is said of each.
+-- The fields of a class of options, and of what it extends, as a table type, and what is said of
+-- each.
 local function fields_of_class(entry)
     local types, texts = {}, {}
     if entry.parent then types[1], texts[1] = fields_of_class(class_entry(entry.parent)) end
     for _, field in ipairs(entry.fields) do
-        types[#types + 1] = ("%s%s: %s"):format(field.name, field.optional and "?" or "", field.type)
+        types[#types + 1] = ("%s%s: %s"):format(field.name, field.optional and "?" or "",
+            field.type)
         if field.text ~= "" then texts[#texts + 1] = ("%s: %s"):format(field.name, field.text) end
     end
     return table.concat(types, ", "), table.concat(texts, "; ")
@@ -37,7 +40,8 @@ local function write_out(param)
     local class = param.type:match "^heed%.[%w_.]+Options$" and class_entry(param.type)
     if class then
         local types, texts = fields_of_class(class)
-        param.type, param.text = "{ " .. types .. " }", param.text .. (param.text ~= "" and "; " or "") .. texts
+        param.type, param.text = "{ " .. types .. " }",
+            param.text .. (param.text ~= "" and "; " or "") .. texts
     elseif param.type:find "Options" or param.type:find "heed%.Dims" then
         param.type = param.type:gsub("heed%.%u%w+", function(name)
             local alias = read_aliases()[name]
@@ -50,7 +54,8 @@ end
 local function module_entries(name)
     if read[name] then return read[name] end
     local text = source(name)
-    local found = { list = text and annotations.read(text) or {}, by_name = {}, by_key = {}, by_line = {},
+    local found = { list = text and annotations.read(text) or {}, by_name = {}, by_key = {},
+        by_line = {},
         header = text and annotations.header(text) or {} }
     for _, entry in ipairs(found.list) do
         entry.module = name
@@ -70,7 +75,9 @@ local by_alias
 function read_aliases()
     if not by_alias then
         by_alias = {}
-        for _, alias in ipairs(annotations.aliases(source(STUBS[1]) or "")) do by_alias[alias.name] = alias.type end
+        for _, alias in ipairs(annotations.aliases(source(STUBS[1]) or "")) do
+            by_alias[alias.name] = alias.type
+        end
     end
     return by_alias
 end
@@ -100,7 +107,8 @@ local function follow(found, entry)
     local name = entry and entry.name
     for _ = 1, 8 do
         if not (entry and entry.same_as) then break end
-        local local_one = found.by_name[entry.same_as] or found.by_key[entry.same_as:match "[^.:]+$"]
+        local local_one = found.by_name[entry.same_as]
+            or found.by_key[entry.same_as:match "[^.:]+$"]
         entry = local_one ~= entry and local_one or method_elsewhere(entry.same_as)
     end
     return entry and in_place(entry, name)
@@ -117,11 +125,13 @@ local function stub_entry(key)
     end
 end
 
--- ---- modules that are loaded ---------------------------------------------------------------------------------------
+-- ---- modules that are loaded --------------------------------------------------------------------
 
 local function module_of_table(value)
     for name, module in pairs(loaded()) do
-        if rawequal(module, value) and type(name) == "string" and name:find "^heed" then return name end
+        if rawequal(module, value) and type(name) == "string" and name:find "^heed" then
+            return name
+        end
     end
 end
 
@@ -131,14 +141,16 @@ local function module_of_function(f)
     local path = info and info.what ~= "C" and info.source:match "heed[%w_/]*%.lua$"
     if not path then return nil end
     -- The last folder of that name: the checkout may be called so too.
-    path = info.source:match ".*(heed/lua/heed[%w_/]*%.lua)$" and info.source:match ".*heed/lua/(heed[%w_/]*%.lua)$" or path
+    path = info.source:match ".*(heed/lua/heed[%w_/]*%.lua)$"
+        and info.source:match ".*heed/lua/(heed[%w_/]*%.lua)$" or path
     return (path:gsub("%.lua$", ""):gsub("/init$", ""):gsub("/", ".")), info.linedefined
 end
 
 -- Where a function that another one made has its name, and its annotations.
 local function exported_entry(f, key)
     for name, module in pairs(loaded()) do
-        if type(name) == "string" and name:find "^heed" and type(module) == "table" and rawequal(rawget(module, key), f) then
+        if type(name) == "string" and name:find "^heed" and type(module) == "table"
+            and rawequal(rawget(module, key), f) then
             local found = module_entries(name)
             if found.by_key[key] then return follow(found, found.by_key[key]) end
         end
@@ -154,10 +166,11 @@ local function function_entry(f, key)
     return key and exported_entry(f, key)
 end
 
--- ---- the public tree -----------------------------------------------------------------------------------------------
+-- ---- the public tree ----------------------------------------------------------------------------
 
 local function is_class(value)
-    return type(value) == "table" and (rawget(value, "is_heed_module") or rawget(value, "class_name")) and true or false
+    return type(value) == "table" and (rawget(value, "is_heed_module") or rawget(value,
+        "class_name")) and true or false
 end
 
 -- The annotated class of a name, found in the module that has it or in those that are loaded.
@@ -191,7 +204,8 @@ end
 ---@field prose string[]|nil paragraphs, of a module
 ---@field members heed.help.Doc[]|nil of a module
 ---@field methods heed.help.Entry[]|nil of a class
----@field made heed.help.Doc|nil the class of what a function returns, if it is documented with that function
+---@field made heed.help.Doc|nil the class of what a function returns, if it is documented with that
+---function
 
 -- What is a function of heed and a method of tensors; then what is a method only.
 local function tensor_methods()
@@ -213,11 +227,14 @@ local PARENTS = { ["heed.nn.Module"] = true }
 
 local function methods_of(entry)
     if entry.name == "heed.Tensor" then return tensor_methods() end
-    local found, short, list = module_entries(entry.module), entry.owner or entry.name:match "[^.]+$", {}
+    local found, short, list = module_entries(entry.module),
+        entry.owner or entry.name:match "[^.]+$", {}
     for _, e in ipairs(found.list) do
         if e.name:match("^" .. short .. "[.:]%a[%w_]*$") then
             local real = follow(found, e)
-            if not real and e.same_as and e.same_as:find "^core%." then real = stub_entry(e.same_as:match "[^.]+$") end
+            if not real and e.same_as and e.same_as:find "^core%." then
+                real = stub_entry(e.same_as:match "[^.]+$")
+            end
             if real then
                 list[#list + 1] = setmetatable({ name = e.name, key = e.key }, { __index = real })
             end
@@ -231,27 +248,32 @@ end
 local function made_by(entry)
     local name = entry and entry.returns[1] and entry.returns[1].type:match "^heed%.[%w_.]+"
     local found = name and name ~= "heed.Tensor" and class_entry(name)
-    return found and { path = name, kind = "class", entry = found, methods = methods_of(found) } or nil
+    return found and { path = name, kind = "class", entry = found, methods = methods_of(found) }
+        or nil
 end
 
 local function describe(path, value)
     if type(value) == "function" then
         local entry = function_entry(value, path:match "[^.:]+$")
-        return { path = path, kind = "function", value = value, entry = entry, made = made_by(entry) }
+        return { path = path, kind = "function", value = value, entry = entry,
+            made = made_by(entry) }
     elseif is_class(value) then
         local entry = class_entry(path) or class_entry("heed.nn." .. tostring(value.class_name))
-        return { path = path, kind = "class", value = value, entry = entry, methods = entry and methods_of(entry) }
+        return { path = path, kind = "class", value = value, entry = entry,
+            methods = entry and methods_of(entry) }
     elseif type(value) == "table" then
         local name = module_of_table(value) or path
         local meta = getmetatable(value)
         local caller = meta and rawget(meta, "__call")
         local entry = caller and function_entry(caller)
-        return { path = path, kind = "module", value = value, entry = entry, prose = module_entries(name).header }
+        return { path = path, kind = "module", value = value, entry = entry,
+            prose = module_entries(name).header }
     end
     return { path = path, kind = "value", value = value }
 end
 
----What heed offers, by path: every function, class and table of functions, in alphabetical order below its table.
+---What heed offers, by path: every function, class and table of functions, in alphabetical order
+---below its table.
 ---@return heed.help.Doc
 function index.tree()
     local seen = {}
@@ -283,11 +305,12 @@ local function path_of(wanted)
     return best
 end
 
--- ---- looking up ----------------------------------------------------------------------------------------------------
+-- ---- looking up ---------------------------------------------------------------------------------
 
 local function tensor_doc()
     local entry = class_entry "heed.Tensor"
-    return entry and { path = "heed.Tensor", kind = "class", value = core.methods, entry = entry, methods = methods_of(entry) }
+    return entry and { path = "heed.Tensor", kind = "class", value = core.methods, entry = entry,
+        methods = methods_of(entry) }
 end
 
 local function class_doc(entry)
@@ -308,7 +331,9 @@ end
 local function method_doc(owner, key)
     local doc = owner and index.lookup(owner)
     for _, entry in ipairs(doc and doc.methods or {}) do
-        if entry.key == key then return { path = doc.path .. ":" .. key, kind = "function", entry = entry } end
+        if entry.key == key then
+            return { path = doc.path .. ":" .. key, kind = "function", entry = entry }
+        end
     end
 end
 
@@ -324,12 +349,16 @@ local function by_name(name)
     for key in name:gmatch "[^.:]+" do
         local member = field(value, key)
         if member == nil then
-            if path == "heed" and (key == "Tensor" or key == "tensor") then member = core.methods end
+            if path == "heed" and (key == "Tensor" or key == "tensor") then
+                member = core.methods
+            end
             if member == nil then return method_doc(is_class(value) and value or nil, key) end
         end
         value, path = member, path .. "." .. key
     end
-    if path:find "^heed%.[Tt]ensor%." then return describe("heed." .. path:match "[^.]+$", value) end
+    if path:find "^heed%.[Tt]ensor%." then
+        return describe("heed." .. path:match "[^.]+$", value)
+    end
     return index.lookup(value, path)
 end
 
@@ -339,7 +368,8 @@ local function class_of_methods(meta)
         local module, line
         if type(f) == "function" then module, line = module_of_function(f) end
         local found = module and module_entries(module)
-        local short = found and found.by_line[line] and found.by_line[line].name:match "^([%w_]+)[.:]"
+        local short = found and found.by_line[line]
+            and found.by_line[line].name:match "^([%w_]+)[.:]"
         for _, entry in ipairs(short and found.list or {}) do
             if entry.kind == "class" and entry.name:match "[^.]+$" == short then
                 return class_doc(entry)
@@ -354,19 +384,23 @@ end
 ---@return heed.help.Doc|nil
 function index.lookup(what, path)
     if type(what) == "string" then
-        return by_name(what) or (core.methods[what] and describe("heed." .. what, core.methods[what]))
+        return by_name(what) or (core.methods[what] and describe("heed." .. what,
+            core.methods[what]))
     elseif core.is_tensor(what) or rawequal(what, core.methods) then
         return tensor_doc()
     elseif type(what) == "table" and not is_class(what) and is_class(getmetatable(what)) then
         return index.lookup(getmetatable(what)) -- an instance: its class
     end
     path = path or path_of(what)
-    if not path and type(what) == "table" and getmetatable(what) then return class_of_methods(getmetatable(what)) end
+    if not path and type(what) == "table" and getmetatable(what) then
+        return class_of_methods(getmetatable(what))
+    end
     local doc = path and describe(path, what) or nil
     if doc and doc.kind == "module" then doc.members = index.tree_at(path, what) end
     if doc or type(what) ~= "function" then return doc end
     local entry = function_entry(what)
-    return entry and { path = entry.name:gsub(":", "."), kind = "function", value = what, entry = entry } or nil
+    return entry and { path = entry.name:gsub(":", "."), kind = "function", value = what,
+        entry = entry } or nil
 end
 
 ---The members of one table of the tree.
@@ -380,9 +414,10 @@ function index.tree_at(path, value)
     return list
 end
 
--- ---- for pages -----------------------------------------------------------------------------------------------------
+-- ---- for pages ----------------------------------------------------------------------------------
 
----What a module that is not part of `heed` itself defines, by its annotations: help.text, assert.is_close.
+---What a module that is not part of `heed` itself defines, by its annotations: help.text,
+---assert.is_close.
 ---@param module string
 ---@param prefix string of its paths
 ---@return heed.help.Doc[]
@@ -404,8 +439,11 @@ function index.made_by(doc)
     local function look(entry)
         for _, result in ipairs(entry.returns) do
             for name in result.type:gmatch "heed%.[%w_.]*%w" do
-                local class = name ~= "heed.Tensor" and not name:find "^heed%.nn%." and class_entry(name)
-                if class and #class.prose > 0 and not class.module:find "^heed%.types" then list[#list + 1] = class_doc(class) end
+                local class = name ~= "heed.Tensor" and not name:find "^heed%.nn%."
+                    and class_entry(name)
+                if class and #class.prose > 0 and not class.module:find "^heed%.types" then
+                    list[#list + 1] = class_doc(class)
+                end
             end
         end
     end
@@ -420,7 +458,9 @@ function index.core_classes()
     local list = {}
     for _, stub in ipairs(STUBS) do
         for _, entry in ipairs(module_entries(stub).list) do
-            if entry.kind == "class" and #entry.prose > 0 and entry.name ~= "heed.Tensor" then list[#list + 1] = class_doc(entry) end
+            if entry.kind == "class" and #entry.prose > 0 and entry.name ~= "heed.Tensor" then
+                list[#list + 1] = class_doc(entry)
+            end
         end
     end
     list[#list + 1] = tensor_doc()
@@ -433,7 +473,9 @@ end
 function index.header(module)
     -- heed.nn.init is a table of functions, and heed/nn/init.lua is heed.nn's.
     local value = require "heed"
-    for key in module:gsub("^heed", ""):gmatch "[%w_]+" do value = type(value) == "table" and value[key] end
+    for key in module:gsub("^heed", ""):gmatch "[%w_]+" do
+        value = type(value) == "table" and value[key]
+    end
     return module_entries(type(value) == "table" and module_of_table(value) or module).header
 end
 

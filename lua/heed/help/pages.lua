@@ -1,4 +1,5 @@
---- The API pages: the annotations of everything public, as Markdown. `cmake --build build --target api-pages` writes them again.
+--- The API pages: the annotations of everything public, as Markdown. `cmake --build build --target
+--- api-pages` writes them again.
 
 local core = require "heed.core"
 local index = require "heed.help.index"
@@ -6,23 +7,29 @@ local text = require "heed.help.text"
 
 local pages = {}
 
--- Which modules' definitions stand on which page, in the order in which one reads them. A name covers what lies below it; the
--- longest that fits wins.
+-- Which modules' definitions stand on which page, in the order in which one reads them. A name
+-- covers what lies below it; the longest that fits wins.
 local PAGES = {
     { file = "tensors", title = "Tensors", "heed.types", "heed.composed" },
     { file = "autograd", title = "Gradients as functions", "heed.autograd" },
-    { file = "nn", title = "Layers and models", "heed.nn.module", "heed.nn.linear", "heed.nn.embedding", "heed.nn.positions",
-        "heed.nn.rotary", "heed.nn.norm", "heed.nn.activation", "heed.nn.dropout", "heed.nn.attention", "heed.nn.feed_forward",
-        "heed.nn.encoder_layer", "heed.nn.decoder_layer", "heed.nn.encoder", "heed.nn.decoder", "heed.nn.transformer",
-        "heed.nn.sequential", "heed.nn.module_list", "heed.nn.module_dict", "heed.nn", "heed.nn.initial", "heed.capture" },
+    { file = "nn", title = "Layers and models", "heed.nn.module", "heed.nn.linear",
+        "heed.nn.embedding", "heed.nn.positions",
+        "heed.nn.rotary", "heed.nn.norm", "heed.nn.activation", "heed.nn.dropout",
+            "heed.nn.attention", "heed.nn.feed_forward",
+        "heed.nn.encoder_layer", "heed.nn.decoder_layer", "heed.nn.encoder", "heed.nn.decoder",
+            "heed.nn.transformer",
+        "heed.nn.sequential", "heed.nn.module_list", "heed.nn.module_dict", "heed.nn",
+            "heed.nn.initial", "heed.capture" },
     { file = "attention", title = "Attention and masks", "heed.attention", "heed.mask" },
     { file = "generation", title = "Generation", "heed.generate" },
-    { file = "training", title = "Losses, optimisers, metrics, progress", "heed.loss", "heed.optim.sgd", "heed.optim.adam",
+    { file = "training", title = "Losses, optimisers, metrics, progress", "heed.loss",
+        "heed.optim.sgd", "heed.optim.adam",
         "heed.optim.optimizer", "heed.optim.gradients", "heed.optim", "heed.optim.schedule",
         "heed.metrics", "heed.progress", "heed.interrupts" },
     { file = "files", title = "Files", "heed.checkpoint", "heed.safetensors", "heed.npy" },
     { file = "data", title = "Data and text", "heed.data", "heed.text" },
-    { file = "seeing", title = "Seeing, testing, asking", "heed.viz", "heed.types.luassert", "heed.help", "heed.info" },
+    { file = "seeing", title = "Seeing, testing, asking", "heed.viz", "heed.types.luassert",
+        "heed.help", "heed.info" },
 }
 
 -- The page of a module, and its place there.
@@ -37,9 +44,10 @@ local function page_of(module)
     return best, place
 end
 
--- ---- what is public ------------------------------------------------------------------------------------------------
+-- ---- what is public -----------------------------------------------------------------------------
 
----Every public function and class with its annotations (or without: `entry` nil), each once, by its shortest name.
+---Every public function and class with its annotations (or without: `entry` nil), each once, by its
+---shortest name.
 ---@return heed.help.Doc[]
 function pages.public()
     local list, seen = {}, {}
@@ -89,11 +97,12 @@ local function in_reading_order(a, b)
     return x.line < y.line
 end
 
--- ---- Markdown ------------------------------------------------------------------------------------------------------
+-- ---- Markdown -----------------------------------------------------------------------------------
 
 local function add_params(out, params)
     for _, p in ipairs(text.flat(params)) do
-        local name = ("%s- `%s`"):format(p.inner and "  " or "", p.name .. (p.optional and "?" or ""))
+        local name = ("%s- `%s`"):format(p.inner and "  " or "",
+            p.name .. (p.optional and "?" or ""))
         local words = p.type ~= "" and (" `%s`"):format(p.type) or ""
         out[#out + 1] = name .. words .. (p.text ~= "" and ": " .. p.text or "")
     end
@@ -101,7 +110,8 @@ end
 
 local function add_returns(out, returns)
     for _, r in ipairs(returns) do
-        out[#out + 1] = ("- returns `%s`%s"):format(text.short_type(r.type), r.text ~= "" and ": " .. r.text or "")
+        out[#out + 1] = ("- returns `%s`%s"):format(text.short_type(r.type),
+            r.text ~= "" and ": " .. r.text or "")
     end
 end
 
@@ -189,22 +199,27 @@ local function add_doc(out, doc, in_place)
     if doc.kind == "class" then add_class(out, doc) else add_body(out, doc.entry) end
 end
 
--- ---- pages ---------------------------------------------------------------------------------------------------------
+-- ---- pages --------------------------------------------------------------------------------------
 
 local function is_public_table(path)
     local value = require "heed"
-    for key in path:gsub("^heed", ""):gmatch "[%w_]+" do value = type(value) == "table" and value[key] end
+    for key in path:gsub("^heed", ""):gmatch "[%w_]+" do
+        value = type(value) == "table" and value[key]
+    end
     return type(value) == "table"
 end
 
--- What a definition stands under: of functions of the core the subject, which is the title of the stub; of others the table
--- that has it. And what is said of that.
+-- What a definition stands under: of functions of the core the subject, which is the title of the
+-- stub; of others the table that has it. And what is said of that.
 local function section_of(doc)
     local module = doc.entry.module
     local header = index.header(module)
-    if module:find "^heed%.types%." or module == "heed.composed" then return header[1]:gsub("%.$", ""), { table.unpack(header, 2) } end
+    if module:find "^heed%.types%." or module == "heed.composed" then
+        return header[1]:gsub("%.$", ""), { table.unpack(header, 2) }
+    end
     local parent, deep = doc.path, doc.path:find "%..*%." ~= nil
-    if is_public_table(module) and (doc.kind == "class" or not deep) or doc.kind == "class" and not deep then
+    if is_public_table(module) and (doc.kind == "class" or not deep) or doc.kind == "class"
+        and not deep then
         parent = module
     elseif doc.kind ~= "module" and deep then
         parent = parent:match "^(.*)%.[^.]+$"
@@ -217,7 +232,8 @@ local function add_aliases(out)
     out[#out + 1] = "Names of types:\n"
     for _, alias in ipairs(index.aliases()) do
         if alias.text ~= "" then
-            out[#out + 1] = ("- `%s`, `%s`: %s"):format(text.short_type(alias.name), text.short_type(alias.type), alias.text)
+            out[#out + 1] = ("- `%s`, `%s`: %s"):format(text.short_type(alias.name),
+                text.short_type(alias.type), alias.text)
         end
     end
     out[#out + 1] = ""
@@ -247,14 +263,16 @@ local function anchor_of(title)
 end
 
 local function contents(result)
-    local out = { "# The API\n", "Made from the annotations in the sources, which `help(heed.softmax)` shows at the prompt too.\n" }
+    local out = { "# The API\n", "Made from the annotations in the sources, which "
+        .. "`help(heed.softmax)` shows at the prompt too.\n" }
     for _, page in ipairs(result) do
         local section
         out[#out + 1] = ("## [%s](%s.md)\n"):format(page.title, page.file)
         for _, doc in ipairs(page.docs) do
             local name = section_of(doc)
             if not doc.entry.in_place then
-                local link = ("[%s](%s.md#%s)"):format(doc.path:gsub("^heed%.", ""), page.file, anchor_of(title_of(doc)))
+                local link = ("[%s](%s.md#%s)"):format(doc.path:gsub("^heed%.", ""), page.file,
+                    anchor_of(title_of(doc)))
                 if name ~= section then
                     section = name
                     out[#out + 1] = ("- %s: %s"):format(name, link)
@@ -296,7 +314,7 @@ function pages.all()
     return result
 end
 
--- ---- layers as functions -------------------------------------------------------------------------------------------
+-- ---- layers as functions ------------------------------------------------------------------------
 
 local STUB_HEADER = [[
 ---@meta _
@@ -319,7 +337,8 @@ local function call_lines(doc)
     local forward = method(doc, "forward")
     local first, result = forward and forward.params[1], forward and forward.returns[1]
     if not (first and result) then return nil end
-    return ("\n---@class %s\n---@operator call(%s): %s\n"):format(doc.path, first.written, result.type)
+    return ("\n---@class %s\n---@operator call(%s): %s\n"):format(doc.path, first.written,
+        result.type)
 end
 
 ---The stub that tells language servers what layers are as functions.

@@ -17,13 +17,15 @@ local function words_of(asked)
     return list
 end
 
--- In its name a word counts most, and whole words more than their beginnings; 0 where one of the words
--- is nowhere.
+-- In its name a word counts most, and whole words more than their beginnings; 0 where one of the
+-- words is nowhere.
 local function score(words, name, prose)
     local sum = 0
     for _, word in ipairs(words) do
-        local points = name:find(" " .. word .. " ", 1, true) and 8 or name:find(" " .. word, 1, true) and 4
-            or prose:find(" " .. word .. " ", 1, true) and 2 or prose:find(" " .. word, 1, true) and 1
+        local points = name:find(" " .. word .. " ", 1, true) and 8 or name:find(" " .. word, 1,
+            true) and 4
+            or prose:find(" " .. word .. " ", 1, true) and 2 or prose:find(" " .. word, 1, true)
+                and 1
         if not points then return 0 end
         sum = sum + points
     end
@@ -35,7 +37,9 @@ local function prose_of(doc)
     local entry = doc.entry
     if entry then
         parts[#parts + 1] = table.concat(entry.prose, " ")
-        for _, param in ipairs(entry.params) do parts[#parts + 1] = param.name .. " " .. param.text end
+        for _, param in ipairs(entry.params) do
+            parts[#parts + 1] = param.name .. " " .. param.text
+        end
     end
     return plain(table.concat(parts, " "))
 end

@@ -1,4 +1,5 @@
---- Documentation as text for a terminal: the signature, what it means, arguments, results, an example.
+--- Documentation as text for a terminal: the signature, what it means, arguments, results, an
+--- example.
 
 local text = {}
 
@@ -9,7 +10,7 @@ local COLORED = {
     code = function(s) return "\27[36m" .. s .. "\27[0m" end,
 }
 
--- ---- lines ---------------------------------------------------------------------------------------------------------
+-- ---- lines --------------------------------------------------------------------------------------
 
 local function width_of(s) return utf8.len(s) or #s end
 
@@ -59,16 +60,19 @@ local function fields_of(type_text)
         local c = at > #inside and "," or inside:sub(at, at)
         if c:find "[{(<]" then depth = depth + 1 elseif c:find "[})>]" then depth = depth - 1 end
         if c == "," and depth == 0 then
-            local name, optional, kind = inside:sub(start, at - 1):match "^%s*([%w_]+)(%??):%s*(.*)$"
+            local name, optional, kind = inside:sub(start,
+                at - 1):match "^%s*([%w_]+)(%??):%s*(.*)$"
             if not name then return nil end
-            fields[#fields + 1] = { name = name, optional = optional == "?", type = kind, text = "" }
+            fields[#fields + 1] = { name = name, optional = optional == "?", type = kind,
+                text = "" }
             fields[name], start = fields[#fields], at + 1
         end
     end
     return fields
 end
 
--- The names that a clause begins with and what it says of them: `x, y: labels`, `seed (default 1): of the shuffle`.
+-- The names that a clause begins with and what it says of them: `x, y: labels`, `seed (default 1):
+-- of the shuffle`.
 local function read_clause(clause)
     local names, default, words = clause:match "^([%w_, ]+)(%b()):%s+(.*)$"
     if not names then names, words = clause:match "^([%w_, ]+):%s+(.*)$" end
@@ -87,7 +91,8 @@ local function fields_named(names, fields)
     return list[1] and list
 end
 
--- `mask: who may be seen; scale: default 1` belongs to the fields that it names; what names none comes back.
+-- `mask: who may be seen; scale: default 1` belongs to the fields that it names; what names none
+-- comes back.
 local function give_clauses(text_, fields)
     local rest, last = {}, nil
     for clause in (text_ .. "; "):gmatch "(.-);%s+" do
@@ -108,7 +113,8 @@ local function give_clauses(text_, fields)
     return table.concat(rest, "; ")
 end
 
--- `A|B|{ c?: T }`: what stands besides a table (nil: nothing), and the fields of the table (nil: there is none).
+-- `A|B|{ c?: T }`: what stands besides a table (nil: nothing), and the fields of the table (nil:
+-- there is none).
 local function split_union(type_text)
     local kept, fields, depth, start = {}, nil, 0, 1
     for at = 1, #type_text + 1 do
@@ -125,8 +131,9 @@ local function split_union(type_text)
     return #kept > 0 and table.concat(kept, "|") or nil, fields
 end
 
--- An option that an earlier argument may take too, or that may be an argument of its own, is said once. (A required argument
--- of its name is something else: the weight of a layer, the weight of each class.)
+-- An option that an earlier argument may take too, or that may be an argument of its own, is said
+-- once. (A required argument of its name is something else: the weight of a layer, the weight of
+-- each class.)
 local function add_fields(list, fields, params, i)
     for _, field in ipairs(fields) do
         local elsewhere = false
@@ -150,7 +157,8 @@ function text.flat(params)
     for i, p in ipairs(params) do
         local kind, fields = split_union(p.type)
         local words = fields and give_clauses(p.text, fields) or p.text
-        list[#list + 1] = { name = p.name, optional = p.optional, type = short_type(kind or "table"), text = words }
+        list[#list + 1] = { name = p.name, optional = p.optional,
+            type = short_type(kind or "table"), text = words }
         if fields then add_fields(list, fields, params, i) end
     end
     return list
@@ -193,7 +201,7 @@ local function first_sentence(prose)
     return all
 end
 
--- ---- a definition --------------------------------------------------------------------------------------------------
+-- ---- a definition -------------------------------------------------------------------------------
 
 ---`heed.softmax(t, dim?)`: optional arguments marked.
 ---@param path string
@@ -208,7 +216,8 @@ function text.signature(path, entry)
     if not entry.arguments and #arguments == 0 then return path end
     local names = {}
     for i, name in ipairs(arguments) do
-        local hidden = name == "..." and #entry.params > 0 and optional["..."] == nil -- only to refuse what comes there
+        -- only to refuse what comes there
+        local hidden = name == "..." and #entry.params > 0 and optional["..."] == nil
         if not hidden then names[i] = name .. (optional[name] and "?" or "") end
     end
     return ("%s(%s)"):format(path, table.concat(names, ", "))
@@ -226,7 +235,8 @@ end
 ---@return string|nil
 function text.in_place(entry)
     if not entry.in_place then return nil end
-    return ("In place: writes into %s, whose shape and dtype stay, and returns it. As %s:"):format(entry.params[1].name,
+    return ("In place: writes into %s, whose shape and dtype stay, and returns it. As %s:"):format(
+        entry.params[1].name,
         entry.key:sub(1, -2))
 end
 
@@ -237,7 +247,8 @@ local function add_definition(entry, out, width)
     end
     for i, r in ipairs(entry.returns) do
         if i == 1 then out[#out + 1] = "" end
-        out[#out + 1] = wrap(short_type(r.type) .. (r.text ~= "" and "  " .. r.text or ""), width, "       ", "  ->  ")
+        out[#out + 1] = wrap(short_type(r.type) .. (r.text ~= "" and "  " .. r.text or ""), width,
+            "       ", "  ->  ")
     end
 end
 
@@ -277,7 +288,8 @@ local function add_methods(doc, out, width, style)
     for _, entry in ipairs(doc.methods or {}) do
         if entry.key ~= "init" and entry.key ~= "forward" and not entry.key:find "^_" then
             local result = entry.returns[1]
-            local words = entry.prose[1] and first_sentence(entry.prose) or result and "-> " .. described(result) or ""
+            local words = entry.prose[1] and first_sentence(entry.prose) or result and "-> "
+                .. described(result) or ""
             rows[#rows + 1] = { text.signature(":" .. entry.key, entry), words }
         end
     end
@@ -287,7 +299,8 @@ local function add_methods(doc, out, width, style)
 end
 
 local function add_class(doc, out, width, style)
-    local class, init, forward = doc.path:match "[^.]+$", method(doc.methods, "init"), method(doc.methods, "forward")
+    local class, init, forward = doc.path:match "[^.]+$", method(doc.methods, "init"),
+        method(doc.methods, "forward")
     add_prose(doc.entry, out, width)
     if init then
         out[#out + 1] = "\n" .. style.bold(text.signature(doc.path, init))
@@ -313,8 +326,11 @@ end
 local function member_rows(doc, wanted)
     local rows = {}
     for _, member in ipairs(doc.members or {}) do
-        local words = member.prose and first_sentence(member.prose) or member.entry and first_sentence(member.entry.prose) or ""
-        if (member.kind == "module") == wanted then rows[#rows + 1] = { member.path:match "[^.]+$", words } end
+        local words = member.prose and first_sentence(member.prose) or member.entry
+            and first_sentence(member.entry.prose) or ""
+        if (member.kind == "module") == wanted then
+            rows[#rows + 1] = { member.path:match "[^.]+$", words }
+        end
     end
     return rows
 end
@@ -341,7 +357,8 @@ end
 ---@param options { width?: integer, color?: boolean }
 ---@return string
 function text.list(title, docs, options)
-    local width, style = math.max(40, math.min(options.width or 80, 110)), options.color and COLORED or PLAIN
+    local width, style = math.max(40, math.min(options.width or 80, 110)), options.color and COLORED
+        or PLAIN
     local rows, out = {}, { style.bold(title), "" }
     for i, doc in ipairs(docs) do
         local prose = doc.entry and doc.entry.prose or doc.prose
@@ -356,10 +373,14 @@ end
 ---@param options { width?: integer, color?: boolean }
 ---@return string
 function text.render(doc, options)
-    local width, style = math.max(40, math.min(options.width or 80, 110)), options.color and COLORED or PLAIN
+    local width, style = math.max(40, math.min(options.width or 80, 110)), options.color and COLORED
+        or PLAIN
     local entry, out = doc.entry, {}
-    out[1] = style.bold(entry and doc.kind == "function" and text.signature(doc.path, entry) or doc.path)
-    for _, paragraph in ipairs(doc.prose or {}) do out[#out + 1] = "\n" .. wrap(paragraph, width, "  ") end
+    out[1] = style.bold(entry and doc.kind == "function" and text.signature(doc.path, entry)
+        or doc.path)
+    for _, paragraph in ipairs(doc.prose or {}) do
+        out[#out + 1] = "\n" .. wrap(paragraph, width, "  ")
+    end
     if doc.kind == "class" and entry then
         add_class(doc, out, width, style)
     elseif entry then

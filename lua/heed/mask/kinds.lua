@@ -173,7 +173,9 @@ local function looks_like_padding(t)
     local before = 0
     for _, count in ipairs(seen:sum(2):totable()) do
         if count > 0 then
-            if begins and count < before or ends and before > 0 and count > before then return true end
+            if begins and count < before or ends and before > 0 and count > before then
+                return true
+            end
             before = count
         end
     end
@@ -189,7 +191,8 @@ local function fit_tensor(leaf, sizes, raise)
             may_be_padding and "; " .. PADDING)
     end
     if may_be_padding and looks_like_padding(t) then
-        raise("%sexpected rows for %d queries, got %s, in whose rows padding seems to end sentences; "
+        raise("%sexpected rows for %d queries, got %s, in whose rows padding seems to end "
+            .. "sentences; "
             .. "%s; t:unsqueeze(1) would say that its rows are queries", leaf.where, sizes.L,
             tostring(t.shape), PADDING)
     end

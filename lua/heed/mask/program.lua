@@ -1,8 +1,8 @@
 --- From a tree of rules to what attention asks: one argument of heed.core, with everything in it.
 ---
 --- What the leaves say in numbers of their own is checked against the sizes they are used with.
---- Then the whole tree becomes one program (csrc/ops/attention/attention_mask.h), made once for those
---- sizes and kept in the mask. Nothing of the size L·S is made but what came so: tensors and
+--- Then the whole tree becomes one program (csrc/ops/attention/attention_mask.h), made once for
+--- those sizes and kept in the mask. Nothing of the size L·S is made but what came so: tensors and
 --- functions. Biases are added up for each call, because gradients go through them.
 
 local by_sizes = require "heed.mask.by_sizes"

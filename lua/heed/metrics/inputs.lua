@@ -79,7 +79,8 @@ function inputs.scores(where, name, value, targets)
     local fits = t:dim() == dims + 1
     for d = 1, dims do fits = fits and shape[d] == targets.shape[d] end
     if not fits then
-        errors.raise("%s: %s: expected scores of every class, a dimension more than the targets' %s, got %s",
+        errors.raise("%s: %s: expected scores of every class, a dimension more than the targets' "
+            .. "%s, got %s",
             where, name, tostring(targets.shape), tostring(shape))
     end
     if t:size(-1) == 0 then

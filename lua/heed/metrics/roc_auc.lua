@@ -44,7 +44,8 @@ local function check_columns(state, where, columns)
             columns)
     end
     if columns == 1 and state.averaged then
-        errors.raise("%s: average: scores of one class have none; give scores of all, [N, C]", where)
+        errors.raise("%s: average: scores of one class have none; give scores of all, [N, C]",
+            where)
     elseif columns > 1 and state.chosen then
         errors.raise("%s: positive: every class of scores [N, C] is it in turn; give scores [N]",
             where)

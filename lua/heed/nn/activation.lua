@@ -17,8 +17,9 @@ activation.ReLU = module.Module:extend "ReLU"
 ---@return heed.Tensor
 function activation.ReLU:forward(x) return core.relu(x) end -- luacheck: ignore self
 
----x · Φ(x), Φ the normal distribution's (Hendrycks and Gimpel 2016, "Gaussian Error Linear Units"), or one of its approximations:
----"tanh" 0.5 x (1 + tanh(√(2/π) (x + 0.044715 x³))), "sigmoid" x · sigmoid(1.702 x).
+---x · Φ(x), Φ the normal distribution's (Hendrycks and Gimpel 2016, "Gaussian Error Linear Units"),
+---or one of its approximations: "tanh" 0.5 x (1 + tanh(√(2/π) (x + 0.044715 x³))), "sigmoid" x ·
+---sigmoid(1.702 x).
 ---
 ---```lua
 ---print(nn.GELU()(heed.tensor { -1, 0, 2 })) --> [-0.1587, 0.0000, 1.9545] f32 [3]
@@ -28,17 +29,21 @@ function activation.ReLU:forward(x) return core.relu(x) end -- luacheck: ignore 
 ---@field approximate "none"|"tanh"|"sigmoid"
 activation.GELU = module.Module:extend "GELU"
 
----@param options? { approximate?: "none"|"tanh"|"sigmoid" } default "none"; "tanh" as GPT-2 has it; "sigmoid" is called quick gelu
+---@param options? { approximate?: "none"|"tanh"|"sigmoid" } default "none"; "tanh" as GPT-2 has it;
+---"sigmoid" is called quick gelu
 function activation.GELU:init(options)
     options = check.options("heed.nn.GELU", options, check.set("approximate"))
-    self.approximate = check.one_of("heed.nn.GELU", "approximate", options.approximate or "none", { "none", "tanh", "sigmoid" })
+    self.approximate = check.one_of("heed.nn.GELU", "approximate", options.approximate or "none",
+        { "none", "tanh", "sigmoid" })
 end
 
 ---@param x heed.Tensor
 ---@return heed.Tensor
 function activation.GELU:forward(x) return core.gelu(x, { approximate = self.approximate }) end
 
-function activation.GELU:extra() return self.approximate ~= "none" and ("approximate = %q"):format(self.approximate) or "" end
+function activation.GELU:extra()
+    return self.approximate ~= "none" and ("approximate = %q"):format(self.approximate) or ""
+end
 
 ---x · sigmoid(x) (Elfwing et al. 2017, "Sigmoid-Weighted Linear Units"), also called swish.
 ---
@@ -130,7 +135,8 @@ local MOST_DIMENSIONS = 8
 local function dimension(where, dim, name)
     local whole = math.type(dim) == "integer" and dim ~= 0
     if whole and dim >= -MOST_DIMENSIONS and dim <= MOST_DIMENSIONS then return dim end
-    return errors.raise("%s: %s: expected a dimension, 1, 2, ... or -1, -2, ..., got %s", where, name or "dim", check.describe(dim))
+    return errors.raise("%s: %s: expected a dimension, 1, 2, ... or -1, -2, ..., got %s", where,
+        name or "dim", check.describe(dim))
 end
 
 ---The softmax along a dimension: e^x / Σ e^x.
@@ -204,7 +210,7 @@ activation.Identity = module.Module:extend "Identity"
 ---@return any ...
 function activation.Identity:forward(...) return ... end -- luacheck: ignore self
 
--- ---- by name: what feed-forward parts take -------------------------------------------------------------------------
+-- ---- by name: what feed-forward parts take ------------------------------------------------------
 
 local TANH, SIGMOID = { approximate = "tanh" }, { approximate = "sigmoid" }
 

@@ -13,26 +13,30 @@ local weights_of = require "heed.weights"
 
 local WHERE = "heed.nn.MultiHeadAttention"
 local CALL = check.set("mask", "weights", "cache")
-local KNOWN = check.set("dropout", "bias", "num_kv_heads", "head_dim", "rotary", "qk_norm", "softcap", "scale", "kdim", "vdim")
+local KNOWN = check.set("dropout", "bias", "num_kv_heads", "head_dim", "rotary", "qk_norm",
+    "softcap", "scale", "kdim", "vdim")
 
----Several attentions side by side, each in a part of the features (Vaswani et al. 2017, section 3.2.2).
----MultiHead(Q, K, V) = Concat(head_1, ..., head_H) W^O, head_h = Attention(Q W_h^Q, K W_h^K, V W_h^V).
+---Several attentions side by side, each in a part of the features (Vaswani et al. 2017, section
+---3.2.2). MultiHead(Q, K, V) = Concat(head_1, ..., head_H) W^O, head_h = Attention(Q W_h^Q, K
+---W_h^K, V W_h^V).
 ---
----Parameters are named as PyTorch's: the rows of W^Q, W^K and W^V in one in_proj_weight while query, key and value have one
----width, in q_proj_weight, k_proj_weight and v_proj_weight of their own when kdim or vdim is
----another than d_model; one in_proj_bias either way. It runs in C as a whole. When its output layer,
----a norm or its rotary was replaced by a module of one's own, and for the weights of some rows or
----heads alone, it is composed of its parts.
+---Parameters are named as PyTorch's: the rows of W^Q, W^K and W^V in one in_proj_weight while
+---query, key and value have one width, in q_proj_weight, k_proj_weight and v_proj_weight of their
+---own when kdim or vdim is another than d_model; one in_proj_bias either way. It runs in C as a
+---whole. When its output layer, a norm or its rotary was replaced by a module of one's own, and for
+---the weights of some rows or heads alone, it is composed of its parts.
 ---
 ---```lua
 ---local mha = nn.MultiHeadAttention(8, 2)
 ---local x = heed.randn(1, 3, 8)
 ---local out, weights = mha(x, { mask = heed.mask.causal(), weights = true })
 ---print(out.shape, weights.shape, mha.in_proj_weight.shape) --> [1, 3, 8] [1, 2, 3, 3] [24, 8]
----print(nn.MultiHeadAttention(8, 4, { num_kv_heads = 2, rotary = true, qk_norm = true, bias = false })(x).shape)
+---print(nn.MultiHeadAttention(8, 4, { num_kv_heads = 2, rotary = true, qk_norm = true,
+---    bias = false })(x).shape)
 ---```
 ---@class heed.nn.MultiHeadAttention: heed.nn.Module
----@field in_proj_weight heed.Tensor|nil [(H + 2 Hk) D, E], usually [3E, E]: the rows of W^Q, W^K and W^V
+---@field in_proj_weight heed.Tensor|nil [(H + 2 Hk) D, E], usually [3E, E]: the rows of W^Q, W^K
+---and W^V
 ---@field q_proj_weight heed.Tensor|nil [H D, E]
 ---@field k_proj_weight heed.Tensor|nil [Hk D, kdim]
 ---@field v_proj_weight heed.Tensor|nil [Hk D, vdim]
@@ -61,8 +65,11 @@ local function norm_of(qk_norm, head_dim)
 end
 
 local function add_weights(self, kdim, vdim)
-    local E, q_rows, k_rows = self.d_model, self.num_heads * self.head_dim, self.num_kv_heads * self.head_dim
-    local function drawn(rows, columns) return module.parameter(initial.xavier_uniform_(core.empty(rows, columns))) end
+    local E, q_rows, k_rows = self.d_model, self.num_heads * self.head_dim,
+        self.num_kv_heads * self.head_dim
+    local function drawn(rows, columns)
+        return module.parameter(initial.xavier_uniform_(core.empty(rows, columns)))
+    end
     if kdim == E and vdim == E then
         self.in_proj_weight = drawn(q_rows + 2 * k_rows, E)
     else
@@ -79,20 +86,22 @@ end
 ---dropout: of the weights, in training; bias: of all projections, default true; num_kv_heads: heads
 ---of keys and values, a divisor of num_heads, each used by a group (Ainslie et al. 2023, "GQA");
 ---head_dim: D, default E / H; rotary: rotates queries and keys, true or the options of nn.Rotary or
----one that layers share, queries standing at the last of the keys' positions; qk_norm: norms queries
----and keys over each head's features before that, true is "rms" (Henry et al. 2020); softcap: c, a
----scaled score s becomes c·tanh(s/c); scale: of the scores, default 1/sqrt(D); kdim: features of
----key, default E; vdim: features of value, default E.
+---one that layers share, queries standing at the last of the keys' positions; qk_norm: norms
+---queries and keys over each head's features before that, true is "rms" (Henry et al. 2020);
+---softcap: c, a scaled score s becomes c·tanh(s/c); scale: of the scores, default 1/sqrt(D); kdim:
+---features of key, default E; vdim: features of value, default E.
 function MultiHeadAttention:init(d_model, num_heads, options)
     check.integer(WHERE, "d_model", d_model)
     check.integer(WHERE, "num_heads", num_heads)
     options = check.options(WHERE, options, KNOWN)
     local kv_heads = check.integer(WHERE, "num_kv_heads", options.num_kv_heads or num_heads)
     if not options.head_dim and d_model % num_heads ~= 0 then
-        errors.raise("%s: d_model: expected a multiple of num_heads (%d), got %d", WHERE, num_heads, d_model)
+        errors.raise("%s: d_model: expected a multiple of num_heads (%d), got %d", WHERE, num_heads,
+            d_model)
     end
     if num_heads % kv_heads ~= 0 then
-        errors.raise("%s: num_kv_heads: expected a divisor of num_heads (%d), got %d", WHERE, num_heads, kv_heads)
+        errors.raise("%s: num_kv_heads: expected a divisor of num_heads (%d), got %d", WHERE,
+            num_heads, kv_heads)
     end
     self.d_model, self.num_heads, self.num_kv_heads = d_model, num_heads, kv_heads
     self.head_dim = check.integer(WHERE, "head_dim", options.head_dim or d_model // num_heads)
@@ -104,7 +113,9 @@ function MultiHeadAttention:init(d_model, num_heads, options)
 
     add_weights(self, self.kdim, self.vdim)
     local rows = (num_heads + 2 * kv_heads) * self.head_dim
-    if check.flag(WHERE, "bias", options.bias, true) then self.in_proj_bias = module.parameter(core.zeros(rows)) end
+    if check.flag(WHERE, "bias", options.bias, true) then
+        self.in_proj_bias = module.parameter(core.zeros(rows))
+    end
     self.out_proj = Linear(num_heads * self.head_dim, d_model, { bias = options.bias })
     if self.out_proj.bias then initial.zeros_(self.out_proj.bias) end
     self.q_norm = norm_of(options.qk_norm, self.head_dim)
@@ -225,9 +236,10 @@ end
 ---@param query heed.Tensor [B, L, E] or [L, E]
 ---@param key? heed.Tensor [B, S, kdim]; default query
 ---@param value? heed.Tensor [B, S, vdim]; default key
----@param options? { mask?: heed.Mask|heed.Tensor, weights?: boolean|table, cache?: heed.Cache } mask: who may be seen; weights: give them too,
----all or only { rows = {...}, heads = {...} }, at the cost of these; cache: what came before query, which is appended; with a key
----that is another tensor than the query, the keys and values of a memory, made once
+---@param options? { mask?: heed.Mask|heed.Tensor, weights?: boolean|table, cache?: heed.Cache }
+---mask: who may be seen; weights: give them too, all or only { rows = {...}, heads = {...} }, at
+---the cost of these; cache: what came before query, which is appended; with a key that is another
+---tensor than the query, the keys and values of a memory, made once
 ---@return heed.Tensor out [B, L, E]
 ---@return heed.Tensor weights [B, H, L, S] when asked for, before dropout
 function MultiHeadAttention:forward(query, key, value, options)
@@ -261,7 +273,9 @@ end
 function MultiHeadAttention:extra()
     local parts = { ("%d, %d heads of %d"):format(self.d_model, self.num_heads, self.head_dim) }
     local function add(given, ...)
-        if given then parts[#parts + 1] = select("#", ...) > 1 and (...):format(select(2, ...)) or (...) end
+        if given then
+            parts[#parts + 1] = select("#", ...) > 1 and (...):format(select(2, ...)) or (...)
+        end
     end
     add(self.num_kv_heads ~= self.num_heads, "%d of keys", self.num_kv_heads)
     add(self.kdim ~= self.d_model, "kdim = %d", self.kdim)

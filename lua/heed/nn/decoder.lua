@@ -30,8 +30,9 @@ end
 
 ---@param x heed.Tensor [B, L, E] or [L, E]
 ---@param memory heed.Tensor [B, S, E]: the encoder's output
----@param options? { mask?: heed.Mask|heed.Tensor, memory_mask?: heed.Mask|heed.Tensor, cache?: heed.Cache } mask: usually
----heed.mask.causal(); memory_mask: what of the memory may be seen; cache: what came before x
+---@param options? { mask?: heed.Mask|heed.Tensor, memory_mask?: heed.Mask|heed.Tensor, cache?: heed.Cache }
+---mask: usually heed.mask.causal(); memory_mask: what of the memory may be seen; cache: what came
+---before x
 ---@return heed.Tensor # of the shape of x
 function Decoder:forward(x, memory, options)
     options = check.options(WHERE, options, CALL)

@@ -11,8 +11,8 @@ local sublayers = require "heed.nn.sublayers"
 local WHERE = "heed.nn.TransformerDecoderLayer"
 local CALL = check.set("mask", "memory_mask", "cache")
 
----Self-attention, attention over the encoder's memory, and feed-forward, each with a residual connection and a norm
----(Vaswani et al. 2017, section 3.1).
+---Self-attention, attention over the encoder's memory, and feed-forward, each with a residual
+---connection and a norm (Vaswani et al. 2017, section 3.1).
 ---
 ---```lua
 ---local layer = nn.TransformerDecoderLayer(8, 2, 16)
@@ -77,8 +77,9 @@ end
 
 ---@param x heed.Tensor [B, L, E] or [L, E]
 ---@param memory heed.Tensor [B, S, E]: the encoder's output
----@param options? { mask?: heed.Mask|heed.Tensor, memory_mask?: heed.Mask|heed.Tensor, cache?: heed.Cache } mask: usually
----heed.mask.causal(); memory_mask: what of the memory may be seen; cache: what came before x
+---@param options? { mask?: heed.Mask|heed.Tensor, memory_mask?: heed.Mask|heed.Tensor, cache?: heed.Cache }
+---mask: usually heed.mask.causal(); memory_mask: what of the memory may be seen; cache: what came
+---before x
 ---@return heed.Tensor # of the shape of x
 function DecoderLayer:forward(x, memory, options)
     if options then check.options(WHERE, options, CALL) end

@@ -4,7 +4,8 @@ local module = require "heed.nn.module"
 
 local dropout = core.dropout
 
----In training each element is 0 with probability p, the others are divided by 1 - p (Srivastava et al. 2014).
+---In training each element is 0 with probability p, the others are divided by 1 - p (Srivastava et
+---al. 2014).
 ---
 ---```lua
 ---local dropout = nn.Dropout(0.5)

@@ -19,15 +19,18 @@ local Embedding = module.Module:extend "Embedding"
 ---Initial values N(0, 1), as PyTorch's.
 ---@param count integer tokens are 1..count
 ---@param dim integer
----@param options? { padding_idx?: integer, scale?: number } padding_idx: a token whose row starts at 0 and whose look-ups get
----no gradient; scale: what rows are multiplied by as they are looked up (default 1)
+---@param options? { padding_idx?: integer, scale?: number } padding_idx: a token whose row starts
+---at 0 and whose look-ups get no gradient; scale: what rows are multiplied by as they are looked up
+---(default 1)
 function Embedding:init(count, dim, options)
     check.integer("heed.nn.Embedding", "count", count)
     check.integer("heed.nn.Embedding", "dim", dim)
     options = check.options("heed.nn.Embedding", options, check.set("padding_idx", "scale"))
     self.padding_idx, self.scale = options.padding_idx, options.scale
-    if self.padding_idx and check.integer("heed.nn.Embedding", "padding_idx", self.padding_idx) > count then
-        errors.raise("heed.nn.Embedding: padding_idx: expected a token from 1 to %d, got %d", count, self.padding_idx)
+    if self.padding_idx and check.integer("heed.nn.Embedding", "padding_idx",
+        self.padding_idx) > count then
+        errors.raise("heed.nn.Embedding: padding_idx: expected a token from 1 to %d, got %d", count,
+            self.padding_idx)
     end
     self.weight = module.parameter(initial.normal_(core.empty(count, dim)))
     if self.padding_idx then

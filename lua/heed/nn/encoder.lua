@@ -29,12 +29,14 @@ function Encoder:init(layer_count, d_model, num_heads, d_ff, options)
 end
 
 ---@param x heed.Tensor [B, L, E] or [L, E]
----@param options? { mask?: heed.Mask|heed.Tensor, cache?: heed.Cache } mask: who may be seen; cache: what came before x
+---@param options? { mask?: heed.Mask|heed.Tensor, cache?: heed.Cache } mask: who may be seen;
+---cache: what came before x
 ---@return heed.Tensor # of the shape of x
 function Encoder:forward(x, options)
     options = check.options(WHERE, options, CALL)
     local mask, cache = options.mask, options.cache
-    local shared = (mask or cache) and { mask = program.once(WHERE .. ": mask", mask, x), cache = cache }
+    local shared = (mask or cache) and { mask = program.once(WHERE .. ": mask", mask, x),
+        cache = cache }
     for _, layer in ipairs(self.layers) do x = layer(x, shared) end
     return self.norm and self.norm(x) or x
 end

@@ -11,12 +11,14 @@ local sublayers = require "heed.nn.sublayers"
 local WHERE = "heed.nn.TransformerEncoderLayer"
 local CALL = check.set("mask", "cache")
 
----Self-attention and feed-forward, each with a residual connection and a norm (Vaswani et al. 2017, section 3.1).
+---Self-attention and feed-forward, each with a residual connection and a norm (Vaswani et al. 2017,
+---section 3.1).
 ---
 ---```lua
 ---local layer = nn.TransformerEncoderLayer(8, 2, 16)
 ---print(layer(heed.randn(1, 3, 8), { mask = heed.mask.causal() }).shape) --> [1, 3, 8]
----print(nn.TransformerEncoderLayer(8, 2, 16, { norm_first = true, norm = "rms", activation = "swiglu", rotary = true, bias = false }))
+---print(nn.TransformerEncoderLayer(8, 2, 16, { norm_first = true, norm = "rms",
+---    activation = "swiglu", rotary = true, bias = false }))
 ---```
 ---@class heed.nn.TransformerEncoderLayer: heed.nn.Module
 ---@field dropout number
@@ -57,7 +59,8 @@ function EncoderLayer:is_stock()
 end
 
 ---@param x heed.Tensor [B, L, E] or [L, E]
----@param options? { mask?: heed.Mask|heed.Tensor, cache?: heed.Cache } mask: who may be seen; cache: what came before x
+---@param options? { mask?: heed.Mask|heed.Tensor, cache?: heed.Cache } mask: who may be seen;
+---cache: what came before x
 ---@return heed.Tensor # of the shape of x
 function EncoderLayer:forward(x, options)
     if options then check.options(WHERE, options, CALL) end

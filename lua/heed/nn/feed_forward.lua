@@ -6,9 +6,11 @@ local module = require "heed.nn.module"
 
 local BY_NAME, GATED, NAMES = activation.by_name, activation.gated, activation.names
 
----The same linear maps at every position (Vaswani et al. 2017, section 3.3): linear2(dropout(activation(linear1(x)))). With a gated
----activation (Shazeer 2020, "GLU Variants Improve Transformer") a third map multiplies what the first one gives:
----linear2(dropout(activation(linear1(x)) · linear3(x))). Llama calls them gate_proj, down_proj and up_proj; T5 wi_0, wo and wi_1.
+---The same linear maps at every position (Vaswani et al. 2017, section 3.3):
+---linear2(dropout(activation(linear1(x)))). With a gated activation (Shazeer 2020, "GLU Variants
+---Improve Transformer") a third map multiplies what the first one gives:
+---linear2(dropout(activation(linear1(x)) · linear3(x))). Llama calls them gate_proj, down_proj and
+---up_proj; T5 wi_0, wo and wi_1.
 ---
 ---```lua
 ---print(nn.FeedForward(4, 8)(heed.randn(2, 4)).shape) --> [2, 4]
@@ -28,7 +30,9 @@ function FeedForward.add_parts(self, where, d_model, d_ff, options)
     check.integer(where, "d_model", d_model)
     check.integer(where, "d_ff", d_ff)
     local given = check.default(options.activation, "relu")
-    if type(given) ~= "function" and not module.is_module(given) then check.one_of(where, "activation", given, NAMES) end
+    if type(given) ~= "function" and not module.is_module(given) then
+        check.one_of(where, "activation", given, NAMES)
+    end
     local bias = { bias = check.flag(where, "bias", options.bias, true) }
     self.activation = given
     self.linear1 = Linear(d_model, d_ff, bias)
@@ -62,12 +66,15 @@ end
 
 ---@param d_model integer E
 ---@param d_ff integer F
----@param options? { activation?: heed.Activation, dropout?: number, bias?: boolean } activation: default "relu"; a name, a gated
----one among them ("swiglu": silu, "geglu": gelu, "geglu_tanh": gelu_tanh), a function or a module; dropout: of the hidden
----features, in training; bias: of the linear maps, default true
+---@param options? { activation?: heed.Activation, dropout?: number, bias?: boolean } activation:
+---default "relu"; a name, a gated one among them ("swiglu": silu, "geglu": gelu, "geglu_tanh":
+---gelu_tanh), a function or a module; dropout: of the hidden features, in training; bias: of the
+---linear maps, default true
 function FeedForward:init(d_model, d_ff, options)
-    options = check.options("heed.nn.FeedForward", options, check.set("activation", "dropout", "bias"))
-    self.dropout = check.number("heed.nn.FeedForward", "dropout", check.default(options.dropout, 0), 0, 1)
+    options = check.options("heed.nn.FeedForward", options, check.set("activation", "dropout",
+        "bias"))
+    self.dropout = check.number("heed.nn.FeedForward", "dropout", check.default(options.dropout, 0),
+        0, 1)
     FeedForward.add_parts(self, "heed.nn.FeedForward", d_model, d_ff, options)
 end
 

@@ -1,4 +1,5 @@
---- Layers and models. Their parameters are named as PyTorch names them, so that weights go from one to the other; lists count from 1.
+--- Layers and models. Their parameters are named as PyTorch names them, so that weights go from one
+--- to the other; lists count from 1.
 
 local module = require "heed.nn.module"
 local activation = require "heed.nn.activation"

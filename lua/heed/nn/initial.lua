@@ -1,6 +1,7 @@
---- Initial values, written in place and outside the graph: heed.nn.init. Each gives back its tensor. What stands after the tensor may be
---- given by position or by name in a table, as in nn.init.normal_(t, 0, 0.02) and nn.init.normal_(t, { std = 0.02 }); all that draw take
---- generator = too.
+--- Initial values, written in place and outside the graph: heed.nn.init. Each gives back its
+--- tensor. What stands after the tensor may be given by position or by name in a table, as in
+--- nn.init.normal_(t, 0, 0.02) and nn.init.normal_(t, { std = 0.02 }); all that draw take generator
+--- = too.
 
 local check = require "heed.check"
 local core = require "heed.core"
@@ -8,10 +9,10 @@ local errors = require "heed.errors"
 
 local initial = {}
 
--- ---- arguments -----------------------------------------------------------------------------------------------------
+-- ---- arguments ----------------------------------------------------------------------------------
 
--- The values of `names`, from arguments or, where they were left out, from a trailing table; and that table's generator, as options
--- for what draws.
+-- The values of `names`, from arguments or, where they were left out, from a trailing table; and
+-- that table's generator, as options for what draws.
 local function read(where, names, ...)
     local given, count = { ... }, select("#", ...)
     while count > 0 and given[count] == nil do count = count - 1 end
@@ -19,14 +20,16 @@ local function read(where, names, ...)
     if options == given[count] then count = count - 1 end
     check.options(where, options, check.set("generator", table.unpack(names)))
     if count > #names then
-        errors.raise("%s: expected at most %d arguments after the tensor, got %s", where, #names, check.describe(given[#names + 1]))
+        errors.raise("%s: expected at most %d arguments after the tensor, got %s", where, #names,
+            check.describe(given[#names + 1]))
     end
     local values = {}
     for i, name in ipairs(names) do
         if i <= count then values[i] = given[i] end
         if values[i] == nil then values[i] = options[name] end
     end
-    return options.generator and { generator = options.generator } or nil, table.unpack(values, 1, #names)
+    return options.generator and { generator = options.generator } or nil,
+        table.unpack(values, 1, #names)
 end
 
 local function number(where, name, value, default, low)
@@ -34,15 +37,21 @@ local function number(where, name, value, default, low)
 end
 
 local function filled(where, t, fill)
-    if not check.is_live(t) then errors.raise("%s: t: expected a tensor, got %s", where, check.describe(t)) end
+    if not check.is_live(t) then
+        errors.raise("%s: t: expected a tensor, got %s", where, check.describe(t))
+    end
     core.no_grad(function() fill(t) end)
     return t
 end
 
 -- Of a matrix [out, in]; further dimensions are the receptive field, as in PyTorch.
 local function fans(where, t)
-    if not check.is_live(t) then errors.raise("%s: t: expected a tensor, got %s", where, check.describe(t)) end
-    if t:dim() < 2 then errors.raise("%s: t: expected at least 2 dimensions, got %s", where, tostring(t.shape)) end
+    if not check.is_live(t) then
+        errors.raise("%s: t: expected a tensor, got %s", where, check.describe(t))
+    end
+    if t:dim() < 2 then
+        errors.raise("%s: t: expected at least 2 dimensions, got %s", where, tostring(t.shape))
+    end
     local field = t:numel() // math.max(1, t:size(1) * t:size(2))
     return t:size(2) * field, t:size(1) * field
 end
@@ -55,7 +64,7 @@ local function normal(where, t, draw, mean, std)
     return filled(where, t, function(x) x:normal_(mean, std, draw) end)
 end
 
--- ---- plain ---------------------------------------------------------------------------------------------------------
+-- ---- plain --------------------------------------------------------------------------------------
 
 ---U[low, high).
 ---
@@ -65,7 +74,8 @@ end
 ---@param t heed.Tensor
 ---@param low? number default 0
 ---@param high? number default 1
----@param options? { low?: number, high?: number, generator?: heed.Generator } generator: default the training stream
+---@param options? { low?: number, high?: number, generator?: heed.Generator } generator: default
+---the training stream
 ---@return heed.Tensor t
 function initial.uniform_(t, low, high, options)
     local where = "heed.nn.init.uniform_"
@@ -82,7 +92,8 @@ end
 ---@param t heed.Tensor
 ---@param mean? number default 0
 ---@param std? number default 1
----@param options? { mean?: number, std?: number, generator?: heed.Generator } generator: default the training stream
+---@param options? { mean?: number, std?: number, generator?: heed.Generator } generator: default
+---the training stream
 ---@return heed.Tensor t
 function initial.normal_(t, mean, std, options)
     local where = "heed.nn.init.normal_"
@@ -144,10 +155,12 @@ function initial.eye_(t)
     return filled("heed.nn.init.eye_", t, function(x) x:copy_(core.eye(x:size(1), x:size(2))) end)
 end
 
--- ---- by the number of inputs and outputs ---------------------------------------------------------------------------
+-- ---- by the number of inputs and outputs --------------------------------------------------------
 
-local GAINS = { linear = 1, conv1d = 1, conv2d = 1, conv3d = 1, sigmoid = 1, tanh = 5 / 3, relu = math.sqrt(2), selu = 3 / 4 }
-local NONLINEARITIES = { "linear", "conv1d", "conv2d", "conv3d", "sigmoid", "tanh", "relu", "leaky_relu", "selu" }
+local GAINS = { linear = 1, conv1d = 1, conv2d = 1, conv3d = 1, sigmoid = 1, tanh = 5 / 3,
+    relu = math.sqrt(2), selu = 3 / 4 }
+local NONLINEARITIES = { "linear", "conv1d", "conv2d", "conv3d", "sigmoid", "tanh", "relu",
+    "leaky_relu", "selu" }
 
 local function gain_of(where, nonlinearity, slope)
     check.one_of(where, "nonlinearity", nonlinearity, NONLINEARITIES)
@@ -155,8 +168,9 @@ local function gain_of(where, nonlinearity, slope)
     return math.sqrt(2 / (1 + check.number(where, "slope", check.default(slope, 0.01)) ^ 2))
 end
 
----By what values are to be multiplied before a nonlinearity so that their variance lasts, as in PyTorch: 1 for "linear", "conv1d",
----"conv2d", "conv3d" and "sigmoid", 5/3 for "tanh", √2 for "relu", √(2 / (1 + slope²)) for "leaky_relu", 3/4 for "selu".
+---By what values are to be multiplied before a nonlinearity so that their variance lasts, as in
+---PyTorch: 1 for "linear", "conv1d", "conv2d", "conv3d" and "sigmoid", 5/3 for "tanh", √2 for
+---"relu", √(2 / (1 + slope²)) for "leaky_relu", 3/4 for "selu".
 ---
 ---```lua
 ---print(nn.init.calculate_gain("leaky_relu", 0.2)) --> 1.3867504905631
@@ -173,7 +187,8 @@ function initial.calculate_gain(nonlinearity, slope) return gain_of("heed.nn.ini
 ---```
 ---@param t heed.Tensor [out, in], or [out, in, ...]
 ---@param gain? number default 1
----@param options? { gain?: number, generator?: heed.Generator } generator: default the training stream
+---@param options? { gain?: number, generator?: heed.Generator } generator: default the training
+---stream
 ---@return heed.Tensor t
 function initial.xavier_uniform_(t, gain, options)
     local where = "heed.nn.init.xavier_uniform_"
@@ -191,14 +206,16 @@ end
 ---```
 ---@param t heed.Tensor [out, in], or [out, in, ...]
 ---@param gain? number default 1
----@param options? { gain?: number, generator?: heed.Generator } generator: default the training stream
+---@param options? { gain?: number, generator?: heed.Generator } generator: default the training
+---stream
 ---@return heed.Tensor t
 function initial.xavier_normal_(t, gain, options)
     local where = "heed.nn.init.xavier_normal_"
     local draw
     draw, gain = read(where, { "gain" }, gain, options)
     local fan_in, fan_out = fans(where, t)
-    return normal(where, t, draw, 0, number(where, "gain", gain, 1, 0) * math.sqrt(2 / (fan_in + fan_out)))
+    return normal(where, t, draw, 0,
+        number(where, "gain", gain, 1, 0) * math.sqrt(2 / (fan_in + fan_out)))
 end
 
 -- The standard deviation of He et al., and how to draw.
@@ -210,7 +227,8 @@ local function kaiming(where, t, ...)
     return gain / math.sqrt(math.max(1, mode == "fan_in" and fan_in or fan_out)), draw
 end
 
----U(±gain · sqrt(3 / fan)) (He et al. 2015), gain that of the nonlinearity: √2 when all is left out.
+---U(±gain · sqrt(3 / fan)) (He et al. 2015), gain that of the nonlinearity: √2 when all is left
+---out.
 ---
 ---```lua
 ---print(nn.init.kaiming_uniform_(heed.empty(2, 6), { nonlinearity = "linear" }):abs():le(0.71):all()) --> true
@@ -219,11 +237,14 @@ end
 ---@param slope? number of leaky_relu below 0 (PyTorch's a), default 0
 ---@param mode? "fan_in"|"fan_out" what is kept: the variance forward, or backward; default "fan_in"
 ---@param nonlinearity? string as calculate_gain has it; default "leaky_relu"
----@param options? { slope?: number, mode?: string, nonlinearity?: string, generator?: heed.Generator } generator: default the training stream
+---@param options? { slope?: number, mode?: string, nonlinearity?: string, generator?: heed.Generator }
+---generator: default the training stream
 ---@return heed.Tensor t
 function initial.kaiming_uniform_(t, slope, mode, nonlinearity, options)
-    local std, draw = kaiming("heed.nn.init.kaiming_uniform_", t, slope, mode, nonlinearity, options)
-    return uniform("heed.nn.init.kaiming_uniform_", t, draw, -math.sqrt(3) * std, math.sqrt(3) * std)
+    local std, draw = kaiming("heed.nn.init.kaiming_uniform_", t, slope, mode, nonlinearity,
+        options)
+    return uniform("heed.nn.init.kaiming_uniform_", t, draw, -math.sqrt(3) * std,
+        math.sqrt(3) * std)
 end
 
 ---N(0, gain² / fan) (He et al. 2015), gain that of the nonlinearity: √2 when all is left out.
@@ -235,22 +256,25 @@ end
 ---@param slope? number of leaky_relu below 0 (PyTorch's a), default 0
 ---@param mode? "fan_in"|"fan_out" default "fan_in"
 ---@param nonlinearity? string default "leaky_relu"
----@param options? { slope?: number, mode?: string, nonlinearity?: string, generator?: heed.Generator } generator: default the training stream
+---@param options? { slope?: number, mode?: string, nonlinearity?: string, generator?: heed.Generator }
+---generator: default the training stream
 ---@return heed.Tensor t
 function initial.kaiming_normal_(t, slope, mode, nonlinearity, options)
     local std, draw = kaiming("heed.nn.init.kaiming_normal_", t, slope, mode, nonlinearity, options)
     return normal("heed.nn.init.kaiming_normal_", t, draw, 0, std)
 end
 
--- ---- orthogonal ----------------------------------------------------------------------------------------------------
+-- ---- orthogonal ---------------------------------------------------------------------------------
 
--- Rows less what they have of the orthonormal rows of `basis`; done twice, because rounding leaves some of it.
+-- Rows less what they have of the orthonormal rows of `basis`; done twice, because rounding leaves
+-- some of it.
 local function without(rows, basis)
     for _ = 1, 2 do rows = rows - rows:matmul(basis:t()):matmul(basis) end
     return rows
 end
 
--- Orthonormal rows that span what those of `drawn` do, one after another (Gram and Schmidt), by blocks for the sake of speed.
+-- Orthonormal rows that span what those of `drawn` do, one after another (Gram and Schmidt), by
+-- blocks for the sake of speed.
 local function orthonormal(drawn)
     local n, block = drawn:size(1), 32
     local result = core.empty(n, drawn:size(2), { dtype = "f64" })
@@ -265,7 +289,8 @@ local function orthonormal(drawn)
     return result
 end
 
----Rows, or columns when there are fewer of them, that are orthogonal and of length gain (Saxe et al. 2013).
+---Rows, or columns when there are fewer of them, that are orthogonal and of length gain (Saxe et
+---al. 2013).
 ---
 ---```lua
 ---local w = nn.init.orthogonal_(heed.empty(2, 5))
@@ -273,7 +298,8 @@ end
 ---```
 ---@param t heed.Tensor [n, ...]: a matrix, further dimensions joined to the second
 ---@param gain? number default 1
----@param options? { gain?: number, generator?: heed.Generator } generator: default the training stream
+---@param options? { gain?: number, generator?: heed.Generator } generator: default the training
+---stream
 ---@return heed.Tensor t
 function initial.orthogonal_(t, gain, options)
     local where = "heed.nn.init.orthogonal_"
@@ -285,16 +311,18 @@ function initial.orthogonal_(t, gain, options)
     return filled(where, t, function(x)
         local rows, columns = x:size(1), x:numel() // x:size(1)
         local low, high = math.min(rows, columns), math.max(rows, columns)
-        local found = orthonormal(core.empty(low, high, { dtype = "f64" }):normal_(0, 1, draw)) * gain
+        local found = orthonormal(core.empty(low, high, { dtype = "f64" }):normal_(0, 1,
+            draw)) * gain
         x:copy_((rows > columns and found:t() or found):reshape(x.shape))
     end)
 end
 
--- ---- truncated -----------------------------------------------------------------------------------------------------
+-- ---- truncated ----------------------------------------------------------------------------------
 
 local function erf(x) return core.erf(core.tensor({ x }, { dtype = "f64" })):item() end
 
--- The inverse of erf for numbers inside (-1, 1), f64: Winitzki's approximation, and two steps of Halley's method.
+-- The inverse of erf for numbers inside (-1, 1), f64: Winitzki's approximation, and two steps of
+-- Halley's method.
 local function inverse_erf(u)
     local a = 0.147
     local l = (1 - u * u):log()
@@ -310,27 +338,33 @@ end
 ---N(mean, std²) of which nothing is outside [low, high].
 ---
 ---```lua
----print(nn.init.trunc_normal_(heed.empty(100), { std = 0.02, low = -0.04, high = 0.04 }):abs():max():item() <= 0.04)
+---print(nn.init.trunc_normal_(heed.empty(100),
+---    { std = 0.02, low = -0.04, high = 0.04 }):abs():max():item() <= 0.04)
 ---```
 ---@param t heed.Tensor
 ---@param mean? number default 0
 ---@param std? number default 1: before what is outside was cut off
 ---@param low? number default -2 (as it stands, not times std)
 ---@param high? number default 2
----@param options? { mean?: number, std?: number, low?: number, high?: number, generator?: heed.Generator } generator: default the training stream
+---@param options? { mean?: number, std?: number, low?: number, high?: number, generator?: heed.Generator }
+---generator: default the training stream
 ---@return heed.Tensor t
 function initial.trunc_normal_(t, mean, std, low, high, options)
     local where = "heed.nn.init.trunc_normal_"
     local draw
-    draw, mean, std, low, high = read(where, { "mean", "std", "low", "high" }, mean, std, low, high, options)
+    draw, mean, std, low, high = read(where, { "mean", "std", "low", "high" }, mean, std, low, high,
+        options)
     mean, std = number(where, "mean", mean, 0), number(where, "std", std, 1, 0)
     low, high = number(where, "low", low, -2), number(where, "high", high, 2)
-    if low >= high then errors.raise("%s: high: expected more than low (%g), got %g", where, low, high) end
+    if low >= high then
+        errors.raise("%s: high: expected more than low (%g), got %g", where, low, high)
+    end
     if std == 0 then return initial.constant_(t, math.min(math.max(mean, low), high)) end
     local root = std * math.sqrt(2)
     local nearly_one = 1 - 2.0 ^ -53
     return filled(where, t, function(x)
-        local u = core.empty(x.shape, { dtype = "f64" }):uniform_(erf((low - mean) / root), erf((high - mean) / root), draw)
+        local u = core.empty(x.shape, { dtype = "f64" }):uniform_(erf((low - mean) / root),
+            erf((high - mean) / root), draw)
         x:copy_((inverse_erf(u:clamp(-nearly_one, nearly_one)) * root + mean):clamp(low, high))
     end)
 end

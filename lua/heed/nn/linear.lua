@@ -34,7 +34,8 @@ end
 function Linear:forward(x) return linear(x, self.weight, self.bias) end
 
 function Linear:extra()
-    return ("%d, %d%s"):format(self.weight:size(2), self.weight:size(1), self.bias and "" or ", bias = false")
+    return ("%d, %d%s"):format(self.weight:size(2), self.weight:size(1),
+        self.bias and "" or ", bias = false")
 end
 
 return Linear

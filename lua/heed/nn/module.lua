@@ -1,4 +1,5 @@
---- What every layer and model is: parameters, buffers and other modules under names, in the order in which they came.
+--- What every layer and model is: parameters, buffers and other modules under names, in the order
+--- in which they came.
 
 local calls = require "heed.nn.calls"
 local check = require "heed.check"
@@ -8,11 +9,13 @@ local check_name = require("heed.nn.names").check
 local walk = require "heed.nn.walk"
 
 local getinfo = debug and debug.getinfo
-local each_member, each_module, each_tensor, is_module = walk.each_member, walk.each_module, walk.each_tensor, walk.is_module
+local each_member, each_module, each_tensor, is_module = walk.each_member, walk.each_module,
+    walk.each_tensor, walk.is_module
 
----What every layer and every model is. A class of one's own has `init`, which assigns parameters (nn.parameter), other modules and
----lists of them to fields, and `forward`; calling an instance runs forward. Fields are registered in the order in which they came.
----For editors, `---@class Block: heed.nn.Module` above the class says what it has from here.
+---What every layer and every model is. A class of one's own has `init`, which assigns parameters
+---(nn.parameter), other modules and lists of them to fields, and `forward`; calling an instance
+---runs forward. Fields are registered in the order in which they came. For editors, `---@class
+---Block: heed.nn.Module` above the class says what it has from here.
 ---
 ---```lua
 ---local Block = nn.Module:extend "Block"
@@ -33,7 +36,7 @@ local each_member, each_module, each_tensor, is_module = walk.each_member, walk.
 ---@field private gives_attention boolean?
 local Module = { is_heed_module = true, class_name = "Module" }
 
--- ---- parameters ----------------------------------------------------------------------------------------------------
+-- ---- parameters ---------------------------------------------------------------------------------
 
 local FLOATS = core.dtypes.floats
 
@@ -57,7 +60,7 @@ local function parameter(t)
     return p
 end
 
--- ---- classes -------------------------------------------------------------------------------------------------------
+-- ---- classes ------------------------------------------------------------------------------------
 
 -- The order of fields is that of their first assignment; later ones replace in place.
 local function assign(self, key, value)
@@ -83,15 +86,17 @@ end
 
 local function construct(class, ...)
     local most = most_arguments(class)
-    if most and select("#", ...) > most then check.no_more(class.class_name, most, select(most + 1, ...)) end
+    if most and select("#", ...) > most then
+        check.no_more(class.class_name, most, select(most + 1, ...))
+    end
     local self = setmetatable({ _order = {}, _buffers = {}, training = true }, class)
     self:init(...)
     return self
 end
 
----A new class of modules: give it `init(self, ...)` and `forward(self, ...)`. Called, the class makes an instance;
----called, an instance runs forward. Messages and caches know the calls of forward and of other methods (functions whose first
----parameter is self).
+---A new class of modules: give it `init(self, ...)` and `forward(self, ...)`. Called, the class
+---makes an instance; called, an instance runs forward. Messages and caches know the calls of
+---forward and of other methods (functions whose first parameter is self).
 ---
 ---```lua
 ---local Twice = nn.Module:extend "Twice"
@@ -121,13 +126,15 @@ setmetatable(Module, { __call = construct })
 -- Runs when an instance is made, with the arguments given to the class. This one takes none.
 function Module:init(...)
     if select("#", ...) > 0 then
-        errors.raise("%s: expected no arguments (it has no init), got %s", self.class_name, check.describe((...)))
+        errors.raise("%s: expected no arguments (it has no init), got %s", self.class_name,
+            check.describe((...)))
     end
 end
 
 ---Runs when an instance is called.
 function Module:forward()
-    errors.raise("%s: it has no forward: define function %s:forward(...)", self.class_name, self.class_name)
+    errors.raise("%s: it has no forward: define function %s:forward(...)", self.class_name,
+        self.class_name)
 end
 
 -- Methods begin so: model.train() has no model.
@@ -150,7 +157,9 @@ local function method(self, name) check.object(self, "heed.nn.Module", name, "mo
 function Module:buffer(name, t, options)
     method(self, "buffer")
     check.type("heed.nn.Module:buffer", "name", name, "string")
-    if not check.is_live(t) then errors.raise("heed.nn.Module:buffer: t: expected a tensor, got %s", check.describe(t)) end
+    if not check.is_live(t) then
+        errors.raise("heed.nn.Module:buffer: t: expected a tensor, got %s", check.describe(t))
+    end
     check_name(self, name)
     options = check.options("heed.nn.Module:buffer", options, { persistent = true })
     self._buffers[name] = options.persistent == false and "temporary" or "persistent"
@@ -158,9 +167,10 @@ function Module:buffer(name, t, options)
     return t
 end
 
--- ---- walking ------------------------------------------------------------------------------------------------------
+-- ---- walking ------------------------------------------------------------------------------------
 
--- { name, tensor } of each parameter, or of each buffer, in order; a shared one once, under its first name.
+-- { name, tensor } of each parameter, or of each buffer, in order; a shared one once, under its
+-- first name.
 local function tensors_of(self, parameters)
     local list, seen = {}, {}
     each_tensor(self, 1, function(name, t, _, _, kind)
@@ -186,8 +196,8 @@ local function iterate(list)
     end
 end
 
----All parameters, in order: a module's own as its fields came, then those of the modules in it. One that several modules share comes
----once.
+---All parameters, in order: a module's own as its fields came, then those of the modules in it. One
+---that several modules share comes once.
 ---
 ---```lua
 ---print(#nn.Linear(2, 3):parameters()) --> 2
@@ -201,7 +211,9 @@ end
 ---An iterator of name, parameter, in order; a shared one comes once, under its first name.
 ---
 ---```lua
----for name, p in nn.Sequential(nn.Linear(2, 3), nn.LayerNorm(3)):named_parameters() do print(name, p.shape) end
+---for name, p in nn.Sequential(nn.Linear(2, 3), nn.LayerNorm(3)):named_parameters() do
+---    print(name, p.shape)
+---end
 ---```
 ---@return fun(): string?, heed.Tensor?
 function Module:named_parameters()
@@ -257,7 +269,9 @@ end
 ---An iterator of name, module of those.
 ---
 ---```lua
----for name, child in nn.Sequential(nn.Linear(2, 3), nn.ReLU()):named_children() do print(name, child.class_name) end
+---for name, child in nn.Sequential(nn.Linear(2, 3), nn.ReLU()):named_children() do
+---    print(name, child.class_name)
+---end
 ---```
 ---@return fun(): string?, heed.nn.Module?
 function Module:named_children()
@@ -281,7 +295,9 @@ end
 ---An iterator of path, module; this one's path is "".
 ---
 ---```lua
----for path, part in nn.Sequential(nn.Linear(2, 2), nn.ReLU()):named_modules() do print(path, part.class_name) end
+---for path, part in nn.Sequential(nn.Linear(2, 2), nn.ReLU()):named_modules() do
+---    print(path, part.class_name)
+---end
 ---```
 ---@return fun(): string?, heed.nn.Module?
 function Module:named_modules()
@@ -291,13 +307,15 @@ function Module:named_modules()
     return iterate(list)
 end
 
--- ---- caches --------------------------------------------------------------------------------------------------------
+-- ---- caches -------------------------------------------------------------------------------------
 
----A cache for reading token after token: of keys and values of every MultiHeadAttention in the model that it will be given to.
----Memory is taken when they are first written, of max_len tokens at once.
+---A cache for reading token after token: of keys and values of every MultiHeadAttention in the
+---model that it will be given to. Memory is taken when they are first written, of max_len tokens at
+---once.
 ---
 ---```lua
----local model = nn.Transformer { src_vocab = 10, tgt_vocab = 12, d_model = 8, num_heads = 2, num_layers = 1, d_ff = 16 }:eval()
+---local model = nn.Transformer { src_vocab = 10, tgt_vocab = 12, d_model = 8, num_heads = 2,
+---    num_layers = 1, d_ff = 16 }:eval()
 ---heed.no_grad(function()
 ---    local memory = model:encode { { 1, 2, 3 } }
 ---    local cache = model:new_cache { batch = 1, max_len = 8 }
@@ -306,15 +324,16 @@ end
 ---    end
 ---end)
 ---```
----@param options { batch?: integer, max_len: integer, dtype?: heed.dtype } batch: rows, default 1; max_len: the most tokens that
----a row will hold; dtype: what they are kept as, default that of the keys
+---@param options { batch?: integer, max_len: integer, dtype?: heed.dtype } batch: rows, default 1;
+---max_len: the most tokens that a row will hold; dtype: what they are kept as, default that of the
+---keys
 ---@return heed.Cache
 function Module:new_cache(options)
     method(self, "new_cache")
     return require("heed.nn.cache").new(self, options)
 end
 
--- ---- modes ---------------------------------------------------------------------------------------------------------
+-- ---- modes --------------------------------------------------------------------------------------
 
 ---Calls fn with every module, this one last.
 ---
@@ -388,7 +407,8 @@ function Module:requires_grad_(wanted)
     return self
 end
 
----Turns every float parameter and buffer into another dtype. They are new tensors: make the optimiser afterwards.
+---Turns every float parameter and buffer into another dtype. They are new tensors: make the
+---optimiser afterwards.
 ---
 ---```lua
 ---print(nn.Linear(2, 2):to("f64").weight.dtype) --> f64
@@ -399,7 +419,9 @@ function Module:to(dtype)
     method(self, "to")
     local made = {}
     local changes = {}
-    each_tensor(self, 1, function(_, t, owner, key, kind) changes[#changes + 1] = { t, owner, key, kind } end)
+    each_tensor(self, 1, function(_, t, owner, key, kind)
+        changes[#changes + 1] = { t, owner, key, kind }
+    end)
     for _, change in ipairs(changes) do
         local t, owner, key, kind = table.unpack(change)
         if FLOATS[t.dtype] and t.dtype ~= dtype then
@@ -416,7 +438,7 @@ function Module:to(dtype)
     return self
 end
 
--- ---- saving --------------------------------------------------------------------------------------------------------
+-- ---- saving -------------------------------------------------------------------------------------
 
 local NAMES = { names = true, strict = true }
 
@@ -426,8 +448,8 @@ local function list_base(where, options)
     return names == "torch" and 0 or 1
 end
 
----Every parameter and persistent buffer by name. The tensors share the module's memory; a shared one is the same tensor under
----each of its names.
+---Every parameter and persistent buffer by name. The tensors share the module's memory; a shared
+---one is the same tensor under each of its names.
 ---
 ---```lua
 ---local model = nn.Sequential(nn.Linear(2, 2, { bias = false }))
@@ -447,8 +469,8 @@ function Module:state_dict(options)
     return state
 end
 
--- What does not fit: lists of names; and the copies to make when all does. A tensor with several names may be given under one:
--- files often hold it once.
+-- What does not fit: lists of names; and the copies to make when all does. A tensor with several
+-- names may be given under one: files often hold it once.
 local function compare(self, state, base)
     local missing, unexpected, misfits, copies, known, lacking, found = {}, {}, {}, {}, {}, {}, {}
     each_tensor(self, base, function(name, t, _, _, kind)
@@ -459,9 +481,11 @@ local function compare(self, state, base)
         if given == nil then
             lacking[#lacking + 1] = { t, name }
         elseif not check.is_tensor(given) then
-            misfits[#misfits + 1] = ("%s: expected a tensor, got %s"):format(name, check.describe(given))
+            misfits[#misfits + 1] = ("%s: expected a tensor, got %s"):format(name,
+                check.describe(given))
         elseif tostring(given.shape) ~= tostring(t.shape) then
-            misfits[#misfits + 1] = ("%s: expected %s, got %s"):format(name, tostring(t.shape), tostring(given.shape))
+            misfits[#misfits + 1] = ("%s: expected %s, got %s"):format(name, tostring(t.shape),
+                tostring(given.shape))
         else
             copies[#copies + 1] = { t, given, name }
         end
@@ -476,7 +500,8 @@ local function compare(self, state, base)
     return missing, unexpected, misfits, copies
 end
 
--- A tensor with several names is one in whoever saved it; under names that disagree half of it would be lost.
+-- A tensor with several names is one in whoever saved it; under names that disagree half of it
+-- would be lost.
 local function disagreements(copies)
     local first, found = {}, {}
     for _, copy in ipairs(copies) do
@@ -485,7 +510,8 @@ local function disagreements(copies)
         if not earlier then
             first[t] = copy
         elseif not core.equal(earlier[2], given) then
-            found[#found + 1] = ("%s and %s are one tensor here, and differ in the state"):format(earlier[3], name)
+            found[#found + 1] = ("%s and %s are one tensor here, and differ in the state"):format(
+                earlier[3], name)
         end
     end
     return found
@@ -494,7 +520,8 @@ end
 local function report(heading, names, lines)
     if #names == 0 then return end
     local shown = table.concat(names, heading == "wrong" and "; " or ", ", 1, math.min(#names, 8))
-    lines[#lines + 1] = ("%s: %s%s"):format(heading, shown, #names > 8 and (", and %d more"):format(#names - 8) or "")
+    lines[#lines + 1] = ("%s: %s%s"):format(heading, shown,
+        #names > 8 and (", and %d more"):format(#names - 8) or "")
 end
 
 -- Of a state that would fit if lists were counted from 0, or were not.
@@ -517,8 +544,10 @@ local function differences(self, state, options)
         report("unexpected", unexpected, lines)
     end
     report("wrong", misfits, lines)
-    if #lines == 0 then report("wrong", disagreements(copies), lines) else add_base_hint(self, state, options, lines) end
-    return #lines > 0 and table.concat(lines, "\n  ") or nil, copies, { missing = missing, unexpected = unexpected }
+    if #lines == 0 then report("wrong", disagreements(copies), lines) else add_base_hint(self,
+        state, options, lines) end
+    return #lines > 0 and table.concat(lines, "\n  ") or nil, copies,
+        { missing = missing, unexpected = unexpected }
 end
 
 ---nil and a message that lists what is missing, unexpected or of another shape; true when all fits.
@@ -527,8 +556,8 @@ end
 ---print(nn.Linear(2, 2):check_state_dict { weight = heed.zeros(2, 3) })
 ---```
 ---@param state table<string, heed.Tensor>
----@param options? { names?: "heed"|"torch", strict?: boolean } names: "torch" counts lists from 0, default "heed"; strict:
----default true, false lets names be missing or unexpected
+---@param options? { names?: "heed"|"torch", strict?: boolean } names: "torch" counts lists from 0,
+---default "heed"; strict: default true, false lets names be missing or unexpected
 ---@return true|nil
 ---@return string? message
 function Module:check_state_dict(state, options)
@@ -539,8 +568,8 @@ function Module:check_state_dict(state, options)
     return true
 end
 
--- A state may share the memory of the module: its own, with two layers exchanged. What is still to be read is set aside before
--- the first is written.
+-- A state may share the memory of the module: its own, with two layers exchanged. What is still to
+-- be read is set aside before the first is written.
 local function copy_all(copies)
     local written = {}
     for _, copy in ipairs(copies) do written[copy[1]:data_id()] = true end
@@ -550,8 +579,8 @@ local function copy_all(copies)
     for _, copy in ipairs(copies) do copy[1]:copy_(copy[2]) end
 end
 
----Copies the tensors of a state into the module's own (cast to their dtype). When anything is missing, unexpected or of another
----shape an error lists it and nothing is loaded.
+---Copies the tensors of a state into the module's own (cast to their dtype). When anything is
+---missing, unexpected or of another shape an error lists it and nothing is loaded.
 ---
 ---```lua
 ---local a, b = nn.Linear(2, 2), nn.Linear(2, 2)
@@ -559,21 +588,24 @@ end
 ---print(heed.equal(a.weight, b.weight)) --> true
 ---```
 ---@param state table<string, heed.Tensor>
----@param options? { names?: "heed"|"torch", strict?: boolean } names: "torch" counts lists from 0, default "heed"; strict:
----default true, false lets names be missing or unexpected
+---@param options? { names?: "heed"|"torch", strict?: boolean } names: "torch" counts lists from 0,
+---default "heed"; strict: default true, false lets names be missing or unexpected
 ---@return heed.nn.Module self
 ---@return { missing: string[], unexpected: string[] } found names, empty unless strict is false
 function Module:load_state_dict(state, options)
     method(self, "load_state_dict")
     local message, copies, found = differences(self, state, options)
-    if message then errors.raise("%s: load_state_dict: the state does not fit:\n  %s", self.class_name, message) end
+    if message then
+        errors.raise("%s: load_state_dict: the state does not fit:\n  %s", self.class_name, message)
+    end
     core.no_grad(function() copy_all(copies) end)
     return self, found
 end
 
--- ---- shapes alone --------------------------------------------------------------------------------------------------
+-- ---- shapes alone -------------------------------------------------------------------------------
 
--- The shapes of tensors, also of those in plain tables; anything else as it is. made: what has become of tables that were met.
+-- The shapes of tensors, also of those in plain tables; anything else as it is. made: what has
+-- become of tables that were met.
 local function shapes_of(value, made)
     if check.is_tensor(value) then return value.shape end
     if type(value) ~= "table" or getmetatable(value) ~= nil then return value end
@@ -606,9 +638,9 @@ local function run_on_shapes(self, ...)
     return table.unpack(results, 1, results.n)
 end
 
----Runs the model on shapes alone: tensors of floats have no numbers, nothing is computed from them and they take no memory. What is
----wrong is reported as the real run would report it. A model that looks at its own numbers (t:item(), nonzero, indices by argmax)
----finds zeros.
+---Runs the model on shapes alone: tensors of floats have no numbers, nothing is computed from them
+---and they take no memory. What is wrong is reported as the real run would report it. A model that
+---looks at its own numbers (t:item(), nonzero, indices by argmax) finds zeros.
 ---
 ---```lua
 ---local model = nn.Sequential(nn.Linear(64, 512), nn.ReLU(), nn.Linear(512, 64))
@@ -620,10 +652,11 @@ end
 function Module:check(...)
     method(self, "check")
     local restore = core.no_grad(snapshot, self)
-    return finish(restore, pcall(core.shapes_only, run_on_shapes, self, ...)) -- an error in a coroutine closes nothing
+    -- an error in a coroutine closes nothing
+    return finish(restore, pcall(core.shapes_only, run_on_shapes, self, ...))
 end
 
--- ---- printing ------------------------------------------------------------------------------------------------------
+-- ---- printing -----------------------------------------------------------------------------------
 
 local function grouped(n)
     local text = tostring(n):reverse():gsub("(%d%d%d)", "%1,"):reverse()
@@ -643,7 +676,8 @@ function Module:__tostring()
         local lines, own = {}, 0
         each_member(module, 1, function(name, _, _, value)
             if is_module(value) then
-                lines[#lines + 1] = ("%s  (%s): %s"):format(indent, name, describe(value, indent .. "  "))
+                lines[#lines + 1] = ("%s  (%s): %s"):format(indent, name,
+                    describe(value, indent .. "  "))
             elseif not counted[value] then
                 counted[value] = true
                 own = own + value:numel()

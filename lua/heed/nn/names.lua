@@ -1,5 +1,6 @@
---- The names under which a module may keep parameters, buffers and other modules. Each makes one name
---- of a state ("layers.1.weight"), and no two may make the same: saving would keep only one of them.
+--- The names under which a module may keep parameters, buffers and other modules. Each makes one
+--- name of a state ("layers.1.weight"), and no two may make the same: saving would keep only one of
+--- them.
 
 local errors = require "heed.errors"
 
@@ -44,14 +45,15 @@ function names.check(self, key)
     if type(key) == "number" then refuse(self, key, "a name or a number from 1") end
 end
 
----Notes a name that a walk came to, once for each tensor or module: plain tables in fields are filled
----unseen.
+---Notes a name that a walk came to, once for each tensor or module: plain tables in fields are
+---filled unseen.
 ---@param taken table<string, boolean>
 ---@param name string
 ---@param what string "tensors" or "modules"
 function names.claim(taken, name, what)
     if taken[name] then
-        errors.raise("heed.nn.Module:names: two %s are called %q: expected a name of its own for each; "
+        errors.raise("heed.nn.Module:names: two %s are called %q: expected a name of its own for "
+            .. "each; "
             .. "rename a key", what, name)
     end
     taken[name] = true

@@ -7,7 +7,9 @@ local layer_norm, rms_norm = core.layer_norm, core.rms_norm
 
 -- What both print: the width, and what is not as usual.
 local function described(self)
-    if self.weight then return ("%d%s"):format(self.dim, self.has_bias and not self.bias and ", bias = false" or "") end
+    if self.weight then
+        return ("%d%s"):format(self.dim, self.has_bias and not self.bias and ", bias = false" or "")
+    end
     return ("%d, elementwise_affine = false"):format(self.dim)
 end
 
@@ -18,8 +20,8 @@ local function check_width(self, x)
     end
 end
 
----y = (x - mean) / sqrt(var + eps) · weight + bias over the last dimension, var the mean of squares of x - mean (Ba, Kiros and
----Hinton 2016, "Layer Normalization").
+---y = (x - mean) / sqrt(var + eps) · weight + bias over the last dimension, var the mean of squares
+---of x - mean (Ba, Kiros and Hinton 2016, "Layer Normalization").
 ---
 ---```lua
 ---print(nn.LayerNorm(4)(heed.tensor { 1, 2, 3, 4 })) --> [-1.3416, -0.4472, 0.4472, 1.3416] f32 [4], recorded
@@ -34,14 +36,18 @@ LayerNorm.has_bias = true
 LayerNorm.norm_kind = "layer" -- for C
 
 ---@param dim integer
----@param options? { eps?: number, bias?: boolean, elementwise_affine?: boolean } eps: default 1e-5; bias = false: weight alone;
----elementwise_affine = false: neither
+---@param options? { eps?: number, bias?: boolean, elementwise_affine?: boolean } eps: default 1e-5;
+---bias = false: weight alone; elementwise_affine = false: neither
 function LayerNorm:init(dim, options)
     self.dim = check.integer("heed.nn.LayerNorm", "dim", dim)
-    options = check.options("heed.nn.LayerNorm", options, check.set("eps", "bias", "elementwise_affine"))
+    options = check.options("heed.nn.LayerNorm", options,
+        check.set("eps", "bias", "elementwise_affine"))
     self.eps = check.number("heed.nn.LayerNorm", "eps", check.default(options.eps, 1e-5), 0)
     local has_bias = check.flag("heed.nn.LayerNorm", "bias", options.bias, true)
-    if not check.flag("heed.nn.LayerNorm", "elementwise_affine", options.elementwise_affine, true) then return end
+    if not check.flag("heed.nn.LayerNorm", "elementwise_affine", options.elementwise_affine,
+        true) then
+        return
+    end
     self.weight = module.parameter(core.ones(dim))
     if has_bias then self.bias = module.parameter(core.zeros(dim)) end
 end
@@ -55,7 +61,8 @@ end
 
 LayerNorm.extra = described
 
----y = x / sqrt(mean(x²) + eps) · weight over the last dimension (Zhang and Sennrich 2019, "Root Mean Square Layer Normalization").
+---y = x / sqrt(mean(x²) + eps) · weight over the last dimension (Zhang and Sennrich 2019, "Root
+---Mean Square Layer Normalization").
 ---
 ---```lua
 ---print(nn.RMSNorm(2)(heed.tensor { 3, 4 })) --> [0.8485, 1.1314] f32 [2], recorded
@@ -68,12 +75,16 @@ local RMSNorm = module.Module:extend "RMSNorm"
 RMSNorm.norm_kind = "rms"
 
 ---@param dim integer
----@param options? { eps?: number, elementwise_affine?: boolean } eps: default 1e-6; elementwise_affine = false: no weight
+---@param options? { eps?: number, elementwise_affine?: boolean } eps: default 1e-6;
+---elementwise_affine = false: no weight
 function RMSNorm:init(dim, options)
     self.dim = check.integer("heed.nn.RMSNorm", "dim", dim)
     options = check.options("heed.nn.RMSNorm", options, check.set("eps", "elementwise_affine"))
     self.eps = check.number("heed.nn.RMSNorm", "eps", check.default(options.eps, 1e-6), 0)
-    if not check.flag("heed.nn.RMSNorm", "elementwise_affine", options.elementwise_affine, true) then return end
+    if not check.flag("heed.nn.RMSNorm", "elementwise_affine", options.elementwise_affine,
+        true) then
+        return
+    end
     self.weight = module.parameter(core.ones(dim))
 end
 

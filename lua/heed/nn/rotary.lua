@@ -7,11 +7,13 @@ local WHERE = "heed.nn.Rotary"
 local KNOWN = check.set("base", "dim", "interleaved", "scaling")
 local CALL = check.set("positions", "offset")
 
----Rotary position embedding (Su et al. 2021, "RoFormer"): pairs of the features of queries and keys are turned by an angle that
----grows with the position, so that their products depend on the distance alone. At position p (from 1) pair i (from 0) turns
----by (p - 1) · r_i, r_i = base^(-2i/dim):
+---Rotary position embedding (Su et al. 2021, "RoFormer"): pairs of the features of queries and keys
+---are turned by an angle that grows with the position, so that their products depend on the
+---distance alone. At position p (from 1) pair i (from 0) turns by (p - 1) · r_i, r_i =
+---base^(-2i/dim):
 ---
----y_a = x_a cos - x_b sin, y_b = x_b cos + x_a sin, (a, b) being features (i, i + dim/2), or neighbours when interleaved.
+---y_a = x_a cos - x_b sin, y_b = x_b cos + x_a sin, (a, b) being features (i, i + dim/2), or
+---neighbours when interleaved.
 ---
 ---Angles are computed in double precision. The gradient turns back.
 ---
@@ -27,7 +29,7 @@ local CALL = check.set("positions", "offset")
 ---@field interleaved boolean
 local Rotary = module.Module:extend "Rotary"
 
--- ---- rates ---------------------------------------------------------------------------------------------------------
+-- ---- rates --------------------------------------------------------------------------------------
 
 local function rates_of(base, dim)
     local rates = {}
@@ -41,7 +43,8 @@ local function divided(rates, factor)
     return result
 end
 
--- Long waves are divided by the factor, short ones stay, and between the two bounds one goes over into the other.
+-- Long waves are divided by the factor, short ones stay, and between the two bounds one goes over
+-- into the other.
 local function llama3(rates, s)
     local result = {}
     for i, rate in ipairs(rates) do
@@ -53,7 +56,8 @@ local function llama3(rates, s)
     return result
 end
 
--- Rates at a length by kind of scaling, and what they depend on: nil, or the length from which on they change.
+-- Rates at a length by kind of scaling, and what they depend on: nil, or the length from which on
+-- they change.
 local scaled = {}
 
 function scaled.linear(self) return divided(rates_of(self.base, self.dim), self.scaling.factor) end
@@ -64,7 +68,8 @@ end
 
 function scaled.dynamic(self, length)
     local s = self.scaling
-    local stretch = s.factor * math.max(length / s.original_max_position_embeddings, 1) - (s.factor - 1)
+    local stretch = s.factor * math.max(length / s.original_max_position_embeddings,
+        1) - (s.factor - 1)
     return rates_of(self.base * stretch ^ (self.dim / (self.dim - 2)), self.dim)
 end
 
@@ -74,13 +79,15 @@ local FIELDS = {
     linear = { "factor" },
     ntk = { "factor" },
     dynamic = { "factor", "original_max_position_embeddings" },
-    llama3 = { "factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings" },
+    llama3 = { "factor", "low_freq_factor", "high_freq_factor",
+        "original_max_position_embeddings" },
 }
 
 local function check_scaling(scaling, dim)
     if scaling == nil then return nil end
     check.type(WHERE, "scaling", scaling, "table")
-    local kind = check.one_of(WHERE, "scaling.type", scaling.type, { "linear", "ntk", "dynamic", "llama3" })
+    local kind = check.one_of(WHERE, "scaling.type", scaling.type,
+        { "linear", "ntk", "dynamic", "llama3" })
     local fields = FIELDS[kind]
     check.options(WHERE .. ": scaling", scaling, check.set("type", table.unpack(fields)))
     for _, name in ipairs(fields) do
@@ -99,26 +106,29 @@ local function check_scaling(scaling, dim)
     return scaling
 end
 
----scaling, for longer sequences than were trained on, with the names of Hugging Face's rope_parameters and n =
----original_max_position_embeddings; s is the factor:
+---scaling, for longer sequences than were trained on, with the names of Hugging Face's
+---rope_parameters and n = original_max_position_embeddings; s is the factor:
 ---
----- `{ type = "linear", factor = s }`: r_i / s (Chen et al. 2023, "Extending Context Window");
----- `{ type = "ntk", factor = s }`: base · s^(dim / (dim - 2)) for base;
----- `{ type = "dynamic", factor = s, original_max_position_embeddings = n }`: from a length L > n on, base ·
+---- `{ type = "linear", factor = s }`: r_i / s (Chen et al. 2023, "Extending Context Window"); `{
+---- type = "ntk", factor = s }`: base · s^(dim / (dim - 2)) for base; `{ type = "dynamic", factor =
+---- s, original_max_position_embeddings = n }`: from a length L > n on, base ·
 ---  (s L / n - (s - 1))^(dim / (dim - 2)), L the last position in the call: what was turned in an earlier, shorter call had
 ---  other angles;
----- `{ type = "llama3", factor = s, low_freq_factor = l, high_freq_factor = h, original_max_position_embeddings = n }`: with
+---- `{ type = "llama3", factor = s, low_freq_factor = l, high_freq_factor = h,
+---- original_max_position_embeddings = n }`: with
 ---  k = (n r_i / 2π - l) / (h - l), clamped to 0..1: k r_i + (1 - k) r_i / s.
 ---@param head_dim integer D, the features of a head
----@param options? { base?: number, dim?: integer, interleaved?: boolean, scaling?: table } base: default 10000; dim: how many features
----are turned, the first ones (even, default head_dim; fewer is "partial rotary"); interleaved: pairs are neighbours (GPT-J), by
----default one is of each half (GPT-NeoX, Llama)
+---@param options? { base?: number, dim?: integer, interleaved?: boolean, scaling?: table } base:
+---default 10000; dim: how many features are turned, the first ones (even, default head_dim; fewer
+---is "partial rotary"); interleaved: pairs are neighbours (GPT-J), by default one is of each half
+---(GPT-NeoX, Llama)
 function Rotary:init(head_dim, options)
     self.head_dim = check.integer(WHERE, "head_dim", head_dim)
     options = check.options(WHERE, options, KNOWN)
     self.dim = check.integer(WHERE, "dim", options.dim or head_dim)
     if self.dim % 2 ~= 0 or self.dim > head_dim then
-        errors.raise("%s: %s: expected an even number of features%s, got %d", WHERE, options.dim and "dim" or "head_dim",
+        errors.raise("%s: %s: expected an even number of features%s, got %d", WHERE,
+            options.dim and "dim" or "head_dim",
             options.dim and (", at most head_dim (%d)"):format(head_dim) or "", self.dim)
     end
     self.base = check.number(WHERE, "base", options.base or 10000, 1)
@@ -126,9 +136,10 @@ function Rotary:init(head_dim, options)
     self.scaling = check_scaling(options.scaling, self.dim)
 end
 
--- ---- tables --------------------------------------------------------------------------------------------------------
+-- ---- tables -------------------------------------------------------------------------------------
 
----The rates r_i, in radians a position, for a sequence of a length (which "dynamic" scaling looks at).
+---The rates r_i, in radians a position, for a sequence of a length (which "dynamic" scaling looks
+---at).
 ---@param length? integer default 1
 ---@return number[]
 function Rotary:rates(length)
@@ -142,7 +153,8 @@ local function make_tables(self, count, length, dtype)
     return core.keep(angles:cos():to(dtype)), core.keep(angles:sin():to(dtype))
 end
 
--- Cosines and sines [count, dim/2] of positions 1..count, count at least `length`. Kept by dtype, for all calls to come.
+-- Cosines and sines [count, dim/2] of positions 1..count, count at least `length`. Kept by dtype,
+-- for all calls to come.
 local function tables_of(self, length, dtype)
     local kept = rawget(self, "tables")
     if not kept then
@@ -150,10 +162,12 @@ local function tables_of(self, length, dtype)
         rawset(self, "tables", kept)
     end
     local s = self.scaling
-    local stretched = s and s.type == "dynamic" and length > s.original_max_position_embeddings and length or nil
+    local stretched = s and s.type == "dynamic" and length > s.original_max_position_embeddings
+        and length or nil
     local entry = kept[dtype]
     if not entry or entry.count < length or entry.stretched ~= stretched then
-        local count = stretched and length or math.max(length, 64, entry and not entry.stretched and 2 * entry.count or 0)
+        local count = stretched and length or math.max(length, 64, entry and not entry.stretched
+            and 2 * entry.count or 0)
         local cos, sin = make_tables(self, count, stretched, dtype)
         entry = { count = count, cos = cos, sin = sin, stretched = stretched }
         if not core.shapes_only() then kept[dtype] = entry end
@@ -171,14 +185,16 @@ local function rows_of(self, positions, before, L, dtype)
     return core.embedding(cos, positions), core.embedding(sin, positions)
 end
 
--- ---- calls ---------------------------------------------------------------------------------------------------------
+-- ---- calls --------------------------------------------------------------------------------------
 
 local function ids(value) return check.is_tensor(value) and value or core.ids(value) end
 
 local function check_positions(positions, x)
     local L, ndim = x:size(-2), positions:dim()
-    if (ndim ~= 1 and ndim ~= 2) or positions:size(-1) ~= L or (ndim == 2 and (x:dim() < 3 or positions:size(1) ~= x:size(1))) then
-        errors.raise("positions: expected [%d], or that for each of the batch, got %s", L, tostring(positions.shape))
+    if (ndim ~= 1 and ndim ~= 2) or positions:size(-1) ~= L
+        or (ndim == 2 and (x:dim() < 3 or positions:size(1) ~= x:size(1))) then
+        errors.raise("positions: expected [%d], or that for each of the batch, got %s", L,
+            tostring(positions.shape))
     end
     return positions
 end
@@ -188,24 +204,33 @@ local function positions_of(x, options)
     if not options then return nil, 0 end
     check.options(WHERE, options, CALL)
     if options.positions ~= nil then
-        if options.offset ~= nil then errors.raise("positions, offset: expected one of them, got both") end
+        if options.offset ~= nil then
+            errors.raise("positions, offset: expected one of them, got both")
+        end
         return check_positions(ids(options.positions), x)
     end
     local offset = options.offset or 0
     if type(offset) == "number" then return nil, check.integer(WHERE, "offset", offset, 0) end
     local before = ids(offset)
-    if before:dim() ~= 1 then errors.raise("offset: expected a number, or [B], got %s", tostring(before.shape)) end
-    return check_positions(before:view(-1, 1) + core.range(1, x:size(-2), { dtype = "i64" }):view(1, -1), x)
+    if before:dim() ~= 1 then
+        errors.raise("offset: expected a number, or [B], got %s", tostring(before.shape))
+    end
+    return check_positions(before:view(-1, 1) + core.range(1, x:size(-2), { dtype = "i64" }):view(1,
+        -1), x)
 end
 
 ---@param x heed.Tensor [..., L, D]: queries or keys
----@param options? { positions?: heed.Ids, offset?: integer|heed.Ids } positions: of the rows, from 1, [L] or [B, L] with B the
----first size of x (default 1..L); offset: how many positions come before x, or of each batch entry [B] (default 0)
+---@param options? { positions?: heed.Ids, offset?: integer|heed.Ids } positions: of the rows, from
+---1, [L] or [B, L] with B the first size of x (default 1..L); offset: how many positions come
+---before x, or of each batch entry [B] (default 0)
 ---@return heed.Tensor # of the shape of x
 function Rotary:forward(x, options)
-    if not check.is_live(x) then errors.raise("x: expected a tensor [..., L, %d], got %s", self.head_dim, check.describe(x)) end
+    if not check.is_live(x) then
+        errors.raise("x: expected a tensor [..., L, %d], got %s", self.head_dim, check.describe(x))
+    end
     if x:dim() < 2 or x:size(-1) ~= self.head_dim then
-        errors.raise("x: expected [..., L, %d] (head_dim), got %s", self.head_dim, tostring(x.shape))
+        errors.raise("x: expected [..., L, %d] (head_dim), got %s", self.head_dim,
+            tostring(x.shape))
     end
     local positions, before = positions_of(x, options)
     local L = x:size(-2)
@@ -224,12 +249,15 @@ end
 -- of each row [B].
 function Rotary:rows_behind(before, L, dtype)
     if type(before) == "number" then return rows_of(self, nil, before, L, dtype) end
-    return rows_of(self, before:view(-1, 1) + core.range(1, L, { dtype = "i64" }):view(1, -1), 0, L, dtype)
+    return rows_of(self, before:view(-1, 1) + core.range(1, L, { dtype = "i64" }):view(1, -1), 0, L,
+        dtype)
 end
 
 function Rotary:extra()
-    return ("%d%s, base = %g%s%s"):format(self.head_dim, self.dim < self.head_dim and (", dim = %d"):format(self.dim) or "",
-        self.base, self.interleaved and ", interleaved" or "", self.scaling and ", " .. self.scaling.type or "")
+    return ("%d%s, base = %g%s%s"):format(self.head_dim, self.dim < self.head_dim
+        and (", dim = %d"):format(self.dim) or "",
+        self.base, self.interleaved and ", interleaved" or "",
+            self.scaling and ", " .. self.scaling.type or "")
 end
 
 return Rotary

@@ -14,7 +14,9 @@ local Sequential = module.Module:extend "Sequential"
 ---@param ... heed.nn.Module modules, or one list of them
 function Sequential:init(...)
     local list = { ... }
-    if #list == 1 and not module.is_module(list[1]) then list = check.type("heed.nn.Sequential", "modules", list[1], "table") end
+    if #list == 1 and not module.is_module(list[1]) then
+        list = check.type("heed.nn.Sequential", "modules", list[1], "table")
+    end
     ModuleList.fill(self, "heed.nn.Sequential", list)
 end
 

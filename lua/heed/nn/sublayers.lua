@@ -1,5 +1,5 @@
---- What encoder and decoder layers, and stacks of them, share: one table of options, the parts these make, and the step from
---- one part to the next.
+--- What encoder and decoder layers, and stacks of them, share: one table of options, the parts
+--- these make, and the step from one part to the next.
 
 local check = require "heed.check"
 local core = require "heed.core"
@@ -15,13 +15,15 @@ local sublayers = {}
 ---@field dropout? number of what each part adds, and of the hidden features; default 0.1
 ---@field attention_dropout? number of the attention weights; default: dropout
 ---@field activation? heed.Activation of the feed-forward part; default "relu"
----@field norm_first? boolean norms before the parts instead of after the residual connections; default false
+---@field norm_first? boolean norms before the parts instead of after the residual connections;
+---default false
 ---@field norm? "layer"|"rms" default "layer"
 ---@field eps? number of the norms; default 1e-5, of "rms" 1e-6
 ---@field bias? boolean of all linear maps and layer norms; default true
 ---@field num_kv_heads? integer heads of keys and values; default: num_heads
 ---@field head_dim? integer default d_model / num_heads
----@field rotary? boolean|table|heed.nn.Rotary turns queries and keys of self-attention (not of attention over the memory)
+---@field rotary? boolean|table|heed.nn.Rotary turns queries and keys of self-attention (not of
+---attention over the memory)
 ---@field qk_norm? boolean|"rms"|"layer" norms queries and keys
 ---@field softcap? number of the scores
 ---@field scale? number of the scores; default 1/sqrt(head_dim)
@@ -32,7 +34,8 @@ local sublayers = {}
 local OF_ATTENTION = { "bias", "num_kv_heads", "head_dim", "qk_norm", "softcap", "scale" }
 
 ---The names of heed.nn.LayerOptions.
-sublayers.KNOWN = check.set("dropout", "attention_dropout", "activation", "norm_first", "norm", "eps", "rotary",
+sublayers.KNOWN = check.set("dropout", "attention_dropout", "activation", "norm_first", "norm",
+    "eps", "rotary",
     table.unpack(OF_ATTENTION))
 
 ---@param where string
@@ -46,12 +49,14 @@ function sublayers.new_norm(where, d_model, options)
 end
 
 local function new_attention(self, d_model, num_heads, options, rotary)
-    local own = { dropout = check.default(options.attention_dropout, self.dropout), rotary = rotary }
+    local own = { dropout = check.default(options.attention_dropout, self.dropout),
+        rotary = rotary }
     for _, name in ipairs(OF_ATTENTION) do own[name] = options[name] end
     return MultiHeadAttention(d_model, num_heads, own)
 end
 
----Gives a layer its settings and parts, in PyTorch's order: self_attn, multihead_attn when it is crossed, linear1, linear2, norms.
+---Gives a layer its settings and parts, in PyTorch's order: self_attn, multihead_attn when it is
+---crossed, linear1, linear2, norms.
 ---@param self heed.nn.Module
 ---@param where string
 ---@param crossed boolean
@@ -104,7 +109,7 @@ function sublayers.are_sequences(self, x, memory)
     return is_sequence(x) and (memory == nil or is_sequence(memory))
 end
 
--- ---- stacks --------------------------------------------------------------------------------------------------------
+-- ---- stacks -------------------------------------------------------------------------------------
 
 ---Gives a stack its layers and the norm after the last.
 ---@param self heed.nn.Module
@@ -117,11 +122,15 @@ function sublayers.add_layers(self, where, Layer, layer_count, d_model, num_head
     check.integer(where, "d_model", d_model)
     check.integer(where, "num_heads", num_heads)
     local own = {}
-    for name, value in pairs(check.type(where, "options", options or {}, "table")) do own[name] = value end
+    for name, value in pairs(check.type(where, "options", options or {}, "table")) do
+        own[name] = value
+    end
     own.final_norm = nil
-    local final_norm = check.flag(where, "final_norm", options and options.final_norm, own.norm_first or false)
+    local final_norm = check.flag(where, "final_norm", options and options.final_norm,
+        own.norm_first or false)
     -- One set of tables for all.
-    own.rotary = MultiHeadAttention.rotary_of(where, own.rotary, own.head_dim or d_model // num_heads)
+    own.rotary = MultiHeadAttention.rotary_of(where, own.rotary,
+        own.head_dim or d_model // num_heads)
     self.layers = {}
     for i = 1, layer_count do self.layers[i] = Layer(d_model, num_heads, d_ff, own) end
     if final_norm then self.norm = sublayers.new_norm(where, d_model, own) end

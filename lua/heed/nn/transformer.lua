@@ -17,15 +17,18 @@ local SinusoidalPositions = require("heed.nn.positions").SinusoidalPositions
 local sublayers = require "heed.nn.sublayers"
 
 local WHERE = "heed.nn.Transformer"
-local KNOWN = check.set("src_vocab", "tgt_vocab", "d_model", "num_heads", "num_layers", "num_encoder_layers",
+local KNOWN = check.set("src_vocab", "tgt_vocab", "d_model", "num_heads", "num_layers",
+    "num_encoder_layers",
     "num_decoder_layers", "d_ff", "final_norm", "tie_weights", "max_len")
 for name in pairs(sublayers.KNOWN) do KNOWN[name] = true end
 
 ---The encoder-decoder of "Attention Is All You Need" (Vaswani et al. 2017), from tokens to logits.
 ---
 ---```lua
----local model = nn.Transformer { src_vocab = 10, tgt_vocab = 12, d_model = 8, num_heads = 2, num_layers = 1, d_ff = 16 }
----local logits = model({ { 1, 2, 3 }, { 4, 5, 1 } }, { { 1, 2 }, { 3, 4 } }, { src_lengths = { 3, 2 } })
+---local model = nn.Transformer { src_vocab = 10, tgt_vocab = 12, d_model = 8, num_heads = 2,
+---    num_layers = 1, d_ff = 16 }
+---local logits = model({ { 1, 2, 3 }, { 4, 5, 1 } }, { { 1, 2 }, { 3, 4 } },
+---    { src_lengths = { 3, 2 } })
 ---print(logits.shape) --> [2, 2, 12]
 ---```
 ---@class heed.nn.Transformer: heed.nn.Module
@@ -47,13 +50,15 @@ local function draw_initial_values(self, d_model)
     end
 end
 
----What is left out is the paper's base model; and the options of a layer, heed.nn.LayerOptions, may be given too.
+---What is left out is the paper's base model; and the options of a layer, heed.nn.LayerOptions, may
+---be given too.
 ---@param options { src_vocab: integer, tgt_vocab: integer, d_model?: integer, num_heads?: integer, num_layers?: integer, num_encoder_layers?: integer, num_decoder_layers?: integer, d_ff?: integer, dropout?: number, norm_first?: boolean, final_norm?: boolean, tie_weights?: boolean|"target", max_len?: integer }
----src_vocab: V of the source; tgt_vocab: V of the target; d_model: E, default 512; num_heads: H, default 8; num_layers: of the
----encoder and of the decoder, default 6; num_encoder_layers: where it differs; num_decoder_layers: where it differs; d_ff: F,
----default 2048; dropout: default 0.1; norm_first: default false; final_norm: default norm_first; tie_weights: the target embedding
----is the output layer's matrix, and when src_vocab equals tgt_vocab the source embedding too ("target" leaves the source's alone);
----max_len: the longest sequence, default 1024
+---src_vocab: V of the source; tgt_vocab: V of the target; d_model: E, default 512; num_heads: H,
+---default 8; num_layers: of the encoder and of the decoder, default 6; num_encoder_layers: where it
+---differs; num_decoder_layers: where it differs; d_ff: F, default 2048; dropout: default 0.1;
+---norm_first: default false; final_norm: default norm_first; tie_weights: the target embedding is
+---the output layer's matrix, and when src_vocab equals tgt_vocab the source embedding too ("target"
+---leaves the source's alone); max_len: the longest sequence, default 1024
 function Transformer:init(options)
     check.type(WHERE, "options", options, "table")
     options = check.options(WHERE, options, KNOWN)
@@ -67,11 +72,15 @@ function Transformer:init(options)
     self.src_embedding = Embedding(src_vocab, d_model, { scale = math.sqrt(d_model) })
     self.tgt_embedding = Embedding(tgt_vocab, d_model, { scale = math.sqrt(d_model) })
     self.positions = SinusoidalPositions(options.max_len or 1024, d_model)
-    self.encoder = Encoder(options.num_encoder_layers or layers, d_model, num_heads, options.d_ff, layer_options)
-    self.decoder = Decoder(options.num_decoder_layers or layers, d_model, num_heads, options.d_ff, layer_options)
+    self.encoder = Encoder(options.num_encoder_layers or layers, d_model, num_heads, options.d_ff,
+        layer_options)
+    self.decoder = Decoder(options.num_decoder_layers or layers, d_model, num_heads, options.d_ff,
+        layer_options)
     self.output = Linear(d_model, tgt_vocab)
 
-    if options.tie_weights ~= "target" then check.flag(WHERE, "tie_weights", options.tie_weights) end
+    if options.tie_weights ~= "target" then
+        check.flag(WHERE, "tie_weights", options.tie_weights)
+    end
     if options.tie_weights then
         self.output.weight = self.tgt_embedding.weight
         if src_vocab == tgt_vocab and options.tie_weights ~= "target" then
@@ -91,14 +100,17 @@ end
 
 local function ids(tokens, name)
     if type(tokens) == "table" then tokens = core.tensor(tokens, { dtype = "i64" }) end
-    if not check.is_live(tokens) then errors.raise("%s: expected a tensor of tokens, got %s", name, check.describe(tokens)) end
+    if not check.is_live(tokens) then
+        errors.raise("%s: expected a tensor of tokens, got %s", name, check.describe(tokens))
+    end
     return tokens
 end
 
 local function lengths_of(lengths, name)
     if lengths == nil or check.is_tensor(lengths) then return lengths end
     if type(lengths) ~= "table" then
-        errors.raise("%s: expected a list or a tensor of lengths, got %s", name, check.describe(lengths))
+        errors.raise("%s: expected a list or a tensor of lengths, got %s", name,
+            check.describe(lengths))
     end
     return core.tensor(lengths, { dtype = "i64" })
 end
@@ -110,7 +122,7 @@ local function without_padding(x, lengths)
     return core.masked_fill(x, past:unsqueeze(-1), 0)
 end
 
--- ---- batches without their padding --------------------------------------------------------------------------------
+-- ---- batches without their padding --------------------------------------------------------------
 
 local function all_stock(stack, kind, layer_kind)
     if stack.forward ~= kind.forward then return false end
@@ -122,25 +134,29 @@ local function all_stock(stack, kind, layer_kind)
 end
 
 -- Sequences of different lengths are computed one behind the other, without what pads them: stock
--- layers are indifferent to it but for rotary, which counts positions over all of them. A user's own
--- may not be, and whoever collects weights wants them by batch.
+-- layers are indifferent to it but for rotary, which counts positions over all of them. A user's
+-- own may not be, and whoever collects weights wants them by batch.
 local function may_pack(self)
     return not capture.is_open() and all_stock(self.encoder, Encoder, EncoderLayer)
         and all_stock(self.decoder, Decoder, DecoderLayer) and self.output.forward == Linear.forward
 end
 
-local function full_length(tokens) return core.full({ tokens:size(1) }, tokens:size(2), { dtype = "i64" }) end
+local function full_length(tokens)
+    return core.full({ tokens:size(1) }, tokens:size(2), { dtype = "i64" })
+end
 
 local function encode_packed(self, src, lengths)
-    return self.encoder(embed(self, self.src_embedding, src, lengths), { mask = masks.packed(lengths) })
+    return self.encoder(embed(self, self.src_embedding, src, lengths),
+        { mask = masks.packed(lengths) })
 end
 
 local function decode_packed(self, tgt, memory, tgt_lengths, src_lengths)
     return self.decoder(embed(self, self.tgt_embedding, tgt, tgt_lengths), memory,
-        { mask = masks.causal() & masks.packed(tgt_lengths), memory_mask = masks.packed(tgt_lengths, src_lengths) })
+        { mask = masks.causal() & masks.packed(tgt_lengths), memory_mask = masks.packed(tgt_lengths,
+            src_lengths) })
 end
 
--- ---- from tokens to logits -----------------------------------------------------------------------------------------
+-- ---- from tokens to logits ----------------------------------------------------------------------
 
 local ENCODE = check.set("src_lengths")
 local DECODE = check.set("src_lengths", "tgt_lengths", "cache")
@@ -148,7 +164,8 @@ local FORWARD = check.set("src_lengths", "tgt_lengths")
 
 ---What the decoder looks at: the encoder's output. With lengths no padding is computed.
 ---@param src heed.Tensor|integer[][] i64 [B, S] tokens
----@param options? { src_lengths?: heed.Tensor|integer[] } src_lengths: [B], what stands after them is padding
+---@param options? { src_lengths?: heed.Tensor|integer[] } src_lengths: [B], what stands after them
+---is padding
 ---@return heed.Tensor memory [B, S, E]; zeros at padding
 function Transformer:encode(src, options)
     options = check.options("Transformer:encode", options, ENCODE)
@@ -157,15 +174,18 @@ function Transformer:encode(src, options)
     if lengths and may_pack(self) then
         return core.unpack_sequences(encode_packed(self, src, lengths), lengths, src:size(2))
     end
-    local memory = self.encoder(embed(self, self.src_embedding, src), lengths and { mask = masks.padding(lengths) })
+    local memory = self.encoder(embed(self, self.src_embedding, src),
+        lengths and { mask = masks.padding(lengths) })
     return without_padding(memory, lengths)
 end
 
----The decoder's hidden states, which `model.output` makes logits of: for generating token after token.
----@param tgt heed.Tensor|integer[][] i64 [B, L] tokens: the decoder's input; each position sees itself and those before
+---The decoder's hidden states, which `model.output` makes logits of: for generating token after
+---token.
+---@param tgt heed.Tensor|integer[][] i64 [B, L] tokens: the decoder's input; each position sees
+---itself and those before
 ---@param memory heed.Tensor [B, S, E]
----@param options? { src_lengths?: heed.Tensor|integer[], tgt_lengths?: heed.Tensor|integer[], cache?: heed.Cache } src_lengths,
----tgt_lengths: [B], what stands after them is padding; cache: what came before tgt
+---@param options? { src_lengths?: heed.Tensor|integer[], tgt_lengths?: heed.Tensor|integer[], cache?: heed.Cache }
+---src_lengths, tgt_lengths: [B], what stands after them is padding; cache: what came before tgt
 ---@return heed.Tensor hidden [B, L, E]; zeros at padding
 function Transformer:decode(tgt, memory, options)
     options = check.options("Transformer:decode", options, DECODE)
@@ -175,11 +195,14 @@ function Transformer:decode(tgt, memory, options)
     local cache = caches.check("Transformer:decode", options.cache)
     if tgt_lengths and not cache and may_pack(self) then
         src_lengths = src_lengths or full_length(memory)
-        local hidden = decode_packed(self, tgt, core.pack_sequences(memory, src_lengths), tgt_lengths, src_lengths)
+        local hidden = decode_packed(self, tgt, core.pack_sequences(memory, src_lengths),
+            tgt_lengths, src_lengths)
         return core.unpack_sequences(hidden, tgt_lengths, tgt:size(2))
     end
     local mask = masks.causal()
-    if tgt_lengths then mask = mask & masks.padding(cache and cache:lengths() + tgt_lengths or tgt_lengths) end
+    if tgt_lengths then
+        mask = mask & masks.padding(cache and cache:lengths() + tgt_lengths or tgt_lengths)
+    end
     local hidden = self.decoder(embed(self, self.tgt_embedding, tgt, nil, cache), memory,
         { mask = mask, memory_mask = src_lengths and masks.padding(src_lengths), cache = cache })
     return without_padding(hidden, tgt_lengths)
@@ -187,8 +210,8 @@ end
 
 ---@param src heed.Tensor|integer[][] i64 [B, S] tokens
 ---@param tgt heed.Tensor|integer[][] i64 [B, L] tokens: the decoder's input
----@param options? { src_lengths?: heed.Tensor|integer[], tgt_lengths?: heed.Tensor|integer[] } src_lengths, tgt_lengths: [B],
----what stands after them is padding
+---@param options? { src_lengths?: heed.Tensor|integer[], tgt_lengths?: heed.Tensor|integer[] }
+---src_lengths, tgt_lengths: [B], what stands after them is padding
 ---@return heed.Tensor logits [B, L, V]; zeros at the target's padding
 function Transformer:forward(src, tgt, options)
     options = check.options(WHERE, options, FORWARD)
@@ -202,7 +225,8 @@ function Transformer:forward(src, tgt, options)
         return core.unpack_sequences(logits, tgt_lengths, tgt:size(2))
     end
     local memory = self:encode(src, { src_lengths = src_lengths })
-    local hidden = self:decode(tgt, memory, { src_lengths = src_lengths, tgt_lengths = tgt_lengths })
+    local hidden = self:decode(tgt, memory,
+        { src_lengths = src_lengths, tgt_lengths = tgt_lengths })
     return without_padding(self.output(hidden), tgt_lengths)
 end
 

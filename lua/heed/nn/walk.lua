@@ -40,8 +40,9 @@ end
 
 local look_into_table
 
--- Calls visit(name, key, owner, value) when the value is a parameter or module, and for those in it when it is a plain table.
--- `outer` is the set of plain tables that it stands in: a table inside itself is not entered again.
+-- Calls visit(name, key, owner, value) when the value is a parameter or module, and for those in it
+-- when it is a plain table. `outer` is the set of plain tables that it stands in: a table inside
+-- itself is not entered again.
 local function look(owner, key, value, name, base, visit, outer)
     local kind = type(value)
     if kind == "userdata" then
@@ -60,16 +61,21 @@ local function look(owner, key, value, name, base, visit, outer)
 end
 
 function look_into_table(list, name, base, visit, outer)
-    for i, item in ipairs(list) do look(list, i, item, name .. "." .. (i - 1 + base), base, visit, outer) end
+    for i, item in ipairs(list) do
+        look(list, i, item, name .. "." .. (i - 1 + base), base, visit, outer)
+    end
     local keys = {}
     for key in pairs(list) do
         if type(key) == "string" then keys[#keys + 1] = key end
     end
     table.sort(keys)
-    for _, key in ipairs(keys) do look(list, key, list[key], name .. "." .. key, base, visit, outer) end
+    for _, key in ipairs(keys) do
+        look(list, key, list[key], name .. "." .. key, base, visit, outer)
+    end
 end
 
----Calls visit(name, key, owner, value) for each parameter and module in a field; `base` is what lists count from.
+---Calls visit(name, key, owner, value) for each parameter and module in a field; `base` is what
+---lists count from.
 function walk.each_member(self, base, visit)
     local buffers = rawget(self, "_buffers")
     for _, key in ipairs(fields_in_order(self)) do
@@ -87,7 +93,9 @@ local function visit_modules(root, base, visit)
         seen[self] = true
         visit(path, self)
         walk.each_member(self, base, function(name, _, _, value)
-            if walk.is_module(value) then enter(value, path == "" and name or path .. "." .. name) end
+            if walk.is_module(value) then
+                enter(value, path == "" and name or path .. "." .. name)
+            end
         end)
     end
     enter(root, "")
@@ -102,7 +110,8 @@ function walk.each_module(root, base, visit)
     end)
 end
 
----Calls visit(name, tensor, owner, key, kind) for every parameter and buffer, in order: a module's own, then its modules'.
+---Calls visit(name, tensor, owner, key, kind) for every parameter and buffer, in order: a module's
+---own, then its modules'.
 function walk.each_tensor(root, base, visit)
     local taken = {}
     local function found(name, tensor, owner, key, kind)
@@ -112,12 +121,16 @@ function walk.each_tensor(root, base, visit)
     walk.each_module(root, base, function(path, self)
         local prefix = path == "" and "" or path .. "."
         walk.each_member(self, base, function(name, key, owner, value)
-            if type(value) == "userdata" then found(prefix .. name, value, owner, key, "parameter") end
+            if type(value) == "userdata" then
+                found(prefix .. name, value, owner, key, "parameter")
+            end
         end)
         local buffers = rawget(self, "_buffers")
         if next(buffers) == nil then return end
         for _, key in ipairs(fields_in_order(self)) do
-            if buffers[key] and rawget(self, key) then found(prefix .. key, rawget(self, key), self, key, buffers[key]) end
+            if buffers[key] and rawget(self, key) then
+                found(prefix .. key, rawget(self, key), self, key, buffers[key])
+            end
         end
     end)
 end

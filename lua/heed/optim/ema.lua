@@ -4,7 +4,8 @@ local errors = require "heed.errors"
 
 local WHERE = "heed.optim.EMA"
 
----Exponentially averaged weights of a model (Polyak and Juditsky 1992): a ← d·a + (1-d)·w at every update.
+---Exponentially averaged weights of a model (Polyak and Juditsky 1992): a ← d·a + (1-d)·w at every
+---update.
 ---@class heed.optim.Averages
 ---@field decay number
 ---@field updates integer
@@ -21,8 +22,9 @@ local function copies(tensors)
     return list
 end
 
----Keeps averages of all parameters of a model, which begin as what they are now. With warmup = n the decay of update t is
----min(decay, (1 + t) / (n + t)), so that the beginning is soon forgotten. It has state_dict and load_state_dict.
+---Keeps averages of all parameters of a model, which begin as what they are now. With warmup = n
+---the decay of update t is min(decay, (1 + t) / (n + t)), so that the beginning is soon forgotten.
+---It has state_dict and load_state_dict.
 ---
 ---```lua
 ---local w = nn.parameter(heed.tensor { 1.0 })
@@ -32,7 +34,8 @@ end
 ---print(ema.averages[1]) --> [2.] f32 [1]
 ---```
 ---@param model heed.nn.Module|heed.Tensor[] or a list of parameters
----@param options? { decay?: number, warmup?: number } decay: d, default 0.999; warmup: n, default none
+---@param options? { decay?: number, warmup?: number } decay: d, default 0.999; warmup: n, default
+---none
 ---@return heed.optim.Averages
 local function EMA(model, options)
     check.type(WHERE, "model", model, "table")
@@ -40,7 +43,8 @@ local function EMA(model, options)
     local params = type(model.parameters) == "function" and model:parameters() or model
     for i = 1, rawlen(params) do
         if not check.is_live(params[i]) then
-            errors.raise("%s: model: expected a module or a list of tensors, got %s at %d", WHERE, check.describe(params[i]), i)
+            errors.raise("%s: model: expected a module or a list of tensors, got %s at %d", WHERE,
+                check.describe(params[i]), i)
         end
     end
     if rawlen(params) == 0 then errors.raise("%s: model: it has no parameters", WHERE) end
@@ -52,7 +56,9 @@ local function EMA(model, options)
 end
 
 local function refuse_inside(self, what)
-    if self.swapped then errors.raise("%s:%s: not inside average(): the averages are in the model now", WHERE, what) end
+    if self.swapped then
+        errors.raise("%s:%s: not inside average(): the averages are in the model now", WHERE, what)
+    end
 end
 
 ---Takes the weights of now into the averages: after each step of the optimiser.
@@ -71,8 +77,8 @@ local function swap(self)
     end)
 end
 
----Puts the averages into the model until the scope closes, which brings its own weights back, with the same bits:
----`local _ <close> = ema:average()`.
+---Puts the averages into the model until the scope closes, which brings its own weights back, with
+---the same bits: `local _ <close> = ema:average()`.
 ---
 ---```lua
 ---local w = nn.parameter(heed.tensor { 1.0 })
@@ -107,16 +113,19 @@ end
 ---@return true|nil
 ---@return string? message
 function Averages:check_state_dict(state)
-    if type(state) ~= "table" or math.type(state.updates) ~= "integer" or state.updates < 0 or type(state.averages) ~= "table" then
+    if type(state) ~= "table" or math.type(state.updates) ~= "integer" or state.updates < 0
+        or type(state.averages) ~= "table" then
         return nil, "not the state of an EMA"
     end
     if #state.averages ~= #self.averages then
-        return nil, ("the state has averages of %d tensors, here are %d"):format(#state.averages, #self.averages)
+        return nil, ("the state has averages of %d tensors, here are %d"):format(#state.averages,
+            #self.averages)
     end
     for i, average in ipairs(self.averages) do
         local t = state.averages[i]
         if not check.is_tensor(t) or t.shape ~= average.shape or t.dtype ~= average.dtype then
-            return nil, ("parameter %d is %s here, its average is %s"):format(i, tostring(average.shape),
+            return nil, ("parameter %d is %s here, its average is %s"):format(i,
+                tostring(average.shape),
                 check.is_tensor(t) and tostring(t.shape) or "none")
         end
     end

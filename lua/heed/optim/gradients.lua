@@ -10,8 +10,10 @@ local gradients = {}
 ---@param params any refused unless it is a table, and no module
 function gradients.check_list(where, params)
     if type(params) == "table" and not params.parameters then return end
-    local hint = type(params) == "table" and "; model:parameters() gives it" or check.is_tensor(params) and "; put it in braces" or ""
-    errors.raise("%s: params: expected a list of tensors, got %s%s", where, check.describe(params), hint)
+    local hint = type(params) == "table" and "; model:parameters() gives it"
+        or check.is_tensor(params) and "; put it in braces" or ""
+    errors.raise("%s: params: expected a list of tensors, got %s%s", where, check.describe(params),
+        hint)
 end
 
 -- A tensor that is in the list again counts once: a tied weight has one gradient.
@@ -25,9 +27,9 @@ local function each_once(params)
     return list or params
 end
 
----Scales all gradients together so that their norm is at most max (Pascanu et al. 2013). A norm that is not finite leaves them
----alone: whether to make the step is the caller's to say. A parameter that is in the list twice counts
----once.
+---Scales all gradients together so that their norm is at most max (Pascanu et al. 2013). A norm
+---that is not finite leaves them alone: whether to make the step is the caller's to say. A
+---parameter that is in the list twice counts once.
 ---
 ---```lua
 ---local w = heed.nn.parameter(heed.zeros(2))
@@ -65,8 +67,8 @@ function gradients.clip_grad_value(params, max)
     end
 end
 
----Multiplies all gradients by a factor. Gradients accumulated over several batches are weighted by their tokens when losses are
----sums and this divides them once, by all tokens:
+---Multiplies all gradients by a factor. Gradients accumulated over several batches are weighted by
+---their tokens when losses are sums and this divides them once, by all tokens:
 ---
 ---```lua
 ---local model = heed.nn.Linear(2, 3)

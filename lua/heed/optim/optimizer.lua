@@ -1,4 +1,5 @@
---- What all optimisers are: groups of parameters with settings, what is remembered of each parameter, steps, states.
+--- What all optimisers are: groups of parameters with settings, what is remembered of each
+--- parameter, steps, states.
 
 local check = require "heed.check"
 local core = require "heed.core"
@@ -15,13 +16,14 @@ local FLOATS = core.dtypes.floats
 ---@field lr number settable: opt.lr times lr_scale
 ---@field lr_scale number 1 where the group has no rate of its own
 
----What SGD, Adam and AdamW give: parameters in groups, with what is remembered of each. `opt.lr` and the other settings may be set
----at any time.
+---What SGD, Adam and AdamW give: parameters in groups, with what is remembered of each. `opt.lr`
+---and the other settings may be set at any time.
 ---@class heed.optim.Optimizer
 ---@field lr number settable: all groups move with it, those with a rate of their own in proportion
 ---@field groups heed.optim.Group[] with their own settings, settable
 ---@field steps integer calls of step; each parameter counts those that it took part in
----@field private class table what makes the kind: name, kind, defaults, check(where, settings), moments(settings), rates(settings)
+---@field private class table what makes the kind: name, kind, defaults, check(where, settings),
+---moments(settings), rates(settings)
 ---@field private remembered table[] for each group { steps =, m =, v = }
 ---@field private group_class table
 ---@field private seen table<heed.Tensor, boolean>
@@ -52,18 +54,20 @@ end
 
 local function method(self, name) check.object(self, "heed.optim.Optimizer", name, "opt") end
 
--- ---- groups --------------------------------------------------------------------------------------------------------
+-- ---- groups -------------------------------------------------------------------------------------
 
 local function scale_of(self, lr)
     if lr == 0 then return 0 end
     if self.lr == 0 then
-        errors.raise("%s: group: lr: the optimiser's lr is 0 and a group's is a share of it; set lr_scale",
+        errors.raise("%s: group: lr: the optimiser's lr is 0 and a group's is a share of it; set "
+            .. "lr_scale",
             self.class.name)
     end
     return lr / self.lr
 end
 
--- group.lr is a share of the optimiser's: the groups keep their proportions whatever a schedule sets.
+-- group.lr is a share of the optimiser's: the groups keep their proportions whatever a schedule
+-- sets.
 local function group_class(self)
     return {
         __index = function(group, name)
@@ -88,15 +92,20 @@ local function check_params(where, params, seen)
     for i = 1, #params do
         local p = params[i]
         if not check.is_tensor(p) or not FLOATS[p.dtype] then
-            errors.raise("%s: params: expected tensors of floats, got %s at %d", where, check.describe(p), i)
+            errors.raise("%s: params: expected tensors of floats, got %s at %d", where,
+                check.describe(p), i)
         end
-        if seen[p] then errors.raise("%s: params: the tensor at %d, %s, is there twice", where, i, tostring(p.shape)) end
+        if seen[p] then
+            errors.raise("%s: params: the tensor at %d, %s, is there twice", where, i,
+                tostring(p.shape))
+        end
         seen[p] = true
     end
     return #params
 end
 
----One more group of parameters: { params = list } and settings of its own (lr, or lr_scale to have a share of opt.lr).
+---One more group of parameters: { params = list } and settings of its own (lr, or lr_scale to have
+---a share of opt.lr).
 ---
 ---```lua
 ---local body, head = heed.nn.Linear(4, 4), heed.nn.Linear(4, 2)
@@ -115,7 +124,8 @@ function Optimizer:add_group(given)
     if given.lr ~= nil then check.number(where, "lr", given.lr, 0) end
     if given.lr_scale ~= nil then check.number(where, "lr_scale", given.lr_scale, 0) end
     local count = check_params(self.class.name, given.params, self.seen)
-    local group = setmetatable({ params = given.params, settings = { lr_scale = given.lr_scale or 1 } },
+    local group = setmetatable({ params = given.params,
+        settings = { lr_scale = given.lr_scale or 1 } },
         self.group_class)
     for name, value in pairs(given) do
         if name ~= "lr_scale" and name ~= "params" then group[name] = value end
@@ -141,7 +151,8 @@ local function new(class, params, options)
     class.check(where, options)
     if options.lr ~= nil then check.number(where, "lr", options.lr, 0) end
     gradients.check_list(where, params)
-    local self = { class = class, settings = {}, groups = {}, steps = 0, remembered = {}, seen = {} }
+    local self = { class = class, settings = {}, groups = {}, steps = 0, remembered = {},
+        seen = {} }
     self.group_class = group_class(self)
     setmetatable(self, Optimizer)
     for name, default in pairs(class.defaults) do
@@ -154,11 +165,13 @@ local function new(class, params, options)
     else
         count = self:add_group { params = params }
     end
-    if count == 0 then errors.raise("%s: params: expected at least one tensor, got an empty list", where) end
+    if count == 0 then
+        errors.raise("%s: params: expected at least one tensor, got an empty list", where)
+    end
     return self
 end
 
--- ---- steps ---------------------------------------------------------------------------------------------------------
+-- ---- steps --------------------------------------------------------------------------------------
 
 -- Zeros for each parameter. Of no scope: they outlive the step that made them.
 local function zeros_for(params)
@@ -167,7 +180,8 @@ local function zeros_for(params)
     return list
 end
 
--- What is remembered of a group, made at its first step; a buffer that is wanted only later begins then.
+-- What is remembered of a group, made at its first step; a buffer that is wanted only later begins
+-- then.
 local function remembered_of(self, index)
     local group = self.groups[index]
     local memory = self.remembered[index]
@@ -190,7 +204,8 @@ local function step(self)
     for i, group in ipairs(self.groups) do
         local memory, settings = remembered_of(self, i), settings_of(self, group)
         local item = self.class.rates(settings)
-        item.params, item.steps, item.lr, item.weight_decay = group.params, memory.steps, group.lr, settings.weight_decay
+        item.params, item.steps, item.lr, item.weight_decay = group.params, memory.steps, group.lr,
+            settings.weight_decay
         for _, name in ipairs(self.class.moments(settings)) do item[name] = memory[name] end
         groups[i] = item
     end
@@ -207,12 +222,13 @@ local function has_gradient(groups)
     return false
 end
 
----One step: every parameter that has a gradient moves, or none when something is wrong; an error when
----none has one. An interrupt waits until all have moved.
+---One step: every parameter that has a gradient moves, or none when something is wrong; an error
+---when none has one. An interrupt waits until all have moved.
 function Optimizer:step()
     method(self, "step")
     if not has_gradient(self.groups) then
-        errors.raise("%s:step: no parameter has a gradient: expected a loss:backward() before it, and "
+        errors.raise("%s:step: no parameter has a gradient: expected a loss:backward() before "
+            .. "it, and "
             .. "the model's own parameters (model:to makes new ones: make the optimiser after it)",
             self.class.name)
     end
@@ -225,7 +241,7 @@ function Optimizer:zero_grad()
     for _, group in ipairs(self.groups) do core.zero_grads(group.params) end
 end
 
--- ---- states --------------------------------------------------------------------------------------------------------
+-- ---- states -------------------------------------------------------------------------------------
 
 -- { "lr", "weight_decay", ... } in a fixed order.
 local function names_of(class)
@@ -235,7 +251,8 @@ local function names_of(class)
     return names
 end
 
----Steps, moments and settings: with the same parameters, load_state_dict goes on with the same bits.
+---Steps, moments and settings: with the same parameters, load_state_dict goes on with the same
+---bits.
 ---@return table
 function Optimizer:state_dict()
     method(self, "state_dict")
@@ -282,7 +299,9 @@ local function misfit(class, group, saved, i)
         return ("the settings of group %d are none"):format(i)
     end
     if saved.steps == nil and saved.m == nil and saved.v == nil then return end
-    if not steps_are_sound(saved.steps, #group.params) then return ("group %d lacks its counts of steps"):format(i) end
+    if not steps_are_sound(saved.steps, #group.params) then
+        return ("group %d lacks its counts of steps"):format(i)
+    end
     for _, name in ipairs(class.remembers) do
         local moments = saved[name]
         if moments == nil and class.may_lack then break end
@@ -290,7 +309,8 @@ local function misfit(class, group, saved, i)
         for j, p in ipairs(group.params) do
             local t = moments[j]
             if not check.is_tensor(t) or t.shape ~= p.shape or t.dtype ~= p.dtype then
-                return ("parameter %d of group %d is %s here, its moment is %s"):format(j, i, tostring(p.shape),
+                return ("parameter %d of group %d is %s here, its moment is %s"):format(j, i,
+                    tostring(p.shape),
                     check.is_tensor(t) and tostring(t.shape) or "none")
             end
         end
@@ -302,15 +322,20 @@ end
 ---@return true|nil
 ---@return string? message
 function Optimizer:check_state_dict(state)
-    if type(state) ~= "table" or math.type(state.steps) ~= "integer" or state.steps < 0 or type(state.groups) ~= "table" then
+    if type(state) ~= "table" or math.type(state.steps) ~= "integer" or state.steps < 0
+        or type(state.groups) ~= "table" then
         return nil, "not the state of an optimiser"
     end
     if state.kind ~= self.class.kind then
-        return nil, ("the state is of %s, here is %s"):format(check.describe(state.kind), check.describe(self.class.kind))
+        return nil, ("the state is of %s, here is %s"):format(check.describe(state.kind),
+            check.describe(self.class.kind))
     end
-    if not settings_are_sound(self.class, state, true) then return nil, "the optimiser's settings are none" end
+    if not settings_are_sound(self.class, state, true) then
+        return nil, "the optimiser's settings are none"
+    end
     if #state.groups ~= #self.groups then
-        return nil, ("the state has %d groups of parameters, here are %d"):format(#state.groups, #self.groups)
+        return nil, ("the state has %d groups of parameters, here are %d"):format(#state.groups,
+            #self.groups)
     end
     for i, group in ipairs(self.groups) do
         local message = misfit(self.class, group, state.groups[i], i)
@@ -328,7 +353,9 @@ end
 local function remembered_from(class, saved, params)
     if not saved.steps then return nil end
     local memory = { steps = table.move(saved.steps, 1, #saved.steps, 1, {}) }
-    for _, name in ipairs(class.remembers) do memory[name] = saved[name] and copies(saved[name], params) end
+    for _, name in ipairs(class.remembers) do
+        memory[name] = saved[name] and copies(saved[name], params)
+    end
     return memory
 end
 
@@ -358,14 +385,16 @@ function Optimizer:__tostring()
     return ("%s(%d tensors, lr %g, %d steps)"):format(self.class.name, count, self.lr, self.steps)
 end
 
--- ---- kinds ---------------------------------------------------------------------------------------------------------
+-- ---- kinds --------------------------------------------------------------------------------------
 
 ---The function that makes optimisers of one kind.
 ---@param class table
 ---@return fun(params: heed.Tensor[]|table[], options?: table): heed.optim.Optimizer
 function optimizer.define(class)
     class.options, class.group_options = {}, check.set("params", "lr_scale")
-    for name in pairs(class.defaults) do class.options[name], class.group_options[name] = true, true end
+    for name in pairs(class.defaults) do
+        class.options[name], class.group_options[name] = true, true
+    end
     return function(params, options) return new(class, params, options) end
 end
 

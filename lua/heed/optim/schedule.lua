@@ -1,4 +1,5 @@
---- Learning rates as functions of the step: `opt.lr = schedule(step)`. Steps count from 1; 0 counts as 1.
+--- Learning rates as functions of the step: `opt.lr = schedule(step)`. Steps count from 1; 0 counts
+--- as 1.
 
 local check = require "heed.check"
 
@@ -15,7 +16,9 @@ end
 -- The share of the full rate in a warm-up of so many steps: from 1/warmup to 1.
 local function risen(step, warmup) return warmup > 0 and math.min(1, step / warmup) or 1 end
 
-local function warmup_of(where, options) return check.number(where, "warmup", options.warmup or 0, 0) end
+local function warmup_of(where, options)
+    return check.number(where, "warmup", options.warmup or 0, 0)
+end
 
 ---factor · d_model^-0.5 · min(step^-0.5, step · warmup^-1.5) (Vaswani et al. 2017, section 5.3).
 ---
@@ -23,8 +26,8 @@ local function warmup_of(where, options) return check.number(where, "warmup", op
 ---local rate = heed.optim.schedule.noam { d_model = 512, warmup = 4000 }
 ---print(rate(1), rate(4000)) --> 1.7469281074217e-07 0.00069877124296868
 ---```
----@param options { d_model: integer, warmup?: number, factor?: number } d_model: E; warmup: steps, default
----4000; factor: default 1
+---@param options { d_model: integer, warmup?: number, factor?: number } d_model: E; warmup: steps,
+---default 4000; factor: default 1
 ---@return fun(step: number): number
 function schedule.noam(options)
     local where = "heed.optim.schedule.noam"
@@ -69,7 +72,8 @@ local function falling(where, options, fall)
     end)
 end
 
----Rises to lr in `warmup` steps, then falls to min_lr at `steps` along half a cosine (Loshchilov and Hutter 2017), and stays.
+---Rises to lr in `warmup` steps, then falls to min_lr at `steps` along half a cosine (Loshchilov
+---and Hutter 2017), and stays.
 ---
 ---```lua
 ---local opt = heed.optim.AdamW({ nn.parameter(heed.zeros(2)) }, { lr = 0 })
@@ -77,11 +81,13 @@ end
 ---opt.lr = rate(550)
 ---print(opt.lr) --> 0.0005
 ---```
----@param options { lr: number, steps: integer, warmup?: number, min_lr?: number } lr: the largest; steps: in all; warmup: of these,
----default 0; min_lr: the last, default 0
+---@param options { lr: number, steps: integer, warmup?: number, min_lr?: number } lr: the largest;
+---steps: in all; warmup: of these, default 0; min_lr: the last, default 0
 ---@return fun(step: number): number
 function schedule.cosine(options)
-    return falling("heed.optim.schedule.cosine", options, function(progress) return 0.5 * (1 + math.cos(math.pi * progress)) end)
+    return falling("heed.optim.schedule.cosine", options, function(progress)
+        return 0.5 * (1 + math.cos(math.pi * progress))
+    end)
 end
 
 ---Rises to lr in `warmup` steps, then falls to min_lr at `steps` along a line, and stays.
@@ -90,11 +96,13 @@ end
 ---local rate = heed.optim.schedule.linear { lr = 1e-3, steps = 1000, min_lr = 1e-4 }
 ---print(rate(500), rate(2000)) --> 0.00055 0.0001
 ---```
----@param options { lr: number, steps: integer, warmup?: number, min_lr?: number } lr: the largest; steps: in all; warmup: of these,
----default 0; min_lr: the last, default 0
+---@param options { lr: number, steps: integer, warmup?: number, min_lr?: number } lr: the largest;
+---steps: in all; warmup: of these, default 0; min_lr: the last, default 0
 ---@return fun(step: number): number
 function schedule.linear(options)
-    return falling("heed.optim.schedule.linear", options, function(progress) return 1 - progress end)
+    return falling("heed.optim.schedule.linear", options, function(progress)
+        return 1 - progress
+    end)
 end
 
 ---Rises to lr in `warmup` steps and stays.

@@ -28,9 +28,12 @@ end
 
 local function is_method(_, field) return type(field) == "function" end
 
-local function members(value, after_colon) return inspect.names(value, after_colon and is_method or nil) end
+local function members(value, after_colon)
+    return inspect.names(value, after_colon and is_method or nil)
+end
 
--- Variables, keywords, and the words of the text itself: parameters and locals of a function that is being written.
+-- Variables, keywords, and the words of the text itself: parameters and locals of a function that
+-- is being written.
 local function words(list, last, scope)
     local seen, names = {}, {}
     local function add(name)
@@ -90,7 +93,8 @@ local function options_at(list, at, scope)
     if not name or name.kind ~= "name" and name.text ~= "]" then return {} end
     first = first and not (list[callee - 1] and list[callee - 1].text == ":")
     local ok, help = pcall(require, "heed.help")
-    local found, names = pcall(ok and help.options or error, inspect.chain(list, callee, scope.get), first)
+    local found, names = pcall(ok and help.options or error, inspect.chain(list, callee, scope.get),
+        first)
     return found and names or {}
 end
 
@@ -113,7 +117,9 @@ local function complete(text, scope)
     end
     if touches and token.kind == "number" then return { prefix = "", candidates = {} } end
     local at, prefix = #list, ""
-    if touches and (token.kind == "name" or token.kind == "keyword") then at, prefix = at - 1, token.text end
+    if touches and (token.kind == "name" or token.kind == "keyword") then
+        at, prefix = at - 1, token.text
+    end
     local before = list[at] and list[at].text
     if before == "." or before == ":" then
         return matching(members(inspect.chain(list, at - 1, scope.get), before == ":"), prefix)

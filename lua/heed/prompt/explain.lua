@@ -1,4 +1,5 @@
---- What went wrong, as the prompt says it: the message, the person's own lines that led to it, the place, and a hint.
+--- What went wrong, as the prompt says it: the message, the person's own lines that led to it, the
+--- place, and a hint.
 
 local hints = require "heed.prompt.hints"
 local tokens = require "heed.prompt.tokens"
@@ -7,7 +8,8 @@ local width = require "heed.viz.width"
 local type, tostring, tonumber, rawget = type, tostring, tonumber, rawget
 local collectgarbage = collectgarbage
 local getinfo, getmetatable = debug.getinfo, debug.getmetatable
-local format, rep, sub, find, match, gsub, gmatch = string.format, string.rep, string.sub, string.find, string.match, string.gsub,
+local format, rep, sub, find, match, gsub, gmatch = string.format, string.rep, string.sub,
+    string.find, string.match, string.gsub,
     string.gmatch
 local concat = table.concat
 
@@ -17,16 +19,20 @@ local LONGEST = 4000   -- bytes of a message
 
 local explain = {}
 
--- ---- when it happens -----------------------------------------------------------------------------------------------
+-- ---- when it happens ----------------------------------------------------------------------------
 
--- The library's own chunks share what comes before this file's name: "@heed/" where they are inside the command.
+-- The library's own chunks share what comes before this file's name: "@heed/" where they are inside
+-- the command.
 local own = match(getinfo(1, "S").source, "^(.-)prompt/explain[%w.]*$") or "@heed/"
 
-local function is_own(source) return sub(source, 1, #own) == own or source == sub(own, 1, -2) .. ".lua" end
+local function is_own(source)
+    return sub(source, 1, #own) == own or source == sub(own, 1, -2) .. ".lua"
+end
 
 ---@class heed.prompt.Problem
 ---@field value any what error was given
----@field frames { source: string, short: string, line: integer, times: integer }[] the person's, the innermost first
+---@field frames { source: string, short: string, line: integer, times: integer }[] the person's,
+---the innermost first
 
 local function own_frames()
     local frames = {}
@@ -38,15 +44,17 @@ local function own_frames()
             if last and last.source == info.source and last.line == info.currentline then
                 last.times = last.times + 1
             elseif #frames < SHOWN then
-                frames[#frames + 1] = { source = info.source, short = info.short_src, line = info.currentline, times = 1 }
+                frames[#frames + 1] = { source = info.source, short = info.short_src,
+                    line = info.currentline, times = 1 }
             end
         end
     end
     return frames
 end
 
----The message handler of an input. It only looks: what runs in a handler cannot be interrupted. Without the collector, which
----takes back the room that Lua gives to the handler of a stack overflow.
+---The message handler of an input. It only looks: what runs in a handler cannot be interrupted.
+---Without the collector, which takes back the room that Lua gives to the handler of a stack
+---overflow.
 ---@param value any
 ---@return heed.prompt.Problem
 function explain.collect(value)
@@ -57,13 +65,14 @@ function explain.collect(value)
     return problem
 end
 
--- ---- as text -------------------------------------------------------------------------------------------------------
+-- ---- as text ------------------------------------------------------------------------------------
 
 -- The error value: a string, or what its __tostring says, or what kind of value it is.
 local function message_of(value)
     local meta = getmetatable(value)
     local text
-    if type(value) == "string" or type(value) == "number" or (type(meta) == "table" and rawget(meta, "__tostring")) then
+    if type(value) == "string" or type(value) == "number"
+        or (type(meta) == "table" and rawget(meta, "__tostring")) then
         text = tostring(value)
     else
         text = format("(error object is a %s value)", type(value))
@@ -93,7 +102,8 @@ end
 
 -- Where in its line the name that a message speaks of stands, when it is there once.
 local function place_of(message, line)
-    local quoted = match(message, "'([%a_][%w_]*)'%)") or match(message, "t%.([%a_][%w_]*): a tensor has no field")
+    local quoted = match(message, "'([%a_][%w_]*)'%)") or match(message,
+        "t%.([%a_][%w_]*): a tensor has no field")
         or match(message, "near '(.-)'$")
     if not quoted or quoted == "" then return nil end
     local first, last
@@ -119,7 +129,8 @@ function explain.line(style, message, where, line)
     local first, last = place_of(message, line)
     if not first then return shown end
     local from = width.of(gsub(sub(line, 1, first - 1), "\t", "        "))
-    return shown .. "\n" .. rep(" ", #indent + from) .. style.red(rep("^", width.of(sub(line, first, last))))
+    return shown .. "\n" .. rep(" ", #indent + from)
+        .. style.red(rep("^", width.of(sub(line, first, last))))
 end
 
 ---@class heed.prompt.Told
@@ -156,7 +167,8 @@ function explain.runtime(problem, told)
             parts[#parts + 1] = style.dim(format("  ... %s times", many))
         end
     end
-    local hint = hints.runtime(message, frames[1] and line_of(told.inputs, frames[1].source, frames[1].line), told.scope)
+    local hint = hints.runtime(message, frames[1] and line_of(told.inputs, frames[1].source,
+        frames[1].line), told.scope)
     if hint then parts[#parts + 1] = style.yellow("hint: ") .. hint end
     return concat(parts, "\n")
 end
@@ -171,7 +183,9 @@ function explain.syntax(message, name, told)
     local _, after = find(message, short .. ":", 1, true)
     local number = after and tonumber(match(message, "^%d+", after + 1))
     local line = number and line_of(told.inputs, name, number)
-    if line then parts[#parts + 1] = explain.line(style, message, format("%s:%d", short, number), line) end
+    if line then
+        parts[#parts + 1] = explain.line(style, message, format("%s:%d", short, number), line)
+    end
     local hint = hints.syntax(message, line or "", told.inputs[name] or "")
     if hint then parts[#parts + 1] = style.yellow("hint: ") .. hint end
     return concat(parts, "\n")

@@ -1,5 +1,5 @@
---- What somebody who gets this error most likely wanted. Every hint is a guess from the message and the line; without a good
---- one there is none.
+--- What somebody who gets this error most likely wanted. Every hint is a guess from the message and
+--- the line; without a good one there is none.
 
 local core = require "heed.core"
 local inspect = require "heed.prompt.inspect"
@@ -7,12 +7,13 @@ local nearest = require "heed.nearest"
 local suggest = require "heed.suggest"
 local tokens = require "heed.prompt.tokens"
 
-local find, gmatch, match, format, lower = string.find, string.gmatch, string.match, string.format, string.lower
+local find, gmatch, match, format, lower = string.find, string.gmatch, string.match, string.format,
+    string.lower
 local concat = table.concat
 
 local hints = {}
 
--- ---- names ---------------------------------------------------------------------------------------------------------
+-- ---- names --------------------------------------------------------------------------------------
 
 local function did_you_mean(list, before)
     if #list == 0 then return nil end
@@ -23,29 +24,40 @@ end
 -- What other languages call it.
 local ELSEWHERE = {
     len = "the length of t is #t",
-    null = "no value is called nil", None = "no value is called nil", NULL = "no value is called nil",
+    null = "no value is called nil", None = "no value is called nil",
+        NULL = "no value is called nil",
     True = "it is written true", False = "it is written false",
-    str = "tostring(x) makes a string", int = "math.floor(x), or tonumber(s)", float = "tonumber(s) makes a number",
+    str = "tostring(x) makes a string", int = "math.floor(x), or tonumber(s)",
+        float = "tonumber(s) makes a number",
     range = "for i = 1, 10 do ... end counts; heed.range(1, 10) is a tensor",
     enumerate = "for i, x in ipairs(t) do ... end", import = 'local nn = require "heed.nn"',
-    torch = "the table is called heed: heed.ones(2, 3)", np = "the table is called heed: heed.ones(2, 3)",
-    numpy = "the table is called heed: heed.ones(2, 3)", console = "print(x) prints", printf = "print((\"%d\"):format(x)) prints",
+    torch = "the table is called heed: heed.ones(2, 3)",
+        np = "the table is called heed: heed.ones(2, 3)",
+    numpy = "the table is called heed: heed.ones(2, 3)", console = "print(x) prints",
+        printf = "print((\"%d\"):format(x)) prints",
     echo = "print(x) prints", puts = "print(x) prints", this = "the object of a method is self",
     unpack = "it is table.unpack", loadstring = "it is load", setfenv = "load takes an environment",
-    dir = "the Tab key shows what is in a table: heed.<Tab>", vars = "the Tab key shows what there is",
+    dir = "the Tab key shows what is in a table: heed.<Tab>",
+        vars = "the Tab key shows what there is",
 }
 
 local function global_hint(name, scope)
     if ELSEWHERE[name] then return ELSEWHERE[name] end
     local heed = package.loaded.heed
     local near = nearest(name, scope.names())
-    if #name < 3 and not (type(heed) == "table" and type(heed[name]) == "table") then return did_you_mean(near) end
-    if type(heed) == "table" and heed[name] ~= nil then return format("did you mean heed.%s?", name) end
+    if #name < 3 and not (type(heed) == "table" and type(heed[name]) == "table") then
+        return did_you_mean(near)
+    end
+    if type(heed) == "table" and heed[name] ~= nil then
+        return format("did you mean heed.%s?", name)
+    end
     if type(heed) == "table" and type(heed.nn) == "table" and inspect.get(heed.nn, name) ~= nil then
         return format("did you mean heed.nn.%s?", name)
     end
     if #near > 0 then return did_you_mean(near) end
-    if type(heed) == "table" then return did_you_mean(nearest(name, inspect.names(heed), 1), "heed.") end
+    if type(heed) == "table" then
+        return did_you_mean(nearest(name, inspect.names(heed), 1), "heed.")
+    end
     return nil
 end
 
@@ -58,7 +70,9 @@ local function owner_of(name, line, scope)
         local dot = list[i - 1].text
         if list[i].text == name and (dot == "." or dot == ":") then
             local value = inspect.chain(list, i - 2, scope.get)
-            if value ~= nil then return value, (match(line, "([%a_][%w_.]*[.:])" .. name) or dot) end
+            if value ~= nil then
+                return value, (match(line, "([%a_][%w_.]*[.:])" .. name) or dot)
+            end
         end
     end
     return nil
@@ -66,15 +80,20 @@ end
 
 -- Of a name that one of heed's tables lacks.
 local function table_hint(value, name, before, heed)
-    if value ~= heed and value ~= heed.nn and value ~= heed.optim and value ~= heed.loss then return nil end
-    if inspect.get(value, name .. "_loss") ~= nil then return did_you_mean({ name .. "_loss" }, before) end
+    if value ~= heed and value ~= heed.nn and value ~= heed.optim and value ~= heed.loss then
+        return nil
+    end
+    if inspect.get(value, name .. "_loss") ~= nil then
+        return did_you_mean({ name .. "_loss" }, before)
+    end
     return suggest.elsewhere(name)
 end
 
 -- Of a layer that nothing here is like.
 local function layer_hint(value, name, heed)
     if value ~= heed.nn or not find(name, "^%u") then return nil end
-    return format("heed.nn has no %s; help(heed.nn) lists its layers, nn.Module:extend makes one's own", name)
+    return format("heed.nn has no %s; help(heed.nn) lists its layers, nn.Module:extend makes "
+        .. "one's own", name)
 end
 
 local function field_hint(name, line, scope)
@@ -83,7 +102,8 @@ local function field_hint(name, line, scope)
     local heed = package.loaded.heed
     local near = did_you_mean(nearest(name, inspect.names(value)), before)
     if type(heed) ~= "table" then return near end
-    local model = type(value) == "table" and rawget(value, "_buffers") ~= nil and suggest.of_models(name)
+    local model = type(value) == "table" and rawget(value, "_buffers") ~= nil
+        and suggest.of_models(name)
     return model or table_hint(value, name, before, heed) or near or layer_hint(value, name, heed)
 end
 
@@ -93,10 +113,12 @@ local function load_hint(message, line, scope)
     local text = scope.text()
     for _, token in ipairs(tokens.code(line)) do
         if token.kind == "name" and scope.get(token.text) == nil then
-            local assigned = "%f[%w_]" .. token.text .. "%f[^%w_][%w_%s,<>]-=%s*([%a_][%w_.:]*)%s*[(%[\"']"
+            local assigned = "%f[%w_]" .. token.text
+                .. "%f[^%w_][%w_%s,<>]-=%s*([%a_][%w_.:]*)%s*[(%[\"']"
             for call in gmatch(text, assigned) do
                 if find(call, "[.:_]load%f[^%w]") or call == "io.open" then
-                    return format("%s gave nil and a message; %s = assert(%s(...)) raises it", call, token.text, call)
+                    return format("%s gave nil and a message; %s = assert(%s(...)) raises it", call,
+                        token.text, call)
                 end
             end
         end
@@ -113,11 +135,13 @@ local function module_hint(name)
     return near or "files are looked for along package.path"
 end
 
-local RANGE = "t[{ 1, 2 }] is row 1, column 2; t[{ {1, 2} }] is from 1 to 2, t[heed.ids { 1, 2 }] are 1 and 2"
+local RANGE = "t[{ 1, 2 }] is row 1, column 2; t[{ {1, 2} }] is from 1 to 2, t[heed.ids { 1, 2 "
+    .. "}] are 1 and 2"
 
--- ---- errors of what runs -------------------------------------------------------------------------------------------
+-- ---- errors of what runs ------------------------------------------------------------------------
 
--- Each: a pattern of the message, and the hint, or a function of its captures, the line and the scope.
+-- Each: a pattern of the message, and the hint, or a function of its captures, the line and the
+-- scope.
 local RUNTIME = {
     { "attempt to %a+ a nil value %((%a+) '([^']*)'%)", function(where, name, line, scope)
         if where == "global" then
@@ -130,8 +154,10 @@ local RUNTIME = {
     { "attempt to perform arithmetic on a nil value %(global '([^']*)'%)", function(name, _, scope)
         return global_hint(name, scope) or format("nothing is called %s yet", name)
     end },
-    { "to 'for iterator' %(table expected, got nil%)", "pairs and ipairs want a table; what they were given has no value" },
-    { "for iterator 'for iterator'", "for i, x in ipairs(t) do ... end goes through a list, pairs(t) through any table" },
+    { "to 'for iterator' %(table expected, got nil%)",
+        "pairs and ipairs want a table; what they were given has no value" },
+    { "for iterator 'for iterator'",
+        "for i, x in ipairs(t) do ... end goes through a list, pairs(t) through any table" },
     { "attempt to compare two (%a+) values", function(kind)
         return kind == "table" and "tables have no order; compare fields of them" or nil
     end },
@@ -142,10 +168,12 @@ local RUNTIME = {
     { "attempt to add a '%a+' with a 'string'", "strings are joined by .." },
     { "attempt to perform arithmetic on a string value", "strings are joined by .." },
     { "attempt to concatenate a (%a+) value", function(kind)
-        return (kind == "nil" or kind == "table" or kind == "boolean") and "tostring(x) makes a string of anything" or nil
+        return (kind == "nil" or kind == "table" or kind == "boolean")
+            and "tostring(x) makes a string of anything" or nil
     end },
     { "attempt to call a (%a+) value", function(kind)
-        return (kind == "number" or kind == "string") and "what stands before ( is called; an operator may be missing" or nil
+        return (kind == "number" or kind == "string")
+            and "what stands before ( is called; an operator may be missing" or nil
     end },
     { "attempt to index a number value", "numbers have no fields" },
     { "attempt to index a function value %(%a+ '([^']*)'%)", function(name)
@@ -173,13 +201,17 @@ end
 ---@return string|nil
 function hints.name(name, scope) return global_hint(name, scope) end
 
----For an input that went well and yet gave nothing: a name or a dotted name that has no value, a variable that is closed.
+---For an input that went well and yet gave nothing: a name or a dotted name that has no value, a
+---variable that is closed.
 ---@param text string
 ---@param scope heed.prompt.Scope
 ---@return string|nil
 function hints.nothing(text, scope)
     local closed = match(text, "^%s*local%s+([%a_][%w_]*)%s*<%s*close%s*>[^;\n]*$")
-    if closed then return format("%s is closed already, with its input; do ... end holds it open for what is inside", closed) end
+    if closed then
+        return format("%s is closed already, with its input; do ... end holds it open for what "
+            .. "is inside", closed)
+    end
     local path, name = match(text, "^%s*([%a_][%w_.]*)%.([%a_][%w_]*)%s*$")
     if path then
         local owner = inspect.path(path, scope.get)
@@ -210,12 +242,14 @@ function hints.runtime(message, line, scope)
     return nil
 end
 
--- ---- errors of what does not parse ---------------------------------------------------------------------------------
+-- ---- errors of what does not parse --------------------------------------------------------------
 
 local function outside_strings(line)
     local parts = {}
     for _, token in ipairs(tokens.read(line)) do
-        if token.kind ~= "string" and token.kind ~= "comment" then parts[#parts + 1] = token.text end
+        if token.kind ~= "string" and token.kind ~= "comment" then
+            parts[#parts + 1] = token.text
+        end
     end
     return " " .. concat(parts, " ") .. " "
 end
@@ -224,13 +258,18 @@ end
 local SYNTAX = {
     { " for %( ", "loops are written for i = 1, 10 do ... end" },
     { " ! = ", "not equal is ~= here" },
-    { " [%w_]+ ([-+*/]) = ", function(operator) return format("there is no %s=; write x = x %s ...", operator, operator) end },
+    { " [%w_]+ ([-+*/]) = ", function(operator)
+        return format("there is no %s=; write x = x %s ...", operator, operator)
+    end },
     { " %+ %+ ", "there is no ++; write x = x + 1" },
-    { " & & ", "and is written and" }, { " | | ", "or is written or" }, { " ! ", "not is written not" },
+    { " & & ", "and is written and" }, { " | | ", "or is written or" },
+        { " ! ", "not is written not" },
     { " %* %* ", "powers are written x ^ 2" },
-    { " [%w_%])] %[ [^%]{]*, ", "indices stand in a list, x[{ 1, 2 }]; so do slices, x[{ {1, 2}, {} }]" },
+    { " [%w_%])] %[ [^%]{]*, ", "indices stand in a list, x[{ 1, 2 }]; so do slices, x[{ {1, 2}, "
+        .. "{} }]" },
     { " @ ", "the product of matrices is a:matmul(b), or heed.matmul(a, b)" },
-    { " if [^=]+ = ", "equality is ==; = assigns" }, { " while [^=]+ = ", "equality is ==; = assigns" },
+    { " if [^=]+ = ", "equality is ==; = assigns" },
+        { " while [^=]+ = ", "equality is ==; = assigns" },
     { " import ", 'modules come by local nn = require "heed.nn"; heed is there already' },
     { " from [%w_]+ import ", 'modules come by local nn = require "heed.nn"; heed is there already' },
     { " def ", "functions are written function f(x) ... end" },
@@ -239,15 +278,18 @@ local SYNTAX = {
     { " elif ", "it is elseif ... then" }, { " else if ", "it is elseif ... then" },
     { " continue ", "there is no continue; goto the end of the loop, or turn the condition round" },
     { " for [%w_, ]+ in [^d]*:", "loops are written for i, x in ipairs(t) do ... end" },
-    { "^ help [%a_]", "it is help(heed.softmax), or ?heed.softmax" }, { " %? $", "help is asked by ?heed.softmax, the ? first" },
+    { "^ help [%a_]", "it is help(heed.softmax), or ?heed.softmax" },
+        { " %? $", "help is asked by ?heed.softmax, the ? first" },
     { " %? ", "a choice is written c and a or b" },
     { " [%w_%]]+ %[ [^%]]*: ", "slices are written t[{ {1, 2}, {} }]; both ends are included" },
     { " [(=] %[ ", "lists are written {1, 2}" },
     { " [{,] [%w_]+ : ", "fields are written { name = value }" },
     { " function [%w_]* %( [^)]*%) {", "a function ends with end, and has no braces" },
-    { "^ let ", "variables are written local x = 1" }, { "^ var ", "variables are written local x = 1" },
+    { "^ let ", "variables are written local x = 1" },
+        { "^ var ", "variables are written local x = 1" },
     { "^ const ", "variables are written local x = 1" },
-    { " # [%a]", "a comment begins with --" }, { " // ", "a comment begins with --; // divides and rounds down" },
+    { " # [%a]", "a comment begins with --" },
+        { " // ", "a comment begins with --; // divides and rounds down" },
     { "^ %$ ", "type what stands after the $" },
 }
 
@@ -256,12 +298,18 @@ local SYNTAX = {
 ---@param text string the whole input
 ---@return string|nil
 function hints.syntax(message, line, text)
-    if find(message, "unfinished string", 1, true) then return "a string ends on its line; [[ ... ]] may be longer" end
-    if find(message, "malformed number", 1, true) then return "a name does not begin with a digit" end
+    if find(message, "unfinished string", 1, true) then
+        return "a string ends on its line; [[ ... ]] may be longer"
+    end
+    if find(message, "malformed number", 1, true) then
+        return "a name does not begin with a digit"
+    end
     local words = outside_strings(line ~= "" and line or text)
     for _, rule in ipairs(SYNTAX) do
         local capture = match(words, rule[1])
-        if capture and rule[2] then return type(rule[2]) == "string" and rule[2] or rule[2](capture) end
+        if capture and rule[2] then
+            return type(rule[2]) == "string" and rule[2] or rule[2](capture)
+        end
     end
     if find(message, "near <eof>", 1, true) then return nil end
     local keyword = lower(match(message, "near '(%a+)'$") or "")

@@ -1,5 +1,6 @@
---- The prompt: reads inputs, runs them, prints their values, explains their errors. The command gives it a line editor and a
---- call that Ctrl-C can stop; everything else is here. docs/prompt.md says what it is like to use.
+--- The prompt: reads inputs, runs them, prints their values, explains their errors. The command
+--- gives it a line editor and a call that Ctrl-C can stop; everything else is here. docs/prompt.md
+--- says what it is like to use.
 
 local complete = require "heed.prompt.complete"
 local explain = require "heed.prompt.explain"
@@ -12,7 +13,8 @@ local variables = require "heed.prompt.variables"
 
 local load, pcall, rawget, rawset, type, select = load, pcall, rawget, rawset, type, select
 local setmetatable, getmetatable = setmetatable, debug.getmetatable
-local find, match, sub, format, gsub, rep, lower = string.find, string.match, string.sub, string.format, string.gsub, string.rep,
+local find, match, sub, format, gsub, rep, lower = string.find, string.match, string.sub,
+    string.format, string.gsub, string.rep,
     string.lower
 local concat, pack, unpack = table.concat, table.pack, table.unpack
 
@@ -21,7 +23,8 @@ local KEPT = 1000 -- inputs whose lines an error can show
 ---@class heed.prompt.Host
 ---@field read fun(prompt: string): string|nil|false a line; nil at the end, false after Ctrl-C
 ---@field remember fun(input: string) into the history
----@field run fun(f: function, handler: function): boolean, ... a call that Ctrl-C stops, of the person's code
+---@field run fun(f: function, handler: function): boolean, ... a call that Ctrl-C stops, of the
+---person's code
 ---@field guard fun(f: function, ...: any): boolean, any ... the same of ours
 ---@field columns fun(): integer
 ---@field output { write: function, flush: function }
@@ -45,9 +48,10 @@ local KEPT = 1000 -- inputs whose lines an error can show
 local Session = {}
 Session.__index = Session
 
-local EXPRESSION = "local heed_prompt <close> = nil return " -- with a variable to close it is no tail call: its line stays known
+-- with a variable to close it is no tail call: its line stays known
+local EXPRESSION = "local heed_prompt <close> = nil return "
 
--- ---- help ----------------------------------------------------------------------------------------------------------
+-- ---- help ---------------------------------------------------------------------------------------
 
 local SHORT_HELP = [[
 An expression prints its value; a statement runs. Lines go on until they are complete.
@@ -57,19 +61,22 @@ An expression prints its value; a statement runs. Lines go on until they are com
   t:so<Tab>            completes names
   Ctrl-C stops what runs, the arrows bring back what was typed, Ctrl-R searches it, Ctrl-D ends]]
 
-local LIBRARIES = { coroutine = true, debug = true, io = true, math = true, os = true, package = true, string = true,
+local LIBRARIES = { coroutine = true, debug = true, io = true, math = true, os = true,
+    package = true, string = true,
     table = true, utf8 = true }
 
 -- Where the manual of Lua describes one of its own.
 local function manual(value)
-    local name = (type(value) == "function" and inspect.name_of(value)) or (type(value) == "table" and inspect.module_name(value))
+    local name = (type(value) == "function" and inspect.name_of(value))
+        or (type(value) == "table" and inspect.module_name(value))
     if not name or not (LIBRARIES[match(name, "^[^.]+")] or rawget(_G, name)) then return nil end
     return format("%s is Lua's own: https://www.lua.org/manual/5.4/manual.html#pdf-%s", name, name)
 end
 
 -- A model of somebody's own class is at least what its class extends.
 local function class_of(value)
-    local class = type(value) == "table" and (rawget(value, "is_heed_module") and value or getmetatable(value))
+    local class = type(value) == "table" and (rawget(value, "is_heed_module") and value
+        or getmetatable(value))
     if type(class) ~= "table" or not rawget(class, "is_heed_module") then return nil end
     return rawget(class, "super")
 end
@@ -87,13 +94,15 @@ local function documentation(what, options)
 end
 
 function Session:show_help(what)
-    local text, message = documentation(what, { width = math.max(40, self.host.columns()), color = self.style.enabled })
+    local text, message = documentation(what, { width = math.max(40, self.host.columns()),
+        color = self.style.enabled })
     self.host.output:write(text or message, "\n")
 end
 
 -- help(softmax), where nothing is called softmax.
 function Session:help_of_nothing()
-    local name = match(self.inputs["=input " .. self.number] or "", "help%s*%(%s*([%a_][%w_.]*)%s*%)")
+    local name = match(self.inputs["=input " .. self.number] or "",
+        "help%s*%(%s*([%a_][%w_.]*)%s*%)")
     local hint = name and hints.nothing(name, self.scope)
     self.host.output:write("nil has no documentation: ", hint or "is the name right?", "\n")
 end
@@ -123,7 +132,8 @@ function Session:question(asked)
         return true
     end
     local options = { width = math.max(40, self.host.columns()), color = self.style.enabled }
-    if find(asked, "^%a[%w_]* [%w_ ]+$") and not load("return " .. asked, "=input", "t") then -- words: ?cross entropy
+    -- words: ?cross entropy
+    if find(asked, "^%a[%w_]* [%w_ ]+$") and not load("return " .. asked, "=input", "t") then
         local text, message = documentation(asked, options)
         self.host.output:write(text or message, "\n")
         return true
@@ -139,12 +149,12 @@ function Session:question(asked)
     return nil
 end
 
--- ---- reading -------------------------------------------------------------------------------------------------------
+-- ---- reading ------------------------------------------------------------------------------------
 
 local function lacks_end(message) return sub(message, -5) == "<eof>" end
 
--- Could more lines make an expression or a statement of the text, which is neither? A string that lacks its end cannot be mended by
--- them: the newline shows it.
+-- Could more lines make an expression or a statement of the text, which is neither? A string that
+-- lacks its end cannot be mended by them: the newline shows it.
 local function is_incomplete(text)
     text = text .. "\n"
     local expression, lacking = load(EXPRESSION .. text, "=input", "t")
@@ -153,7 +163,8 @@ local function is_incomplete(text)
     return not statement and (lacks_end(lacking) or lacks_end(message))
 end
 
--- The function an input means, an expression or else a statement: nil and the error when it does not parse.
+-- The function an input means, an expression or else a statement: nil and the error when it does
+-- not parse.
 function Session:compile(text, name)
     local before = load(EXPRESSION .. text, name, "t") and EXPRESSION or ""
     if before == "" then
@@ -186,7 +197,7 @@ function Session:read()
     return text
 end
 
--- ---- running -------------------------------------------------------------------------------------------------------
+-- ---- running ------------------------------------------------------------------------------------
 
 function Session:write_error(text)
     self.host.output:flush()
@@ -194,7 +205,8 @@ function Session:write_error(text)
     self.host.errors:flush()
 end
 
--- In a call that can be stopped, since a __tostring of anybody's may run; one that fails is an error like any other.
+-- In a call that can be stopped, since a __tostring of anybody's may run; one that fails is an
+-- error like any other.
 function Session:print_values(values)
     if values.n == 0 then return true end
     local ok, text = self.host.run(function()
@@ -214,7 +226,8 @@ function Session:fail(problem)
     end
     local ok, text = self.host.guard(explain.runtime, problem,
         { inputs = self.inputs, style = self.error_style, scope = self.scope })
-    self:write_error(ok and text or "an error whose message cannot be shown: " .. (type(text) == "string" and text or type(text)))
+    self:write_error(ok and text or "an error whose message cannot be shown: "
+        .. (type(text) == "string" and text or type(text)))
     return false
 end
 
@@ -269,7 +282,8 @@ function Session:step()
     self:keep_lines(text, name)
     local f, declared = self:compile(code, name)
     if not f then
-        self:write_error(explain.syntax(declared, name, { inputs = self.inputs, style = self.error_style, scope = self.scope }))
+        self:write_error(explain.syntax(declared, name,
+            { inputs = self.inputs, style = self.error_style, scope = self.scope }))
         return false
     end
     local done = self:execute(f, declared)
@@ -278,9 +292,10 @@ function Session:step()
     return done
 end
 
--- ---- a script before the first input --------------------------------------------------------------------------------
+-- ---- a script before the first input ------------------------------------------------------------
 
----A script whose outermost locals will be variables here, with the values that they have when it ends.
+---A script whose outermost locals will be variables here, with the values that they have when it
+---ends.
 ---@param path string
 ---@return function|nil
 ---@return string? message
@@ -290,7 +305,7 @@ function Session:load_script(path)
     end)
 end
 
--- ---- completing ----------------------------------------------------------------------------------------------------
+-- ---- completing ---------------------------------------------------------------------------------
 
 local function common_beginning(list)
     local shared = list[1] or ""
@@ -313,7 +328,8 @@ function Session:complete(before)
     if found.files then return nil end
     local list, prefix = found.candidates, found.prefix
     local shared = common_beginning(list)
-    if #list == 1 or #shared > #prefix or (#list > 0 and lower(shared) == lower(prefix) and shared ~= prefix) then
+    if #list == 1 or #shared > #prefix or (#list > 0 and lower(shared) == lower(prefix)
+        and shared ~= prefix) then
         return #prefix, shared
     end
     if #list == 0 then return 0, "" end
@@ -323,7 +339,7 @@ function Session:complete(before)
     return 0, "", listing .. (more > 0 and format("\n… %d more", more) or "")
 end
 
--- ---- the session ---------------------------------------------------------------------------------------------------
+-- ---- the session --------------------------------------------------------------------------------
 
 local function scope_of(session)
     return {
@@ -356,7 +372,8 @@ function prompt.new(host)
         return style.wanted(descriptor)
     end
     local self = setmetatable({
-        host = host, globals = _G, inputs = {}, number = 0, pending = "", variables = variables.new(),
+        host = host, globals = _G, inputs = {}, number = 0, pending = "",
+            variables = variables.new(),
         style = style.new(wanted(1)), error_style = style.new(wanted(2)),
     }, Session)
     self.scope = scope_of(self)

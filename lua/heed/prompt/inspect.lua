@@ -1,4 +1,5 @@
---- Looking at values without running anybody's code: raw fields, and those behind __index where that is a table.
+--- Looking at values without running anybody's code: raw fields, and those behind __index where
+--- that is a table.
 
 local core = require "heed.core"
 
@@ -79,7 +80,7 @@ function inspect.names(value, accept)
     return list
 end
 
--- ---- names of modules and functions --------------------------------------------------------------------------------
+-- ---- names of modules and functions -------------------------------------------------------------
 
 ---@return string[] every module that require finds without looking for files, sorted
 function inspect.modules()
@@ -101,7 +102,9 @@ end
 function inspect.module_name(value)
     local best
     for name, module in next, package.loaded do
-        if type(name) == "string" and rawequal(module, value) and (not best or #name < #best) then best = name end
+        if type(name) == "string" and rawequal(module, value) and (not best or #name < #best) then
+            best = name
+        end
     end
     return best
 end
@@ -112,7 +115,8 @@ local function qualified(module, name)
     return (module == "heed.core" and "heed" or module) .. "." .. name
 end
 
----The shortest name that loaded modules have for a function or a class: `string.rep`, `heed.nn.Linear`.
+---The shortest name that loaded modules have for a function or a class: `string.rep`,
+---`heed.nn.Linear`.
 ---@param value any
 ---@return string|nil
 function inspect.name_of(value)
@@ -121,9 +125,12 @@ function inspect.name_of(value)
         if not best or #name < #best or (#name == #best and name < best) then best = name end
     end
     for module, fields in next, package.loaded do
-        if type(module) == "string" and type(fields) == "table" and not find(module, "^heed%.prompt") then
+        if type(module) == "string" and type(fields) == "table" and not find(module,
+            "^heed%.prompt") then
             for name, field in next, fields do
-                if rawequal(field, value) and type(name) == "string" then offer(qualified(module, name)) end
+                if rawequal(field, value) and type(name) == "string" then
+                    offer(qualified(module, name))
+                end
             end
         end
     end
@@ -134,7 +141,7 @@ function inspect.name_of(value)
     return best
 end
 
--- ---- what an expression at the end of a text means -----------------------------------------------------------------
+-- ---- what an expression at the end of a text means ----------------------------------------------
 
 local function constant(token)
     if token.kind == "number" then return tonumber(token.text) end
@@ -152,13 +159,17 @@ local function beginning(list, at, root)
     if token.kind == "name" then return root(token.text), at - 1 end
     local closed = token.text == ")"
     local inner = closed and list[at - 1] or token
-    if not inner or inner.kind ~= "string" or (closed and not is(list, at - 2, "(")) then return nil, 0 end
+    if not inner or inner.kind ~= "string" or (closed and not is(list, at - 2, "(")) then
+        return nil, 0
+    end
     local before = closed and at - 3 or at - 1
     if is(list, before, "require") then return package.loaded[constant(inner) or ""], before - 1 end
-    return closed and "" or nil, before -- a string in parentheses: its methods are those of any other
+    -- a string in parentheses: its methods are those of any other
+    return closed and "" or nil, before
 end
 
----The value of the chain of names, fields and constant indices that ends with list[at], as far as looking tells.
+---The value of the chain of names, fields and constant indices that ends with list[at], as far as
+---looking tells.
 ---@param list heed.prompt.Token[]
 ---@param at integer
 ---@param root fun(name: string): any the variables

@@ -1,5 +1,5 @@
---- What stands below the error of a script that the command runs: its line, and the hint that the prompt would give, from
---- the text of the file and its variables.
+--- What stands below the error of a script that the command runs: its line, and the hint that the
+--- prompt would give, from the text of the file and its variables.
 
 local explain = require "heed.prompt.explain"
 local hints = require "heed.prompt.hints"
@@ -7,7 +7,8 @@ local style = require "heed.prompt.style"
 local tokens = require "heed.prompt.tokens"
 
 local getinfo, getlocal, getupvalue = debug.getinfo, debug.getlocal, debug.getupvalue
-local find, format, gmatch, match, sub = string.find, string.format, string.gmatch, string.match, string.sub
+local find, format, gmatch, match, sub = string.find, string.format, string.gmatch, string.match,
+    string.sub
 local concat = table.concat
 local open = io.open
 local load, loadfile, rawset = load, loadfile, rawset
@@ -17,7 +18,8 @@ local PLAIN = style.new(false)
 
 local own = match(getinfo(1, "S").source, "^(.-)prompt/script[%w.]*$") or "@heed/"
 
--- The level, as the caller counts, of the innermost function that is a script's; and what is known of it.
+-- The level, as the caller counts, of the innermost function that is a script's; and what is known
+-- of it.
 local function innermost()
     for level = 2, 200 do
         local info = getinfo(level, "Slf")
@@ -72,8 +74,8 @@ local function scope_at(level, f, text)
     }
 end
 
--- The variables of the function at a level, as the caller counts: { name, value } of each, the later
--- hides the earlier.
+-- The variables of the function at a level, as the caller counts: { name, value } of each, the
+-- later hides the earlier.
 local function locals_at(level)
     local list, index = {}, 1
     repeat
@@ -86,22 +88,25 @@ end
 
 local script = {}
 
--- ---- scripts before a prompt ---------------------------------------------------------------------------------------
+-- ---- scripts before a prompt --------------------------------------------------------------------
 
 -- Where the outermost block of a text ends: at its `return`, or behind all.
 local function end_of(text)
     local depth = 0
     for _, token in ipairs(tokens.code(text)) do
         depth = depth + tokens.nesting(token)
-        if depth == 0 and token.kind == "keyword" and token.text == "return" then return token.first end
+        if depth == 0 and token.kind == "keyword" and token.text == "return" then
+            return token.first
+        end
     end
     return #text + 1
 end
 
 local NOTE = "heed_prompt_notes_locals"
 
----A script whose outermost locals are handed over when it has run, or has failed. It is the script as it is, with a call where it
----ends. (A variable that is no longer there then, or a script that returns earlier, hands over nothing.)
+---A script whose outermost locals are handed over when it has run, or has failed. It is the script
+---as it is, with a call where it ends. (A variable that is no longer there then, or a script that
+---returns earlier, hands over nothing.)
 ---@param path string
 ---@param declare fun(list: any[][]) gets { name, value } of each
 ---@return function|nil
@@ -109,11 +114,14 @@ local NOTE = "heed_prompt_notes_locals"
 function script.load(path, declare)
     local text = text_of("@" .. path)
     local plain, message = loadfile(path)
-    if not (plain and text) or find(text, "_ENV", 1, true) or sub(text, 1, 1) == "\27" then return plain, message end
+    if not (plain and text) or find(text, "_ENV", 1, true) or sub(text, 1, 1) == "\27" then
+        return plain, message
+    end
     if sub(text, 1, 1) == "#" then text = "--" .. text end
     local at = end_of(text)
     local before, after = sub(text, 1, at - 1), sub(text, at)
-    local noting = load(format("%s%s %s() %s", before, at > #text and "\n;" or ";", NOTE, after), "@" .. path, "t")
+    local noting = load(format("%s%s %s() %s", before, at > #text and "\n;" or ";", NOTE, after),
+        "@" .. path, "t")
     if not noting then return plain end
     script.watched = { source = "@" .. path, declare = declare }
     rawset(_G, NOTE, function()
@@ -131,14 +139,16 @@ local function note_failure()
     for level = 2, 200 do
         local info = getinfo(level, "S")
         if not info then return end
-        if info.what == "main" and info.source == watched.source then return watched.declare(locals_at(level)) end
+        if info.what == "main" and info.source == watched.source then
+            return watched.declare(locals_at(level))
+        end
     end
 end
 
 ---For a message handler, which it must be called from: the script was interrupted.
 function script.stopped() note_failure() end
 
--- ---- errors --------------------------------------------------------------------------------------------------------
+-- ---- errors -------------------------------------------------------------------------------------
 
 -- The line, and the hint below it.
 local function told(message, where, line, hint)

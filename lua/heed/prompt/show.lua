@@ -1,7 +1,8 @@
 --- Values as the prompt prints them: bounded, aligned, and a table with what is in it.
 ---
---- On its own a string is printed as it is, so that pictures and pages come out right; inside a table it is quoted. Whatever
---- has a __tostring prints itself. Nothing else of the value's runs: contents are read raw.
+--- On its own a string is printed as it is, so that pictures and pages come out right; inside a
+--- table it is quoted. Whatever has a __tostring prints itself. Nothing else of the value's runs:
+--- contents are read raw.
 
 local calls = require "heed.nn.calls"
 local inspect = require "heed.prompt.inspect"
@@ -10,7 +11,8 @@ local width = require "heed.viz.width"
 
 local type, next, rawget, rawlen, tostring, select = type, next, rawget, rawlen, tostring, select
 local getinfo, getlocal, getmetatable = debug.getinfo, debug.getlocal, debug.getmetatable
-local format, rep, sub, gsub, find, match, byte = string.format, string.rep, string.sub, string.gsub, string.find, string.match, string.byte
+local format, rep, sub, gsub, find, match, byte = string.format, string.rep, string.sub,
+    string.gsub, string.find, string.match, string.byte
 local concat, sort = table.concat, table.sort
 local max, min = math.max, math.min
 
@@ -32,12 +34,14 @@ local ELLIPSIS = "…"
 local Printer = {}
 Printer.__index = Printer
 
--- A piece of text knows how many columns it takes, colours apart, and whether it is more than one line.
+-- A piece of text knows how many columns it takes, colours apart, and whether it is more than one
+-- line.
 local function piece(plain, colour)
-    return { text = colour and colour(plain) or plain, size = width.of(plain), lines = find(plain, "\n", 1, true) ~= nil }
+    return { text = colour and colour(plain) or plain, size = width.of(plain),
+        lines = find(plain, "\n", 1, true) ~= nil }
 end
 
--- ---- single values -------------------------------------------------------------------------------------------------
+-- ---- single values ------------------------------------------------------------------------------
 
 local ESCAPES = { ["\n"] = "\\n", ["\t"] = "\\t", ["\r"] = "\\r", ['"'] = '\\"', ["\\"] = "\\\\" }
 
@@ -46,7 +50,9 @@ local function quoted(text)
     if cut then text = sub(text, 1, (utf8.offset(text, 0, QUOTED + 1) or QUOTED + 1) - 1) end
     text = gsub(text, '[\n\t\r"\\]', ESCAPES)
     text = gsub(text, "%c", function(c) return format("\\%03d", byte(c)) end)
-    if not utf8.len(text) then text = gsub(text, "[\x80-\xff]", function(c) return format("\\x%02x", byte(c)) end) end
+    if not utf8.len(text) then
+        text = gsub(text, "[\x80-\xff]", function(c) return format("\\x%02x", byte(c)) end)
+    end
     return '"' .. text .. '"' .. (cut and ELLIPSIS or "")
 end
 
@@ -62,7 +68,8 @@ end
 local function function_text(f)
     local info, name = getinfo(calls.original(f), "S"), inspect.name_of(f)
     if info.what == "C" then return "function " .. (name or match(tostring(f), "0x%x+") or "") end
-    local where = name and find(name, "%f[%w]heed%f[^%w]") and "" or format("  %s:%d", info.short_src, info.linedefined)
+    local where = name and find(name, "%f[%w]heed%f[^%w]") and "" or format("  %s:%d",
+        info.short_src, info.linedefined)
     return format("function %s(%s)%s", name or "", parameters(f), where)
 end
 
@@ -77,7 +84,8 @@ local function has_text(value)
 end
 
 local function class_text(value)
-    if type(value) ~= "table" or not rawget(value, "is_heed_module") or type(rawget(value, "class_name")) ~= "string" then
+    if type(value) ~= "table" or not rawget(value, "is_heed_module")
+        or type(rawget(value, "class_name")) ~= "string" then
         return nil
     end
     return "class " .. (inspect.name_of(value) or rawget(value, "class_name"))
@@ -101,7 +109,7 @@ function Printer:scalar(value)
     return piece(first_line(tostring(value)), style.cyan)
 end
 
--- ---- tables --------------------------------------------------------------------------------------------------------
+-- ---- tables -------------------------------------------------------------------------------------
 
 local ORDER = { number = 1, string = 2, boolean = 3 }
 
@@ -112,7 +120,8 @@ local function before(a, b)
     return false
 end
 
--- The keys beyond the first `length`, sorted; how many more there are than were looked at is said by `nil`.
+-- The keys beyond the first `length`, sorted; how many more there are than were looked at is said
+-- by `nil`.
 local function other_keys(t, length)
     local keys, scanned, complete = {}, 0, true
     for key in next, t do
@@ -152,7 +161,8 @@ function Printer:entries(t, depth, columns)
         local before_it = key ~= nil and self:key(key)
         local item = self:value(value, depth, columns - 2 - (before_it and before_it.size or 0))
         flat = flat and type(value) ~= "table"
-        list[#list + 1] = before_it and { text = before_it.text .. item.text, size = before_it.size + item.size, lines = item.lines }
+        list[#list + 1] = before_it and { text = before_it.text .. item.text,
+            size = before_it.size + item.size, lines = item.lines }
             or item
     end
     local shown = 0
@@ -168,7 +178,8 @@ function Printer:entries(t, depth, columns)
     end
     local more = length + #keys - shown
     if more > 0 or not complete then
-        list[#list + 1] = piece(format("%s %d%s more", ELLIPSIS, more, complete and "" or "+"), self.style.dim)
+        list[#list + 1] = piece(format("%s %d%s more", ELLIPSIS, more, complete and "" or "+"),
+            self.style.dim)
     end
     return list, flat
 end
@@ -196,7 +207,8 @@ local function in_columns(list, columns)
     local lines, line = {}, {}
     for i, item in ipairs(list) do
         local last = i == #list
-        line[#line + 1] = rep(" ", last and 0 or widest - item.size) .. item.text .. (last and "" or ",")
+        line[#line + 1] = rep(" ", last and 0 or widest - item.size) .. item.text
+            .. (last and "" or ",")
         if #line == per_line or last then
             lines[#lines + 1] = "  " .. concat(line, " ")
             line = {}
@@ -207,20 +219,25 @@ end
 
 local function below_each_other(list)
     local lines = {}
-    for i, item in ipairs(list) do lines[i] = "  " .. gsub(item.text, "\n", "\n  ") .. (i < #list and "," or "") end
+    for i, item in ipairs(list) do
+        lines[i] = "  " .. gsub(item.text, "\n", "\n  ") .. (i < #list and "," or "")
+    end
     return "{\n" .. concat(lines, "\n") .. "\n}"
 end
 
 function Printer:table(t, depth, columns)
     if self.inside[t] then return piece("{" .. ELLIPSIS .. " itself}", self.style.dim) end
     if next(t) == nil then return piece "{}" end
-    if depth > DEEPEST or self.left <= 0 then return piece("{" .. ELLIPSIS .. "}", self.style.dim) end
+    if depth > DEEPEST or self.left <= 0 then
+        return piece("{" .. ELLIPSIS .. "}", self.style.dim)
+    end
     self.inside[t] = true
     local list, flat = self:entries(t, depth, columns)
     self.inside[t] = nil
     local line = on_one_line(list, columns)
     if line then return line end
-    return { text = flat and in_columns(list, columns) or below_each_other(list), size = columns, lines = true }
+    return { text = flat and in_columns(list, columns) or below_each_other(list), size = columns,
+        lines = true }
 end
 
 ---@param depth integer of the table that the value is in
@@ -228,7 +245,7 @@ function Printer:value(value, depth, columns)
     return self:scalar(value) or self:table(value, depth + 1, max(columns, 20))
 end
 
--- ---- what stands alone ---------------------------------------------------------------------------------------------
+-- ---- what stands alone --------------------------------------------------------------------------
 
 ---Names in columns, downwards, as a shell lists files.
 ---@param names string[]
@@ -301,7 +318,8 @@ local show = { name_columns = name_columns }
 ---@return string
 function show.value(value, style, columns) return new(style, columns):alone(value) end
 
----The values of an expression: side by side where each is one line and there is room, else below each other.
+---The values of an expression: side by side where each is one line and there is room, else below
+---each other.
 ---@param style heed.prompt.Style
 ---@param columns integer
 ---@return string
@@ -311,7 +329,9 @@ function show.values(style, columns, ...)
         list[i] = show.value((select(i, ...)), style, columns)
         several = several or find(list[i], "\n", 1, true) ~= nil
     end
-    if select("#", ...) > count then list[count + 1] = format("%s %d more values", ELLIPSIS, select("#", ...) - count) end
+    if select("#", ...) > count then
+        list[count + 1] = format("%s %d more values", ELLIPSIS, select("#", ...) - count)
+    end
     return concat(list, several and "\n" or "\t")
 end
 

@@ -2,7 +2,8 @@
 
 local terminal = require "heed.viz.terminal"
 
-local CODES = { bold = "1", dim = "2", red = "31", green = "32", yellow = "33", blue = "34", cyan = "36" }
+local CODES = { bold = "1", dim = "2", red = "31", green = "32", yellow = "33", blue = "34",
+    cyan = "36" }
 
 ---@class heed.prompt.Style
 ---@field bold fun(text: string): string

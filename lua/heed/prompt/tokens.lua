@@ -1,4 +1,5 @@
---- The words of a Lua text, also of one that is not finished or not right: where they begin and end, and what they are.
+--- The words of a Lua text, also of one that is not finished or not right: where they begin and
+--- end, and what they are.
 
 local find, sub, match = string.find, string.sub, string.match
 
@@ -14,7 +15,8 @@ local find, sub, match = string.find, string.sub, string.match
 
 local tokens = { keywords = {} }
 
-for word in string.gmatch("and break do else elseif end false for function goto if in local nil not or repeat return then true "
+for word in string.gmatch("and break do else elseif end false for function goto if in local nil "
+    .. "not or repeat return then true "
     .. "until while", "%a+") do
     tokens.keywords[word] = true
 end
@@ -22,7 +24,8 @@ end
 -- The longest come first.
 local SYMBOLS = { "...", "..", "==", "~=", "<=", ">=", "<<", ">>", "//", "::" }
 
--- The end of what a long bracket at `first` opens; nil without such a bracket. Then: is it open, where its content begins.
+-- The end of what a long bracket at `first` opens; nil without such a bracket. Then: is it open,
+-- where its content begins.
 local function long_bracket(text, first)
     local _, opened, level = find(text, "^%[(=*)%[", first)
     if not opened then return nil end
@@ -36,7 +39,8 @@ local function comment(text, first)
     return (find(text, "\n", first, true) or #text + 1) - 1
 end
 
--- A short string ends at its quote, or, without one, before the end of its line. An escaped line end goes on, and so does \z.
+-- A short string ends at its quote, or, without one, before the end of its line. An escaped line
+-- end goes on, and so does \z.
 local function short_string(text, first)
     local quote, at = sub(text, first, first), first + 1
     while at <= #text do
@@ -54,7 +58,8 @@ end
 
 local function number(text, first)
     local hexadecimal = find(text, "^0[xX]", first)
-    local digits, exponent = hexadecimal and "^[%x.]*" or "^[%d.]*", hexadecimal and "^[pP][+-]?%d*" or "^[eE][+-]?%d*"
+    local digits, exponent = hexadecimal and "^[%x.]*" or "^[%d.]*", hexadecimal and "^[pP][+-]?%d*"
+        or "^[eE][+-]?%d*"
     local _, last = find(text, digits, first + (hexadecimal and 2 or 0))
     local _, longer = find(text, exponent, last + 1)
     return longer or last
@@ -90,7 +95,8 @@ local function read_one(text, first)
         kind = last and "string" or "symbol"
         last = last or symbol(text, first)
     end
-    return { kind = kind, text = sub(text, first, last), first = first, last = last, open = open or nil, body = body }
+    return { kind = kind, text = sub(text, first, last), first = first, last = last,
+        open = open or nil, body = body }
 end
 
 ---@param text string
@@ -116,7 +122,8 @@ function tokens.code(text)
     return list
 end
 
-local OPENS = { ["function"] = 1, ["do"] = 1, ["if"] = 1, ["repeat"] = 1, ["("] = 1, ["{"] = 1, ["["] = 1 }
+local OPENS = { ["function"] = 1, ["do"] = 1, ["if"] = 1, ["repeat"] = 1, ["("] = 1, ["{"] = 1,
+    ["["] = 1 }
 local CLOSES = { ["end"] = 1, ["until"] = 1, [")"] = 1, ["}"] = 1, ["]"] = 1 }
 
 ---What a word adds to the depth of blocks and brackets: 1, -1 or 0.

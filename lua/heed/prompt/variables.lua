@@ -1,10 +1,11 @@
 --- Variables that outlive the input that declared them.
 ---
---- Every input is a function of its own, so a `local` at its outermost level would be gone on the next line. Here its
---- name becomes a variable of the session instead: the input is compiled inside a function that declares it, and all inputs
---- that name it share one upvalue. It is as fast as any local, is not seen by other files, and closures keep it. What
---- differs from one long chunk: a second `local x` assigns the same x, and <const> is checked within its input only. A
---- statement with <close> is left alone: its variables end, closed, with their input.
+--- Every input is a function of its own, so a `local` at its outermost level would be gone on the
+--- next line. Here its name becomes a variable of the session instead: the input is compiled inside
+--- a function that declares it, and all inputs that name it share one upvalue. It is as fast as any
+--- local, is not seen by other files, and closures keep it. What differs from one long chunk: a
+--- second `local x` assigns the same x, and <const> is checked within its input only. A statement
+--- with <close> is left alone: its variables end, closed, with their input.
 
 local tokens = require "heed.prompt.tokens"
 
@@ -18,7 +19,8 @@ local MOST = 150 -- of the 200 locals that a function can have
 -- Blanks of the same length, so that nothing that follows moves.
 local function blank(text) return (gsub(text, "[^\n]", " ")) end
 
--- The names of `local a <const>, b`, which begins at list[at], the keyword; the place after them; whether one is closed.
+-- The names of `local a <const>, b`, which begins at list[at], the keyword; the place after them;
+-- whether one is closed.
 local function attributed_names(list, at)
     local names, closed = {}, false
     repeat
@@ -52,7 +54,8 @@ local function plain_assignment(text, list, from, to)
     return concat(parts), last
 end
 
----The input with its outermost locals turned into assignments, and their names. Lines keep their numbers.
+---The input with its outermost locals turned into assignments, and their names. Lines keep their
+---numbers.
 ---@param text string an input that compiles
 ---@return string text
 ---@return string[] # names in the order of their declaration
@@ -122,9 +125,11 @@ end
 
 ---Compiles an input that is known to compile by itself.
 ---@param text string
----@param before string what stands before the text inside its function: "", or what makes a statement of an expression
+---@param before string what stands before the text inside its function: "", or what makes a
+---statement of an expression
 ---@param name string of the chunk
----@param globals table where a variable that is not there yet begins from, as in `local print = print`
+---@param globals table where a variable that is not there yet begins from, as in `local print =
+---print`
 ---@return function|nil
 ---@return string|string[] declared the names that are new with it, or the error
 function Variables:compile(text, before, name, globals)
@@ -132,7 +137,8 @@ function Variables:compile(text, before, name, globals)
     if before == "" then body, declared = without_locals(text) end
     local names = named_in(self, text, declared)
     if #names == 0 then return load(before .. text, name, "t"), {} end
-    local outer, message = load(format("local %s return function(...) %s%s\nend", concat(names, ","), before, body), name, "t")
+    local outer, message = load(format("local %s return function(...) %s%s\nend",
+        concat(names, ","), before, body), name, "t")
     if not outer then return nil, message end
     local fresh = {}
     for _, variable in ipairs(names) do

@@ -46,7 +46,8 @@ function bleu.corpus(hypotheses, references)
     check_lines("hypotheses", hypotheses)
     check_lines("references", references)
     if #hypotheses ~= #references then
-        errors.raise("heed.text.bleu.corpus: references: expected as many as hypotheses (%d), got %d",
+        errors.raise("heed.text.bleu.corpus: references: expected as many as hypotheses (%d), "
+            .. "got %d",
             #hypotheses, #references)
     end
     local counts = bleu_counts.new()

@@ -1,9 +1,10 @@
---- Byte-pair encoding over bytes (Sennrich et al. 2016, "Neural machine translation of rare words with subword units").
+--- Byte-pair encoding over bytes (Sennrich et al. 2016, "Neural machine translation of rare words
+--- with subword units").
 ---
---- Every text has an encoding and comes back byte for byte: the first tokens after the special ones are the 256 bytes,
---- each later token is two earlier ones joined. Text is cut into words first, and no token crosses their ends.
---- A word carries the space before it, and a space is put before the text (and taken off again by decode), so that
---- a word is the same token wherever it stands.
+--- Every text has an encoding and comes back byte for byte: the first tokens after the special ones
+--- are the 256 bytes, each later token is two earlier ones joined. Text is cut into words first,
+--- and no token crosses their ends. A word carries the space before it, and a space is put before
+--- the text (and taken off again by decode), so that a word is the same token wherever it stands.
 
 local check = require "heed.check"
 local errors = require "heed.errors"
@@ -11,7 +12,8 @@ local files = require "heed.files"
 local specials = require "heed.text.specials"
 local words = require "heed.text.words"
 
----A vocabulary of byte pairs. Special tokens are fields by their names; `#vocabulary` counts all tokens.
+---A vocabulary of byte pairs. Special tokens are fields by their names; `#vocabulary` counts all
+---tokens.
 ---@class heed.text.Bpe
 ---@field pad integer
 ---@field bos integer
@@ -29,12 +31,14 @@ local SHIFT = 1 << 24 -- a pair of tokens as one integer key: a * SHIFT + b
 local CACHE_LIMIT = 100000
 local HEADER = "heed bpe 1"
 local CALL = check.set("bos", "eos")
-local RESERVED = check.set("special", "names", "pieces", "merges", "lefts", "rights", "first_byte", "cache", "cached")
+local RESERVED = check.set("special", "names", "pieces", "merges", "lefts", "rights", "first_byte",
+    "cache", "cached")
 
--- ---- construction ----------------------------------------------------------------------------------------
+-- ---- construction -------------------------------------------------------------------------------
 
 local function new(special_names)
-    local self = setmetatable({ special = {}, names = {}, pieces = {}, merges = {}, lefts = {}, rights = {} }, Bpe)
+    local self = setmetatable({ special = {}, names = {}, pieces = {}, merges = {}, lefts = {},
+        rights = {} }, Bpe)
     for id, name in ipairs(special_names) do
         self.special[name], self.names[id], self.pieces[id] = id, name, ""
         self[name] = id
@@ -62,7 +66,8 @@ local function problem_with_specials(names) return specials.problem(names, Bpe, 
 ---print(#bytes, table.concat(bytes:encode "hi", " ")) --> 260 37 109 110
 ---print(bytes.pad, bytes.bos, bytes.eos, bytes.unk) --> 1 2 3 4
 ---```
----@param options? { specials?: string[] } names of special tokens, ids from 1 (default pad, bos, eos, unk)
+---@param options? { specials?: string[] } names of special tokens, ids from 1 (default pad, bos,
+---eos, unk)
 ---@return heed.text.Bpe
 function bpe.new(options)
     options = check.options("heed.text.bpe.new", options, { specials = true })
@@ -72,7 +77,7 @@ function bpe.new(options)
     return new(special_names)
 end
 
--- ---- training --------------------------------------------------------------------------------------------
+-- ---- training -----------------------------------------------------------------------------------
 
 local function count_chunks(lines)
     local counts, order = {}, {}
@@ -89,7 +94,8 @@ local function count_chunks(lines)
     local function count_line(line)
         number = number + 1
         if type(line) ~= "string" then
-            errors.raise("heed.text.bpe.train: lines: expected strings, got %s at %d", check.describe(line), number)
+            errors.raise("heed.text.bpe.train: lines: expected strings, got %s at %d",
+                check.describe(line), number)
         end
         words.each(" " .. line, count)
     end
@@ -101,8 +107,8 @@ local function count_chunks(lines)
     return counts, order
 end
 
--- A heap of pairs, the most frequent first, the earlier pair (by its tokens) first among equals. An entry's count may be
--- stale: whoever pops compares it with the present one.
+-- A heap of pairs, the most frequent first, the earlier pair (by its tokens) first among equals. An
+-- entry's count may be stale: whoever pops compares it with the present one.
 local function heap_push(heap, count, key)
     local at = #heap + 1
     heap[at] = { count, key }
@@ -129,7 +135,9 @@ local function heap_pop(heap)
             local c = heap[child]
             if child < last then
                 local other = heap[child + 1]
-                if other[1] > c[1] or (other[1] == c[1] and other[2] < c[2]) then child, c = child + 1, other end
+                if other[1] > c[1] or (other[1] == c[1] and other[2] < c[2]) then
+                    child, c = child + 1, other
+                end
             end
             if count > c[1] or (count == c[1] and key <= c[2]) then break end
             heap[at] = c
@@ -140,7 +148,8 @@ local function heap_pop(heap)
     return top
 end
 
--- Everything that learning keeps: the chunks as token sequences, how often each pair stands in them, and where.
+-- Everything that learning keeps: the chunks as token sequences, how often each pair stands in
+-- them, and where.
 local function count_pairs(self, counts, order)
     local sequences, pair_counts, where = {}, {}, {}
     local first = self.first_byte
@@ -152,13 +161,15 @@ local function count_pairs(self, counts, order)
             local key = sequence[i] * SHIFT + sequence[i + 1]
             pair_counts[key] = (pair_counts[key] or 0) + n
             local places = where[key]
-            if not places then where[key] = { index } elseif places[#places] ~= index then places[#places + 1] = index end
+            if not places then where[key] = { index } elseif places[#places] ~=
+                index then places[#places + 1] = index end
         end
     end
     return sequences, pair_counts, where
 end
 
--- Joins left and right to id wherever they stand side by side in the sequence; change(key, d) is told of every pair gone and come.
+-- Joins left and right to id wherever they stand side by side in the sequence; change(key, d) is
+-- told of every pair gone and come.
 local function join(sequence, left, right, id, change)
     local length, from, to = #sequence, 1, 0
     while from <= length do
@@ -233,8 +244,9 @@ end
 ---for i, id in ipairs(ids) do print(i, vocabulary:token(id)) end
 ---```
 ---@param lines string[]|fun(): string|nil a list, or an iterator
----@param options { vocab_size: integer, specials?: string[] } vocab_size: the special tokens and the 256 bytes counted too; fewer
----tokens come out when no pair is left that stands twice; specials: names of special tokens, ids from 1, default pad, bos, eos, unk
+---@param options { vocab_size: integer, specials?: string[] } vocab_size: the special tokens and
+---the 256 bytes counted too; fewer tokens come out when no pair is left that stands twice;
+---specials: names of special tokens, ids from 1, default pad, bos, eos, unk
 ---@return heed.text.Bpe
 function bpe.train(lines, options)
     if type(lines) ~= "table" and type(lines) ~= "function" then
@@ -244,13 +256,14 @@ function bpe.train(lines, options)
     local self = bpe.new { specials = options.specials }
     check.integer("heed.text.bpe.train", "vocab_size", options.vocab_size, #self.pieces)
     if options.vocab_size >= SHIFT then
-        errors.raise("heed.text.bpe.train: vocab_size: expected less than %d, got %d", SHIFT, options.vocab_size)
+        errors.raise("heed.text.bpe.train: vocab_size: expected less than %d, got %d", SHIFT,
+            options.vocab_size)
     end
     learn(self, options.vocab_size, count_chunks(lines))
     return self
 end
 
--- ---- use -------------------------------------------------------------------------------------------------
+-- ---- use ----------------------------------------------------------------------------------------
 
 local function encode_chunk(self, chunk)
     local merges, first = self.merges, self.first_byte
@@ -280,21 +293,28 @@ end
 
 ---The tokens of a text.
 ---@param text string any bytes
----@param options? { bos?: boolean, eos?: boolean } bos: put this special token before it; eos: put this one behind it
+---@param options? { bos?: boolean, eos?: boolean } bos: put this special token before it; eos: put
+---this one behind it
 ---@return integer[] ids
 function Bpe:encode(text, options)
-    if type(text) ~= "string" then errors.raise("heed.text.Bpe:encode: text: expected a string, got %s", check.describe(text)) end
+    if type(text) ~= "string" then
+        errors.raise("heed.text.Bpe:encode: text: expected a string, got %s", check.describe(text))
+    end
     if options then check.options("heed.text.Bpe:encode", options, CALL) end
     local ids, n = {}, 0
-    if options and options.bos then ids[1], n = specials.id(self, "heed.text.Bpe:encode", "bos"), 1 end
+    if options and options.bos then
+        ids[1], n = specials.id(self, "heed.text.Bpe:encode", "bos"), 1
+    end
     local cache = self.cache
     words.each(" " .. text, function(chunk)
         local known = cache[chunk]
         if not known then
-            -- A chunk without an end (a long run of letters without a space) is cut: joining is quadratic in its length.
+            -- A chunk without an end (a long run of letters without a space) is cut: joining is
+            -- quadratic in its length.
             known = {}
             for from = 1, #chunk, 200 do
-                table.move(encode_chunk(self, chunk:sub(from, from + 199)), 1, 200, #known + 1, known)
+                table.move(encode_chunk(self, chunk:sub(from, from + 199)), 1, 200, #known + 1,
+                    known)
             end
             if self.cached >= CACHE_LIMIT then
                 cache, self.cached = {}, 0
@@ -308,7 +328,9 @@ function Bpe:encode(text, options)
         for i = 1, #known do ids[n + i] = known[i] end
         n = n + #known
     end)
-    if options and options.eos then ids[n + 1] = specials.id(self, "heed.text.Bpe:encode", "eos") end
+    if options and options.eos then
+        ids[n + 1] = specials.id(self, "heed.text.Bpe:encode", "eos")
+    end
     return ids
 end
 
@@ -321,7 +343,8 @@ function Bpe:decode(ids)
     for i, id in ipairs(ids) do
         local piece = pieces[id]
         if not piece then
-            errors.raise("heed.text.Bpe:decode: ids: expected tokens from 1 to %d, got %s at %d", #pieces, check.describe(id), i)
+            errors.raise("heed.text.Bpe:decode: ids: expected tokens from 1 to %d, got %s at %d",
+                #pieces, check.describe(id), i)
         end
         out[i] = piece
     end
@@ -329,17 +352,21 @@ function Bpe:decode(ids)
     return text:sub(1, 1) == " " and text:sub(2) or text
 end
 
----One token as a person may read it: ▁ for a space, <pad> for a special token, \xC3 for a byte that is no character.
+---One token as a person may read it: ▁ for a space, <pad> for a special token, \xC3 for a byte that
+---is no character.
 ---@param id integer
 ---@return string
 function Bpe:token(id)
     local piece = self.pieces[id]
     if not piece then
-        errors.raise("heed.text.Bpe:token: id: expected a token from 1 to %d, got %s", #self.pieces, check.describe(id))
+        errors.raise("heed.text.Bpe:token: id: expected a token from 1 to %d, got %s", #self.pieces,
+            check.describe(id))
     end
     if self.names[id] then return "<" .. self.names[id] .. ">" end
     local text = piece:gsub("[%c\\]", function(c) return ("\\x%02X"):format(c:byte()) end)
-    if not utf8.len(text) then text = text:gsub("[\x80-\xFF]", function(c) return ("\\x%02X"):format(c:byte()) end) end
+    if not utf8.len(text) then
+        text = text:gsub("[\x80-\xFF]", function(c) return ("\\x%02X"):format(c:byte()) end)
+    end
     return (text:gsub(" ", "▁"))
 end
 
@@ -347,14 +374,16 @@ end
 function Bpe:__len() return #self.pieces end
 
 function Bpe:__tostring()
-    return ("heed.text.bpe(%d tokens: %s)"):format(#self.pieces, table.concat(self.names, " ") .. ", 256 bytes, "
+    return ("heed.text.bpe(%d tokens: %s)"):format(#self.pieces, table.concat(self.names, " ")
+        .. ", 256 bytes, "
         .. (#self.pieces - 256 - #self.names) .. " joined")
 end
 
--- ---- files -----------------------------------------------------------------------------------------------
+-- ---- files --------------------------------------------------------------------------------------
 
--- The file: the line "heed bpe 1"; "specials" and their names; "merges" and their count; then a line "LEFT RIGHT" for each
--- joined token in order of its id, which is one more than all ids before it. After a tab follows the token as a person reads it.
+-- The file: the line "heed bpe 1"; "specials" and their names; "merges" and their count; then a
+-- line "LEFT RIGHT" for each joined token in order of its id, which is one more than all ids before
+-- it. After a tab follows the token as a person reads it.
 local function to_text(self)
     local lines = { HEADER, ("specials " .. table.concat(self.names, " ")):gsub(" $", "") }
     local first = self.first_byte + 256
@@ -369,7 +398,9 @@ local MAX_PIECE = 4096 -- bytes: a hostile file could double a token's length at
 
 local function from_text(text)
     local next_line = text:gmatch "([^\n]*)\n"
-    if next_line() ~= HEADER then return nil, "not a vocabulary: its first line is not '" .. HEADER .. "'" end
+    if next_line() ~= HEADER then
+        return nil, "not a vocabulary: its first line is not '" .. HEADER .. "'"
+    end
     local names = (next_line() or ""):match "^specials(.*)$"
     if not names then return nil, "line 2 does not list the special tokens" end
     local special_names = {}
@@ -377,7 +408,9 @@ local function from_text(text)
     local problem = problem_with_specials(special_names)
     if problem then return nil, "line 2: " .. problem end
     local count = math.tointeger(tonumber((next_line() or ""):match "^merges (%d+)$"))
-    if not count or count >= SHIFT // 2 then return nil, "line 3 does not give the number of merges" end
+    if not count or count >= SHIFT // 2 then
+        return nil, "line 3 does not give the number of merges"
+    end
     local self = new(special_names)
     local lowest = self.first_byte
     for i = 1, count do
@@ -387,8 +420,10 @@ local function from_text(text)
         if not left then left, right = line:match "^(%d+) (%d+)$" end
         left, right = math.tointeger(tonumber(left)), math.tointeger(tonumber(right))
         local known = #self.pieces
-        if not (left and right) or left < lowest or right < lowest or left > known or right > known then
-            return nil, ("line %d does not join two tokens from %d to %d"):format(i + 3, lowest, known)
+        if not (left and right) or left < lowest or right < lowest or left > known
+            or right > known then
+            return nil, ("line %d does not join two tokens from %d to %d"):format(i + 3, lowest,
+                known)
         end
         if self.merges[left * SHIFT + right] then
             return nil, ("line %d joins what an earlier line joins"):format(i + 3)
@@ -443,7 +478,9 @@ function Bpe:state_dict() return { text = to_text(self) } end
 ---@return true|nil
 ---@return string? message
 function Bpe:check_state_dict(state) -- luacheck: ignore self
-    if type(state) ~= "table" or type(state.text) ~= "string" then return nil, "not the state of a vocabulary" end
+    if type(state) ~= "table" or type(state.text) ~= "string" then
+        return nil, "not the state of a vocabulary"
+    end
     local loaded, message = from_text(state.text)
     if not loaded then return nil, message end
     return true

@@ -1,10 +1,12 @@
---- A vocabulary of characters: every token is one Unicode character (a byte that is no character stands for itself).
+--- A vocabulary of characters: every token is one Unicode character (a byte that is no character
+--- stands for itself).
 
 local check = require "heed.check"
 local errors = require "heed.errors"
 local specials = require "heed.text.specials"
 
----A vocabulary of characters. Special tokens are fields by their names; `#vocabulary` counts all tokens.
+---A vocabulary of characters. Special tokens are fields by their names; `#vocabulary` counts all
+---tokens.
 ---@class heed.text.Chars
 ---@field pad integer
 ---@field bos integer
@@ -57,7 +59,8 @@ end
 ---print(vocabulary:decode(ids)) --> höhle
 ---```
 ---@param source string|string[]
----@param options? { specials?: string[] } names of special tokens, ids from 1 (default pad, bos, eos, unk)
+---@param options? { specials?: string[] } names of special tokens, ids from 1 (default pad, bos,
+---eos, unk)
 ---@return heed.text.Chars
 local function chars(source, options)
     options = check.options("heed.text.chars", options, { specials = true })
@@ -69,7 +72,8 @@ local function chars(source, options)
     local seen, list = {}, {}
     for i, text in ipairs(source) do
         if type(text) ~= "string" then
-            errors.raise("heed.text.chars: source: expected strings, got %s at %d", check.describe(text), i)
+            errors.raise("heed.text.chars: source: expected strings, got %s at %d",
+                check.describe(text), i)
         end
         each_character(text, function(character)
             if not seen[character] then
@@ -82,21 +86,30 @@ local function chars(source, options)
     return fill(setmetatable({}, Chars), special_names, list)
 end
 
----The tokens of a text. A character that the vocabulary lacks is the special token unk; without one it is an error.
+---The tokens of a text. A character that the vocabulary lacks is the special token unk; without one
+---it is an error.
 ---@param text string
----@param options? { bos?: boolean, eos?: boolean } bos: put this special token before it; eos: put this one behind it
+---@param options? { bos?: boolean, eos?: boolean } bos: put this special token before it; eos: put
+---this one behind it
 ---@return integer[] ids
 function Chars:encode(text, options)
-    if type(text) ~= "string" then errors.raise("heed.text.Chars:encode: text: expected a string, got %s", check.describe(text)) end
+    if type(text) ~= "string" then
+        errors.raise("heed.text.Chars:encode: text: expected a string, got %s",
+            check.describe(text))
+    end
     if options then check.options("heed.text.Chars:encode", options, CALL) end
     local ids, known, unknown = {}, self.ids, self.unk
     if options and options.bos then ids[1] = specials.id(self, "heed.text.Chars:encode", "bos") end
     each_character(text, function(character)
         local id = known[character] or unknown
-        if not id then errors.raise("heed.text.Chars:encode: text: %q is not in the vocabulary", character) end
+        if not id then
+            errors.raise("heed.text.Chars:encode: text: %q is not in the vocabulary", character)
+        end
         ids[#ids + 1] = id
     end)
-    if options and options.eos then ids[#ids + 1] = specials.id(self, "heed.text.Chars:encode", "eos") end
+    if options and options.eos then
+        ids[#ids + 1] = specials.id(self, "heed.text.Chars:encode", "eos")
+    end
     return ids
 end
 
@@ -109,7 +122,8 @@ function Chars:decode(ids)
     for i, id in ipairs(ids) do
         out[i] = self.tokens[id]
         if not out[i] then
-            errors.raise("heed.text.Chars:decode: ids: expected tokens from 1 to %d, got %s at %d", #self.tokens, check.describe(id), i)
+            errors.raise("heed.text.Chars:decode: ids: expected tokens from 1 to %d, got %s at %d",
+                #self.tokens, check.describe(id), i)
         end
     end
     return table.concat(out)
@@ -121,7 +135,8 @@ end
 function Chars:token(id)
     local token = self.tokens[id]
     if not token then
-        errors.raise("heed.text.Chars:token: id: expected a token from 1 to %d, got %s", #self.tokens, check.describe(id))
+        errors.raise("heed.text.Chars:token: id: expected a token from 1 to %d, got %s",
+            #self.tokens, check.describe(id))
     end
     return self.names[id] and "<" .. self.names[id] .. ">" or token
 end
@@ -129,14 +144,16 @@ end
 function Chars:__len() return #self.tokens end
 
 function Chars:__tostring()
-    return ("heed.text.chars(%d tokens: %s and %d characters)"):format(#self.tokens, table.concat(self.names, " "),
+    return ("heed.text.chars(%d tokens: %s and %d characters)"):format(#self.tokens,
+        table.concat(self.names, " "),
         #self.tokens - #self.names)
 end
 
 ---For heed.checkpoint.
 ---@return { specials: string[], characters: string[] }
 function Chars:state_dict()
-    return { specials = self.names, characters = table.move(self.tokens, #self.names + 1, #self.tokens, 1, {}) }
+    return { specials = self.names, characters = table.move(self.tokens, #self.names + 1,
+        #self.tokens, 1, {}) }
 end
 
 ---nil and a message when this is no state of a vocabulary.
@@ -144,13 +161,16 @@ end
 ---@return true|nil
 ---@return string? message
 function Chars:check_state_dict(state) -- luacheck: ignore self
-    if type(state) ~= "table" or type(state.characters) ~= "table" or #state.characters > MAX_TOKENS then
+    if type(state) ~= "table" or type(state.characters) ~= "table"
+        or #state.characters > MAX_TOKENS then
         return nil, "not the state of a vocabulary of characters"
     end
     local problem = problem_with_specials(state.specials)
     if problem then return nil, problem end
     for _, character in ipairs(state.characters) do
-        if type(character) ~= "string" or character == "" then return nil, "a character that is no string" end
+        if type(character) ~= "string" or character == "" then
+            return nil, "a character that is no string"
+        end
     end
     return true
 end

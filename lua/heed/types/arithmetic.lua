@@ -3,9 +3,10 @@
 ---
 --- Of two operands, element by element.
 ---
---- The shapes broadcast: sizes of 1 are repeated, dimensions that are missing are added on the left. The dtypes meet at a
---- common one; a number of Lua's is weak and leaves an f32 tensor f32 (docs/conventions.md has the tables). Gradients are
---- summed to the shape of each operand. In place the tensor's shape and dtype stay, and the other operand must fit them.
+--- The shapes broadcast: sizes of 1 are repeated, dimensions that are missing are added on the
+--- left. The dtypes meet at a common one; a number of Lua's is weak and leaves an f32 tensor f32
+--- (docs/conventions.md has the tables). Gradients are summed to the shape of each operand. In
+--- place the tensor's shape and dtype stay, and the other operand must fit them.
 
 ---@class heed.Methods
 local both = {}
@@ -35,7 +36,8 @@ both.add_ = both.add
 function both.sub(a, b) end
 both.sub_ = both.sub
 
----y = a b, element by element, as the operator; matmul is the product of matrices. Of bool: and. The gradients are g b and g a.
+---y = a b, element by element, as the operator; matmul is the product of matrices. Of bool: and.
+---The gradients are g b and g a.
 ---
 ---```lua
 ---print(heed.tensor { 1, 2, 3 } * heed.tensor { 1, 0, -1 }) --> [ 1., 0., -3.] f32 [3]
@@ -46,8 +48,8 @@ both.sub_ = both.sub
 function both.mul(a, b) end
 both.mul_ = both.mul
 
----y = a / b, as the operator. Integers give f32, so div_ of an integer tensor is an error. Division by 0 gives what IEEE 754 says.
----The gradients are g/b and -g a/b².
+---y = a / b, as the operator. Integers give f32, so div_ of an integer tensor is an error. Division
+---by 0 gives what IEEE 754 says. The gradients are g/b and -g a/b².
 ---
 ---```lua
 ---print(heed.ids { 1, 2, 3 } / 2) --> [0.5000, 1.0000, 1.5000] f32 [3]
@@ -59,8 +61,9 @@ both.mul_ = both.mul
 function both.div(a, b) end
 both.div_ = both.div
 
----y = a^b, as the operator. Integers stay integers and wrap; a negative exponent of integers is an error, of a negative float with
----a broken exponent NaN. The gradients are g b a^(b-1) and g y log a; the latter is 0 where a = 0 and b >= 0.
+---y = a^b, as the operator. Integers stay integers and wrap; a negative exponent of integers is an
+---error, of a negative float with a broken exponent NaN. The gradients are g b a^(b-1) and g y log
+---a; the latter is 0 where a = 0 and b >= 0.
 ---
 ---```lua
 ---print(heed.range(1, 4) ^ 2) --> [ 1., 4., 9., 16.] f32 [4]
@@ -72,8 +75,8 @@ both.div_ = both.div
 function both.pow(a, b) end
 both.pow_ = both.pow
 
----y = a - floor(a/b) b, as the operator: as Lua's %, the result has b's sign. Integers by 0 are an error, floats give NaN. The
----gradients are g and -g floor(a/b).
+---y = a - floor(a/b) b, as the operator: as Lua's %, the result has b's sign. Integers by 0 are an
+---error, floats give NaN. The gradients are g and -g floor(a/b).
 ---
 ---```lua
 ---print(heed.ids { 7, -7 } % 3) --> [1, 2] i64 [2]
@@ -85,7 +88,8 @@ both.pow_ = both.pow
 function both.mod(a, b) end
 both.mod_ = both.mod
 
----y = floor(a/b), as the operator `//`: rounded down, as in Lua. Integers by 0 are an error. The gradients are 0.
+---y = floor(a/b), as the operator `//`: rounded down, as in Lua. Integers by 0 are an error. The
+---gradients are 0.
 ---
 ---```lua
 ---print(heed.ids { 7, -7 } // 2, heed.tensor { 7.5 } // 2) --> [ 3, -4] i64 [2] [3.] f32 [1]
@@ -96,8 +100,8 @@ both.mod_ = both.mod
 function both.floordiv(a, b) end
 both.floordiv_ = both.floordiv
 
----a + weight (b - a), which is a at 0 and b at 1, with the same bits. The three broadcast; integers give f32. The gradients are
----(1 - weight) g, weight g and (b - a) g.
+---a + weight (b - a), which is a at 0 and b at 1, with the same bits. The three broadcast; integers
+---give f32. The gradients are (1 - weight) g, weight g and (b - a) g.
 ---
 ---```lua
 ---print(heed.tensor({ 1, 2 }):lerp(heed.tensor { 3, 6 }, 0.5)) --> [2., 4.] f32 [2]
@@ -108,8 +112,8 @@ both.floordiv_ = both.floordiv
 ---@return heed.Tensor
 function both.lerp(a, b, weight) end
 
----y = the larger of a and b, element by element; max is the largest element of a tensor. NaN wins. Where they are equal each gets
----half of the gradient.
+---y = the larger of a and b, element by element; max is the largest element of a tensor. NaN wins.
+---Where they are equal each gets half of the gradient.
 ---
 ---```lua
 ---print(heed.tensor { 1, 5, 3 }:maximum(heed.tensor { 2, 4, 3 })) --> [2., 5., 3.] f32 [3]
@@ -120,7 +124,8 @@ function both.lerp(a, b, weight) end
 function both.maximum(a, b) end
 both.maximum_ = both.maximum
 
----y = the smaller of a and b, element by element. NaN wins. Where they are equal each gets half of the gradient.
+---y = the smaller of a and b, element by element. NaN wins. Where they are equal each gets half of
+---the gradient.
 ---
 ---```lua
 ---local steps = heed.range(1, 5)
@@ -132,8 +137,8 @@ both.maximum_ = both.maximum
 function both.minimum(a, b) end
 both.minimum_ = both.minimum
 
----y = is a equal to b? bool, element by element: `==` asks whether two names are one tensor, `equal` compares as a whole. NaN
----equals nothing.
+---y = is a equal to b? bool, element by element: `==` asks whether two names are one tensor,
+---`equal` compares as a whole. NaN equals nothing.
 ---
 ---```lua
 ---local guess, target = heed.ids { 3, 1, 2 }, heed.ids { 3, 2, 2 }
@@ -155,7 +160,8 @@ function both.eq(a, b) end
 ---@return heed.Tensor # bool
 function both.ne(a, b) end
 
----y = is a below b? bool. The operator < cannot be used: Lua would make one truth value of it; it raises and says so.
+---y = is a below b? bool. The operator < cannot be used: Lua would make one truth value of it; it
+---raises and says so.
 ---
 ---```lua
 ---print(heed.range(1, 4):lt(3)) --> [ true, true, false, false] bool [4]

@@ -1,14 +1,16 @@
 ---@meta heed.core
 --- Tensors.
 ---
---- Sizes are given as numbers or as one table. Dimensions and indices count from 1, dimensions from the end as -1, -2. A table with names
---- behind the arguments is the options: `x:sum { dim = 2 }` is `x:sum(2)`. Letters in shapes: B batch, H heads, L queries, S keys,
---- D head_dim, E d_model, F d_ff, V vocabulary; N, M, R, C any size.
+--- Sizes are given as numbers or as one table. Dimensions and indices count from 1, dimensions from
+--- the end as -1, -2. A table with names behind the arguments is the options: `x:sum { dim = 2 }`
+--- is `x:sum(2)`. Letters in shapes: B batch, H heads, L queries, S keys, D head_dim, E d_model, F
+--- d_ff, V vocabulary; N, M, R, C any size.
 
--- This folder describes heed.core, the part of heed that is written in C, for language servers, help and the API pages; nothing here is
--- ever loaded. The functions stand in the files beside this one: in `core` (the class heed.Functions) what is a function only, as
--- heed.zeros; in `both` (heed.Methods) what is a method of tensors too, as heed.exp(t) and t:exp(); inside.lua has what is not for
--- users. `both.exp_ = both.exp` says that exp_ is exp in place.
+-- This folder describes heed.core, the part of heed that is written in C, for language servers,
+-- help and the API pages; nothing here is ever loaded. The functions stand in the files beside this
+-- one: in `core` (the class heed.Functions) what is a function only, as heed.zeros; in `both`
+-- (heed.Methods) what is a method of tensors too, as heed.exp(t) and t:exp(); inside.lua has what
+-- is not for users. `both.exp_ = both.exp` says that exp_ is exp in place.
 
 ---@alias heed.dtype "f32"|"f64"|"i64"|"i32"|"u8"|"bool"|"bf16"|"f16" f32 where nothing is said
 ---@alias heed.Shape integer[] prints as [2, 4, 8], concatenates, compares with ==
@@ -17,12 +19,14 @@
 ---@alias heed.MakeOptions { dtype?: heed.dtype, requires_grad?: boolean }
 ---@alias heed.DrawOptions { dtype?: heed.dtype, requires_grad?: boolean, generator?: heed.Generator }
 
----Numbers of one dtype in a shape. `t[key]` reads and `t[key] = v` writes: by a number (`t[n + 1]` is nil, so ipairs ends), by a list of
----numbers, slices `{first, last, step}`, index tensors and bool tensors, or by an index or bool tensor alone. Numbers and slices give
----views, tensors copies; several index tensors broadcast together. `v` is a number, a table, or a tensor that broadcasts.
+---Numbers of one dtype in a shape. `t[key]` reads and `t[key] = v` writes: by a number (`t[n + 1]`
+---is nil, so ipairs ends), by a list of numbers, slices `{first, last, step}`, index tensors and
+---bool tensors, or by an index or bool tensor alone. Numbers and slices give views, tensors copies;
+---several index tensors broadcast together. `v` is a number, a table, or a tensor that broadcasts.
 ---
----Everything that computes is a function and a method: `heed.exp(t)` is `t:exp()`. `+ - * / ^ % //` and unary minus work element by
----element, `& | ~` on bool tensors; `==` asks whether two names are one tensor, `..` takes tensors of one element.
+---Everything that computes is a function and a method: `heed.exp(t)` is `t:exp()`. `+ - * / ^ % //`
+---and unary minus work element by element, `& | ~` on bool tensors; `==` asks whether two names are
+---one tensor, `..` takes tensors of one element.
 ---
 ---```lua
 ---local t = heed.range(1, 12):view(3, 4)
@@ -54,8 +58,8 @@
 ---@operator concat(string|number): string
 local Tensor = {}
 
----Lets go of the memory now rather than when it is collected. Using the tensor afterwards is an error, freeing it twice is not; views
----of the same memory live on.
+---Lets go of the memory now rather than when it is collected. Using the tensor afterwards is an
+---error, freeing it twice is not; views of the same memory live on.
 ---
 ---```lua
 ---local t = heed.zeros(1000, 1000)

@@ -7,8 +7,9 @@ local core = {}
 ---@class heed.Methods
 local both = {}
 
----A tensor of nested tables, or of one number. f32 unless options say otherwise, bool for booleans; a tensor is copied. Tables
----must be even at every depth, and numbers must be ones that the dtype can hold: 2.5 is an error for "i64".
+---A tensor of nested tables, or of one number. f32 unless options say otherwise, bool for booleans;
+---a tensor is copied. Tables must be even at every depth, and numbers must be ones that the dtype
+---can hold: 2.5 is an error for "i64".
 ---
 ---```lua
 ---print(heed.tensor { 1, 2.5, 3 }) --> [1.0000, 2.5000, 3.0000] f32 [3]
@@ -20,8 +21,8 @@ local both = {}
 ---@return heed.Tensor
 function core.tensor(values, options) end
 
----An i64 tensor of integers: tokens, classes, indices. What takes indices refuses floats, so that a tensor of numbers is not
----mistaken for places.
+---An i64 tensor of integers: tokens, classes, indices. What takes indices refuses floats, so that a
+---tensor of numbers is not mistaken for places.
 ---
 ---```lua
 ---local tokens = heed.ids { { 5, 2, 9 }, { 7, 1, 1 } }
@@ -31,8 +32,8 @@ function core.tensor(values, options) end
 ---@return heed.Tensor # i64
 function core.ids(values) end
 
----A tensor of raw bytes, as `t:bytes()` gives them: elements in row-major order, in the machine's byte order. As many bytes as
----the shape needs; bool takes every byte but 0 for true.
+---A tensor of raw bytes, as `t:bytes()` gives them: elements in row-major order, in the machine's
+---byte order. As many bytes as the shape needs; bool takes every byte but 0 for true.
 ---
 ---```lua
 ---local t = heed.tensor { { 1, 2 }, { 3, 4 } }
@@ -63,8 +64,8 @@ function core.zeros(...) end
 ---@return heed.Tensor
 function core.ones(...) end
 
----Memory as it comes: any numbers, NaN too, until something is written. In a process of several Lua states zeros: what one has
----computed no other sees.
+---Memory as it comes: any numbers, NaN too, until something is written. In a process of several Lua
+---states zeros: what one has computed no other sees.
 ---
 ---```lua
 ---local t = heed.empty(2, 2)
@@ -99,8 +100,8 @@ function core.full(shape, value, options) end
 ---@return heed.Tensor # [n, m]
 function core.eye(n, m, options) end
 
----first, first + step, ..., up to last and with it where it is met. f32 unless options say otherwise; a step of 0 is an error,
----and one away from last gives an empty vector.
+---first, first + step, ..., up to last and with it where it is met. f32 unless options say
+---otherwise; a step of 0 is an error, and one away from last gives an empty vector.
 ---
 ---```lua
 ---print(heed.range(1, 4)) --> [1., 2., 3., 4.] f32 [4]
@@ -126,8 +127,8 @@ function core.range(first, last, step, options) end
 ---@return heed.Tensor # [count]
 function core.linspace(first, last, count, options) end
 
----Uniform in [0, 1). Drawn from the training stream unless a generator is given: element i of a draw is the same number on any
----number of threads.
+---Uniform in [0, 1). Drawn from the training stream unless a generator is given: element i of a
+---draw is the same number on any number of threads.
 ---
 ---```lua
 ---heed.manual_seed(1)
@@ -135,7 +136,8 @@ function core.linspace(first, last, count, options) end
 ---heed.manual_seed(1)
 ---print(a:equal(heed.rand(2, 3))) --> true
 ---```
----@param ... integer|integer[]|heed.DrawOptions shape, options; generator: default the training stream
+---@param ... integer|integer[]|heed.DrawOptions shape, options; generator: default the training
+---stream
 ---@return heed.Tensor
 function core.rand(...) end
 
@@ -145,7 +147,8 @@ function core.rand(...) end
 ---local noise = heed.randn(100, 100, { generator = heed.generator(7) })
 ---print(("%.1f %.1f"):format(noise:mean():item(), noise:std():item())) --> -0.0 1.0
 ---```
----@param ... integer|integer[]|heed.DrawOptions shape, options; generator: default the training stream
+---@param ... integer|integer[]|heed.DrawOptions shape, options; generator: default the training
+---stream
 ---@return heed.Tensor
 function core.randn(...) end
 
@@ -157,7 +160,8 @@ function core.randn(...) end
 ---```
 ---@param low integer
 ---@param high integer at least low
----@param ... integer|integer[]|{ generator?: heed.Generator } shape, options; generator: default the training stream
+---@param ... integer|integer[]|{ generator?: heed.Generator } shape, options; generator: default
+---the training stream
 ---@return heed.Tensor # i64
 function core.randint(low, high, ...) end
 
@@ -226,7 +230,8 @@ function both.full_like(t, value, options) end
 ---@return heed.Tensor
 function both.rand_like(t, options) end
 
----Normal, mean 0 and deviation 1, in the shape and dtype of t, which is of floats unless options give a dtype.
+---Normal, mean 0 and deviation 1, in the shape and dtype of t, which is of floats unless options
+---give a dtype.
 ---
 ---```lua
 ---local x = heed.ones(2, 3)

@@ -1,8 +1,8 @@
 ---@meta _
 --- Functions, element by element.
 ---
---- Where not said otherwise: of integers and bool they give f32, of f32 and f64 their own dtype, NaN of NaN; f16 and bf16 are
---- converted first (`t:to "f32"`). g is the gradient of the result.
+--- Where not said otherwise: of integers and bool they give f32, of f32 and f64 their own dtype,
+--- NaN of NaN; f16 and bf16 are converted first (`t:to "f32"`). g is the gradient of the result.
 
 ---@class heed.Methods
 local both = {}
@@ -141,8 +141,8 @@ both.cos_ = both.cos
 function both.tanh(t) end
 both.tanh_ = both.tanh
 
----y = 1 / (1 + e^-x), between 0 and 1. The gradient is g y (1 - y). For a loss of probabilities heed.loss.bce_with_logits is exact
----where the logarithm of a sigmoid is not.
+---y = 1 / (1 + e^-x), between 0 and 1. The gradient is g y (1 - y). For a loss of probabilities
+---heed.loss.bce_with_logits is exact where the logarithm of a sigmoid is not.
 ---
 ---```lua
 ---print(heed.tensor { -1, 0, 100 }:sigmoid()) --> [0.2689, 0.5000, 1.0000] f32 [3]
@@ -152,7 +152,8 @@ both.tanh_ = both.tanh
 function both.sigmoid(t) end
 both.sigmoid_ = both.sigmoid
 
----y = 2/√π · the integral of e^(-u²) from 0 to x: the error function. The gradient is g · 2/√π · e^(-x²).
+---y = 2/√π · the integral of e^(-u²) from 0 to x: the error function. The gradient is g · 2/√π ·
+---e^(-x²).
 ---
 ---```lua
 ---print(heed.tensor { 0, 1, 3 }:erf()) --> [0.0000, 0.8427, 1.0000] f32 [3]
@@ -163,7 +164,8 @@ both.sigmoid_ = both.sigmoid
 function both.erf(t) end
 both.erf_ = both.erf
 
----y = max(x, 0). Integers stay integers. The gradient is g above 0 and 0 elsewhere, at 0 too; NaN stays NaN.
+---y = max(x, 0). Integers stay integers. The gradient is g above 0 and 0 elsewhere, at 0 too; NaN
+---stays NaN.
 ---
 ---```lua
 ---print(heed.tensor { -1, 0, 2 }:relu()) --> [0., 0., 2.] f32 [3]
@@ -186,8 +188,8 @@ both.relu_ = both.relu
 function both.leaky_relu(t, slope) end
 both.leaky_relu_ = both.leaky_relu
 
----y = x above 0, alpha (e^x - 1) below (Clevert et al. 2015, "Fast and accurate deep network learning by exponential linear units").
----The gradient at 0 is alpha · g.
+---y = x above 0, alpha (e^x - 1) below (Clevert et al. 2015, "Fast and accurate deep network
+---learning by exponential linear units"). The gradient at 0 is alpha · g.
 ---
 ---```lua
 ---print(heed.tensor { -2, 0, 2 }:elu()) --> [-0.8647, 0.0000, 2.0000] f32 [3]
@@ -198,8 +200,9 @@ both.leaky_relu_ = both.leaky_relu
 function both.elu(t, alpha) end
 both.elu_ = both.elu
 
----y = x Φ(x), Φ the normal distribution's (Hendrycks and Gimpel 2016, "Gaussian error linear units"). With approximate = "tanh":
----x/2 (1 + tanh(√(2/π) (x + 0.044715 x³))), as GPT-2 has it; with "sigmoid": x sigmoid(1.702 x).
+---y = x Φ(x), Φ the normal distribution's (Hendrycks and Gimpel 2016, "Gaussian error linear
+---units"). With approximate = "tanh": x/2 (1 + tanh(√(2/π) (x + 0.044715 x³))), as GPT-2 has it;
+---with "sigmoid": x sigmoid(1.702 x).
 ---
 ---```lua
 ---local x = heed.tensor { -1, 0, 1 }
@@ -242,7 +245,8 @@ both.softplus_ = both.softplus
 function both.softsign(t) end
 both.softsign_ = both.softsign
 
----y = log(1 / (1 + e^-x)), the logarithm of sigmoid, exact for x of any size. The gradient is g sigmoid(-x).
+---y = log(1 / (1 + e^-x)), the logarithm of sigmoid, exact for x of any size. The gradient is g
+---sigmoid(-x).
 ---
 ---```lua
 ---print(heed.tensor { -100, 0, 1 }:log_sigmoid()) --> [-100.0000, -0.6931, -0.3133] f32 [3]
@@ -252,8 +256,8 @@ both.softsign_ = both.softsign
 function both.log_sigmoid(t) end
 both.log_sigmoid_ = both.log_sigmoid
 
----y = the largest whole number that is not above x. Floats stay floats (`to "i64"` makes integers), integers stay as they are.
----The gradient is 0.
+---y = the largest whole number that is not above x. Floats stay floats (`to "i64"` makes integers),
+---integers stay as they are. The gradient is 0.
 ---
 ---```lua
 ---print(heed.tensor { 1.7, -1.2, 3 }:floor()) --> [ 1., -2., 3.] f32 [3]
@@ -283,7 +287,8 @@ both.ceil_ = both.ceil
 function both.trunc(t) end
 both.trunc_ = both.trunc
 
----y = x - trunc(x), the fraction with the sign of x; NaN of infinity, 0 of integers. The gradient is g.
+---y = x - trunc(x), the fraction with the sign of x; NaN of infinity, 0 of integers. The gradient
+---is g.
 ---
 ---```lua
 ---print(heed.tensor { 1.75, -1.75, 3 }:frac()) --> [ 0.7500, -0.7500, 0.0000] f32 [3]
@@ -293,8 +298,8 @@ both.trunc_ = both.trunc
 function both.frac(t) end
 both.frac_ = both.frac
 
----y = the nearest number of so many decimals; halves go to the even neighbour. Negative decimals round to tens, hundreds and so on,
----integers too. The gradient is 0.
+---y = the nearest number of so many decimals; halves go to the even neighbour. Negative decimals
+---round to tens, hundreds and so on, integers too. The gradient is 0.
 ---
 ---```lua
 ---print(heed.tensor { 0.5, 1.5, -1.7 }:round()) --> [ 0., 2., -2.] f32 [3]
@@ -307,8 +312,8 @@ both.frac_ = both.frac
 function both.round(t, decimals) end
 both.round_ = both.round
 
----y = min(max(x, low), high), either left open by nil. Integers stay integers with integer bounds. The gradient is g from
----bound to bound, at the bounds too, and 0 outside; NaN stays NaN.
+---y = min(max(x, low), high), either left open by nil. Integers stay integers with integer bounds.
+---The gradient is g from bound to bound, at the bounds too, and 0 outside; NaN stays NaN.
 ---
 ---```lua
 ---local x = heed.tensor { -3, 0.5, 3 }

@@ -7,8 +7,9 @@ local core = {}
 ---@class heed.Methods
 local both = {}
 
----Gradients of t by every leaf that wants one, added to leaf.grad. What the graph saved is released on the way: a second time
----is an error unless the first had retain. Gradients of gradients are not supported: what backward computes is not recorded.
+---Gradients of t by every leaf that wants one, added to leaf.grad. What the graph saved is released
+---on the way: a second time is an error unless the first had retain. Gradients of gradients are not
+---supported: what backward computes is not recorded.
 ---
 ---```lua
 ---local x = heed.tensor({ 1, 2 }, { requires_grad = true })
@@ -36,8 +37,8 @@ function both.backward(t, gradient, options) end
 ---@return heed.Tensor
 function both.detach(t) end
 
----Makes t a leaf that wants a gradient, or that does not: `t.requires_grad = wanted` as a method. Leaves are made by hand, of f32 or
----f64; what an operation recorded is an error.
+---Makes t a leaf that wants a gradient, or that does not: `t.requires_grad = wanted` as a method.
+---Leaves are made by hand, of f32 or f64; what an operation recorded is an error.
 ---
 ---```lua
 ---local w = heed.randn(3, 3):requires_grad_()
@@ -49,8 +50,8 @@ function both.detach(t) end
 ---@return heed.Tensor t
 function both.requires_grad_(t, wanted) end
 
----Calls fn with recording off: nothing is saved for backward, and leaves may be written. Without fn, a value that keeps recording
----off until its scope ends. Holds for this coroutine alone.
+---Calls fn with recording off: nothing is saved for backward, and leaves may be written. Without
+---fn, a value that keeps recording off until its scope ends. Holds for this coroutine alone.
 ---
 ---```lua
 ---local w = heed.tensor({ 1 }, { requires_grad = true })
@@ -66,7 +67,8 @@ function both.requires_grad_(t, wanted) end
 ---@return any ... what fn returns
 function core.no_grad(fn, ...) end
 
----Calls fn with recording on, inside no_grad or the backward of heed.func. Without fn, a value for `local _ <close> =`.
+---Calls fn with recording on, inside no_grad or the backward of heed.func. Without fn, a value for
+---`local _ <close> =`.
 ---
 ---```lua
 ---local w = heed.tensor({ 3 }, { requires_grad = true })
@@ -88,8 +90,9 @@ function core.enable_grad(fn, ...) end
 ---@return boolean
 function core.is_grad_enabled() end
 
----Calls fn, or holds until the end of a scope, so that every operation remembers the line that made it, and backward raises at
----the operation whose gradient first has NaN, naming both. For finding a fault: it costs time. Holds for this coroutine alone.
+---Calls fn, or holds until the end of a scope, so that every operation remembers the line that made
+---it, and backward raises at the operation whose gradient first has NaN, naming both. For finding a
+---fault: it costs time. Holds for this coroutine alone.
 ---
 ---```lua
 ---local x = heed.tensor({ 0 }, { requires_grad = true })
@@ -102,12 +105,14 @@ function core.is_grad_enabled() end
 ---@return any ... what fn returns
 function core.detect_anomaly(fn, ...) end
 
----fn(...), which is not recorded but run again, with the same random numbers of the training stream, when backward comes to it:
----what it computes inside takes no memory until then, and one more forward pass of time. Gradients reach the arguments,
----the parameters and whatever else fn knows. Nested calls are fine.
+---fn(...), which is not recorded but run again, with the same random numbers of the training
+---stream, when backward comes to it: what it computes inside takes no memory until then, and one
+---more forward pass of time. Gradients reach the arguments, the parameters and whatever else fn
+---knows. Nested calls are fine.
 ---
----fn returns tensors, the same in both runs; it must not write into its arguments, and a heed.generator that it draws from is
----not put back. (Chen et al. 2016, "Training deep nets with sublinear memory cost")
+---fn returns tensors, the same in both runs; it must not write into its arguments, and a
+---heed.generator that it draws from is not put back. (Chen et al. 2016, "Training deep nets with
+---sublinear memory cost")
 ---
 ---```lua
 ---local block = nn.FeedForward(8, 32)
@@ -121,8 +126,9 @@ function core.detect_anomaly(fn, ...) end
 ---@return heed.Tensor ... what fn returns
 function core.recompute(fn, ...) end
 
----An operation of one's own. forward runs unrecorded and returns tensors; backward gets a gradient for each of them (nil where none
----came) and returns one, or nil, for each argument of forward after ctx. heed.gradcheck tells whether the two agree.
+---An operation of one's own. forward runs unrecorded and returns tensors; backward gets a gradient
+---for each of them (nil where none came) and returns one, or nil, for each argument of forward
+---after ctx. heed.gradcheck tells whether the two agree.
 ---
 ---```lua
 ---local cube = heed.func(function(ctx, x)
@@ -141,11 +147,13 @@ function core.recompute(fn, ...) end
 ---@return fun(...: any): heed.Tensor ...
 function core.func(forward, backward) end
 
----What the functions of a heed.func have in common in one call. It takes fields of one's own besides: sizes, flags.
+---What the functions of a heed.func have in common in one call. It takes fields of one's own
+---besides: sizes, flags.
 ---@class heed.FuncContext: userdata
 local Context = {}
 
----Keeps tensors for backward, guarded: writing into one before backward is an error there. nil holds its place.
+---Keeps tensors for backward, guarded: writing into one before backward is an error there. nil
+---holds its place.
 ---@param ... heed.Tensor|nil
 function Context:save(...) end
 
@@ -153,7 +161,8 @@ function Context:save(...) end
 ---@return heed.Tensor|nil ...
 function Context:saved() end
 
----Does argument i of forward (counted after ctx) want a gradient? What is not wanted need not be computed.
+---Does argument i of forward (counted after ctx) want a gradient? What is not wanted need not be
+---computed.
 ---@param i integer
 ---@return boolean
 function Context:needs(i) end

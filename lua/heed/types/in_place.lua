@@ -1,14 +1,14 @@
 ---@meta _
 --- Writing into a tensor.
 ---
---- Most functions have a form in place besides, `exp_` of `exp`: it writes into its tensor, whose shape and dtype stay, and
---- returns it.
+--- Most functions have a form in place besides, `exp_` of `exp`: it writes into its tensor, whose
+--- shape and dtype stay, and returns it.
 
 ---@class heed.Methods
 local both = {}
 
----Writes one value everywhere. The dtype stays; a number that it cannot hold is an error. A leaf that wants a gradient is refused
----outside of heed.no_grad.
+---Writes one value everywhere. The dtype stays; a number that it cannot hold is an error. A leaf
+---that wants a gradient is refused outside of heed.no_grad.
 ---
 ---```lua
 ---local t = heed.zeros(2, 3)
@@ -30,7 +30,8 @@ function both.fill_(t, value) end
 ---@return heed.Tensor t
 function both.zero_(t) end
 
----Writes another tensor's elements, which are broadcast, and converted as `to` does. The gradient passes to the source.
+---Writes another tensor's elements, which are broadcast, and converted as `to` does. The gradient
+---passes to the source.
 ---
 ---```lua
 ---local t = heed.zeros(2, 3)

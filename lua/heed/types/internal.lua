@@ -1,5 +1,6 @@
 ---@meta _
---- What heed's own modules call, by position and without defaults: what C registers as HD_INTERNAL. Nothing for users.
+--- What heed's own modules call, by position and without defaults: what C registers as HD_INTERNAL.
+--- Nothing for users.
 
 ---@class heed.core: heed.Functions, heed.Methods
 local inside = {}
@@ -11,7 +12,8 @@ inside.methods = {}
 ---@type table<string, true>
 inside.internal = {}
 
----The dtypes of floats, and those among them that are stored and not computed with: lists that are sets too.
+---The dtypes of floats, and those among them that are stored and not computed with: lists that are
+---sets too.
 ---@type { floats: table, halves: table }
 inside.dtypes = {}
 
@@ -28,10 +30,10 @@ function inside.data_id(t) end
 ---@return { version: string, lua: string, blis: string, gemm: string, isa: string, cpu: string, threads: integer }
 function inside.info() end
 
----A mask as attention takes it: everything given hides at once. Steps are in postfix order: { "causal" },
----{ "window", left, right }, { "prefix", n }, { "prefixes", i64 [B] }, { "lengths", i64 [B] },
----{ "segments", i64 [L] or [B, L], i64 [S] or [B, S] }, { "dense", integers or bool }, { "ends", i64 [B] },
----{ "and" }, { "or" }, { "not" }.
+---A mask as attention takes it: everything given hides at once. Steps are in postfix order: {
+---"causal" }, { "window", left, right }, { "prefix", n }, { "prefixes", i64 [B] }, { "lengths", i64
+---[B] }, { "segments", i64 [L] or [B, L], i64 [S] or [B, S] }, { "dense", integers or bool }, {
+---"ends", i64 [B] }, { "and" }, { "or" }, { "not" }.
 ---@param steps? table[]|userdata or another mask: its steps, starts and alibi
 ---@param bias? heed.Tensor that broadcasts to [B, H, L, S]
 ---@param query_starts? heed.Tensor i64 [sequences + 1], of packed sequences
@@ -44,7 +46,8 @@ function inside.mask(steps, bias, query_starts, key_starts, alibi) end
 ---@return heed.Tensor|nil bias
 function inside.mask_bias(mask) end
 
----Which keys the queries see, nil: all; with a dtype, what ALiBi adds to their scores, nil: nothing.
+---Which keys the queries see, nil: all; with a dtype, what ALiBi adds to their scores, nil:
+---nothing.
 ---@param mask userdata
 ---@param B integer
 ---@param H integer
@@ -68,7 +71,8 @@ function inside.mask_dense(mask, B, H, L, S, rows, dtype) end
 ---@return heed.Tensor? weights [B, H, L, S]
 function inside.attention(q, k, v, scale, softcap, dropout, mask, want_weights) end
 
----Pairs of features turned by angles: y_a = x_a cos - x_b sin, y_b = x_b cos + x_a sin. heed.nn.Rotary gives it its tables.
+---Pairs of features turned by angles: y_a = x_a cos - x_b sin, y_b = x_b cos + x_a sin.
+---heed.nn.Rotary gives it its tables.
 ---@param x heed.Tensor [..., L, D]
 ---@param cos heed.Tensor [L, P] or [B, L, P], 2P at most D: the features after the pairs pass
 ---@param sin heed.Tensor as cos
@@ -183,7 +187,8 @@ function inside.sinusoidal_positions(max_len, d_model, first_position, layout, r
 
 ---softmax(Q K^T) V of several heads, and W^O: parameters and options are the module's fields, by
 ---their names (csrc/lua/nn/fields.h).
----@param module table in_proj_weight or q_proj_weight, k_proj_weight and v_proj_weight; out_proj; num_heads, ...
+---@param module table in_proj_weight or q_proj_weight, k_proj_weight and v_proj_weight; out_proj;
+---num_heads, ...
 ---@param query heed.Tensor [B, L, E] or [L, E]
 ---@param key? heed.Tensor [B, S, kdim]
 ---@param value? heed.Tensor [B, S, vdim]
@@ -213,7 +218,8 @@ function inside.project_heads(module, query, key, value) end
 ---@param value? heed.Tensor default key
 function inside.check_heads(module, query, key, value) end
 
----@param module table linear1, linear2, linear3 of a gated activation, activation, dropout, training
+---@param module table linear1, linear2, linear3 of a gated activation, activation, dropout,
+---training
 ---@param x heed.Tensor [..., E]
 ---@return heed.Tensor
 function inside.feed_forward(module, x) end
@@ -239,8 +245,8 @@ function inside.encoder_layer(layer, x, mask, cos, sin, step) end
 ---@return heed.Tensor
 function inside.decoder_layer(layer, x, memory, mask, memory_mask, cos, sin, step, memory_step) end
 
----One step of all groups, { params, m, v, steps, lr, ... }; parameters without a gradient are passed over. Never left half done;
----steps, a list, counts up for those that moved.
+---One step of all groups, { params, m, v, steps, lr, ... }; parameters without a gradient are
+---passed over. Never left half done; steps, a list, counts up for those that moved.
 ---@param kind "sgd"|"adam"|"adamw"
 ---@param groups table[]
 function inside.optim_step(kind, groups) end
@@ -268,8 +274,8 @@ function inside.scale_grads(params, factor) end
 ---@param params heed.Tensor[]
 function inside.zero_grads(params) end
 
----Calls fn: tensors of floats have shapes and no numbers meanwhile, and nothing is computed from them. heed.nn.Module:check. Without fn:
----is it so now?
+---Calls fn: tensors of floats have shapes and no numbers meanwhile, and nothing is computed from
+---them. heed.nn.Module:check. Without fn: is it so now?
 ---@param fn? fun(...: any): ...
 ---@param ... any arguments of fn
 ---@return any ... what fn returns, or a boolean
@@ -330,7 +336,8 @@ function inside.replace_file(path, bytes) end
 ---@return boolean
 function inside.isatty(descriptor) end
 
----What makes the message of every error of this module, with its position; and what is said of a name that there is not.
+---What makes the message of every error of this module, with its position; and what is said of a
+---name that there is not.
 ---@param locate fun(name: string, message: string): string
 ---@param suggest? fun(kind: string, name: string, candidates: string[]): string
 function inside.locate_errors(locate, suggest) end

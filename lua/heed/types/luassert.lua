@@ -6,8 +6,9 @@
 ---@class luassert
 local assert = {}
 
----Are two tensors (or tables of numbers) of one shape, and |got - want| <= tolerance (1 + |want|) everywhere? NaN is close to NaN.
----When not, the message names the element that is furthest off. assert.is_not_close is the opposite.
+---Are two tensors (or tables of numbers) of one shape, and |got - want| <= tolerance (1 + |want|)
+---everywhere? NaN is close to NaN. When not, the message names the element that is furthest off.
+---assert.is_not_close is the opposite.
 ---
 ---```lua
 ---local assert = require "heed.luassert"

@@ -6,10 +6,12 @@
 ---@class heed.Functions
 local core = {}
 
----Tensors made from here until it closes, in this coroutine, are dropped then, unless they were kept. For loops that make much in a
----round and have no use for it in the next. Leaves that want gradients belong to no scope.
+---Tensors made from here until it closes, in this coroutine, are dropped then, unless they were
+---kept. For loops that make much in a round and have no use for it in the next. Leaves that want
+---gradients belong to no scope.
 ---
----With a function the scope ends when that returns; its results (tensors, and those in tables) are kept.
+---With a function the scope ends when that returns; its results (tensors, and those in tables) are
+---kept.
 ---
 ---```lua
 ---local best
@@ -26,7 +28,8 @@ local core = {}
 ---@return heed.Scope|any scope or the results of fn
 function core.scope(fn, ...) end
 
----Takes tensors (and those in tables) out of every scope: for what outlives a round, such as caches. Returns its arguments.
+---Takes tensors (and those in tables) out of every scope: for what outlives a round, such as
+---caches. Returns its arguments.
 ---
 ---```lua
 ---local cache
@@ -40,7 +43,8 @@ function core.scope(fn, ...) end
 ---@return any ... the arguments
 function core.keep(...) end
 
----Bytes of this Lua state: live in tensors, pooled (given back and kept for reuse), the peak of what was live, and the limit (0: none).
+---Bytes of this Lua state: live in tensors, pooled (given back and kept for reuse), the peak of
+---what was live, and the limit (0: none).
 ---
 ---```lua
 ---heed.memory { reset_peak = true }
@@ -52,7 +56,8 @@ function core.keep(...) end
 ---@return { live: integer, pooled: integer, peak: integer, limit: integer }
 function core.memory(options) end
 
----From now on an allocation that would take more than so many bytes is an error, after what is garbage was collected.
+---From now on an allocation that would take more than so many bytes is an error, after what is
+---garbage was collected.
 ---
 ---```lua
 ---local before = heed.memory_limit(64 * 2 ^ 20)
@@ -74,8 +79,8 @@ function core.memory_limit(bytes) end
 ---@return integer bytes given back
 function core.memory_trim() end
 
----How many threads compute, in this Lua state. The default is OMP_NUM_THREADS, or as many as the machine has cores. The results are the
----same bits on any number.
+---How many threads compute, in this Lua state. The default is OMP_NUM_THREADS, or as many as the
+---machine has cores. The results are the same bits on any number.
 ---
 ---```lua
 ---local before = heed.get_num_threads()
@@ -94,7 +99,8 @@ function core.set_num_threads(n) end
 ---@return integer
 function core.get_num_threads() end
 
----Calls fn while interrupts (Ctrl-C) wait: what is half done when they come is finished first. Optimisers step so.
+---Calls fn while interrupts (Ctrl-C) wait: what is half done when they come is finished first.
+---Optimisers step so.
 ---
 ---```lua
 ---local a, b = heed.uninterrupted(function(x) return x, x * 2 end, 21)

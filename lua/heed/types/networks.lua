@@ -6,7 +6,8 @@
 ---@class heed.Functions
 local core = {}
 
----dropout(act(x W^T + b)), in one pass over the product. The gradients of all three are made in backward's one pass.
+---dropout(act(x W^T + b)), in one pass over the product. The gradients of all three are made in
+---backward's one pass.
 ---
 ---```lua
 ---local x, w, b = heed.randn(2, 5, 8), heed.randn(16, 8), heed.zeros(16)
@@ -15,12 +16,14 @@ local core = {}
 ---@param x heed.Tensor [..., in] f32 or f64
 ---@param weight heed.Tensor [out, in]
 ---@param bias? heed.Tensor [out]
----@param activation? "relu"|"gelu"|"gelu_tanh"|"gelu_sigmoid"|"silu"|"tanh"|"sigmoid" none when left out
+---@param activation? "relu"|"gelu"|"gelu_tanh"|"gelu_sigmoid"|"silu"|"tanh"|"sigmoid" none when
+---left out
 ---@param dropout? number default 0; drawn from the training stream
 ---@return heed.Tensor # [..., out]
 function core.linear(x, weight, bias, activation, dropout) end
 
----(x - mean) / √(variance + eps) · weight + bias over the last dimension (Ba, Kiros and Hinton 2016, "Layer normalization").
+---(x - mean) / √(variance + eps) · weight + bias over the last dimension (Ba, Kiros and Hinton
+---2016, "Layer normalization").
 ---
 ---```lua
 ---print(heed.layer_norm(heed.tensor { { 1, 2, 3 }, { 10, 20, 30 } }))
@@ -32,8 +35,8 @@ function core.linear(x, weight, bias, activation, dropout) end
 ---@return heed.Tensor # [..., E]
 function core.layer_norm(x, weight, bias, eps) end
 
----x / √(mean(x²) + eps) · weight over the last dimension (Zhang and Sennrich 2019, "Root mean square layer normalization").
----With eps 0 a row of zeros gives NaN.
+---x / √(mean(x²) + eps) · weight over the last dimension (Zhang and Sennrich 2019, "Root mean
+---square layer normalization"). With eps 0 a row of zeros gives NaN.
 ---
 ---```lua
 ---print(heed.rms_norm(heed.tensor { { 3, 4 } })) --> [[0.8485, 1.1314]] f32 [1, 2]
@@ -44,8 +47,9 @@ function core.layer_norm(x, weight, bias, eps) end
 ---@return heed.Tensor # [..., E]
 function core.rms_norm(x, weight, eps) end
 
----scale · weight[token]: a row of the table for each token. Gradients of a row that is looked up several times add up, in the
----order of the tokens; look-ups of padding_idx give none. A token outside 1..V is an error that says where.
+---scale · weight[token]: a row of the table for each token. Gradients of a row that is looked up
+---several times add up, in the order of the tokens; look-ups of padding_idx give none. A token
+---outside 1..V is an error that says where.
 ---
 ---```lua
 ---local table_of = heed.range(1, 6):view(3, 2)
@@ -59,8 +63,9 @@ function core.rms_norm(x, weight, eps) end
 ---@return heed.Tensor # [..., E]
 function core.embedding(weight, tokens, padding_idx, scale) end
 
----Each element 0 with probability p, otherwise x / (1 - p) (Srivastava et al. 2014). Backward draws the same elements again. It
----always draws: nn.Dropout is the one that rests in evaluation. With p = 0 it is x itself.
+---Each element 0 with probability p, otherwise x / (1 - p) (Srivastava et al. 2014). Backward draws
+---the same elements again. It always draws: nn.Dropout is the one that rests in evaluation. With p
+---= 0 it is x itself.
 ---
 ---```lua
 ---local y = heed.dropout(heed.ones(1000), 0.25, { generator = heed.generator(1) })
@@ -84,8 +89,9 @@ function core.dropout(x, p, options) end
 ---@return heed.Tensor
 function core.dropout_add(residual, x, p) end
 
----A batch without its padding: the first lengths[b] elements of each x[b], one behind the other. Any dtype. Everything but attention
----is indifferent to it, and heed.mask.packed tells attention where sequences begin.
+---A batch without its padding: the first lengths[b] elements of each x[b], one behind the other.
+---Any dtype. Everything but attention is indifferent to it, and heed.mask.packed tells attention
+---where sequences begin.
 ---
 ---```lua
 ---local x = heed.tensor { { 1, 2, 0 }, { 3, 0, 0 } }

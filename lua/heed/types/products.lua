@@ -7,9 +7,10 @@ local core = {}
 ---@class heed.Methods
 local both = {}
 
----The product of matrices: [N, K] and [K, M] give [N, M]. Dimensions before the last two are a batch and broadcast; of two vectors
----it is their inner product, of a matrix and a vector [N]. Transposes and broadcast batches are never copied. Integers have a
----product too, and bool gives i64. The gradients are g b^T and a^T g, summed over what was broadcast.
+---The product of matrices: [N, K] and [K, M] give [N, M]. Dimensions before the last two are a
+---batch and broadcast; of two vectors it is their inner product, of a matrix and a vector [N].
+---Transposes and broadcast batches are never copied. Integers have a product too, and bool gives
+---i64. The gradients are g b^T and a^T g, summed over what was broadcast.
 ---
 ---```lua
 ---local a, b = heed.range(1, 6):view(2, 3), heed.range(1, 6):view(3, 2)
@@ -31,11 +32,13 @@ function both.matmul(a, b) end
 ---@return heed.Tensor # [N, M]
 function both.outer(a, b) end
 
----Sums of products over named dimensions: a letter for each dimension of each operand, commas between operands, and behind `->` the
----dimensions of the result; all other letters are summed over. Without `->` the result has the letters that occur once,
----sorted. A letter twice in one operand takes its diagonal; `...` stands for any further dimensions, which broadcast, as sizes of 1
----do. It is computed as products of matrices, two operands at a time (of three and more in the cheapest order), never as one
----product over all letters. bool counts as i64. Errors name the letter with both sizes, or position and character.
+---Sums of products over named dimensions: a letter for each dimension of each operand, commas
+---between operands, and behind `->` the dimensions of the result; all other letters are summed
+---over. Without `->` the result has the letters that occur once, sorted. A letter twice in one
+---operand takes its diagonal; `...` stands for any further dimensions, which broadcast, as sizes of
+---1 do. It is computed as products of matrices, two operands at a time (of three and more in the
+---cheapest order), never as one product over all letters. bool counts as i64. Errors name the
+---letter with both sizes, or position and character.
 ---
 ---```lua
 ---local q, k = heed.ones(2, 3, 8), heed.ones(2, 5, 8)

@@ -65,7 +65,8 @@ function both.is_contiguous(t) end
 ---@return integer[]
 function both.stride(t) end
 
----The one element of a tensor, as a number of Lua's: for losses and counts. A tensor of more than one element is an error.
+---The one element of a tensor, as a number of Lua's: for losses and counts. A tensor of more than
+---one element is an error.
 ---
 ---```lua
 ---print(heed.tensor { 1, 2, 3 }:sum():item(), heed.ids { 7 }:item()) --> 6.0 7
@@ -74,7 +75,8 @@ function both.stride(t) end
 ---@return number|boolean
 function both.item(t) end
 
----Nested tables of numbers (of booleans for bool); the element itself when there are no dimensions. `heed.tensor` is the way back.
+---Nested tables of numbers (of booleans for bool); the element itself when there are no dimensions.
+---`heed.tensor` is the way back.
 ---
 ---```lua
 ---for _, row in ipairs(heed.range(1, 4):view(2, 2):totable()) do print(table.concat(row, " ")) end
@@ -83,7 +85,8 @@ function both.item(t) end
 ---@return table|number|boolean
 function both.totable(t) end
 
----The elements as raw bytes, in row-major order and the machine's byte order; `heed.frombytes` is the way back.
+---The elements as raw bytes, in row-major order and the machine's byte order; `heed.frombytes` is
+---the way back.
 ---
 ---```lua
 ---print(#heed.zeros(2, 3):bytes(), ("<f"):unpack(heed.tensor { 1.5 }:bytes())) --> 24 1.5 5
@@ -92,8 +95,8 @@ function both.totable(t) end
 ---@return string
 function both.bytes(t) end
 
----Have two tensors the same shape and the same values? A boolean of Lua's; `==` asks whether two names are one tensor, `eq` compares
----element by element. NaN equals nothing.
+---Have two tensors the same shape and the same values? A boolean of Lua's; `==` asks whether two
+---names are one tensor, `eq` compares element by element. NaN equals nothing.
 ---
 ---```lua
 ---local a, b = heed.tensor { 1, 2 }, heed.ids { 1, 2 }
@@ -104,15 +107,17 @@ function both.bytes(t) end
 ---@return boolean
 function both.equal(a, b) end
 
----Is |a - b| <= atol + rtol |b| everywhere? The shapes broadcast; infinities must be equal, and NaN is close to nothing unless
----equal_nan.
+---Is |a - b| <= atol + rtol |b| everywhere? The shapes broadcast; infinities must be equal, and NaN
+---is close to nothing unless equal_nan.
 ---
 ---```lua
 ---local a = heed.tensor { 1, 100 }
----print(a:allclose(a + 1e-6), a:allclose(a + 0.5, { rtol = 0.01 }), a:allclose(a + 0.5, { atol = 1 }))
+---print(a:allclose(a + 1e-6), a:allclose(a + 0.5, { rtol = 0.01 }),
+---    a:allclose(a + 0.5, { atol = 1 }))
 ---```
 ---@param a heed.Tensor
 ---@param b heed.Tensor
----@param options? { rtol?: number, atol?: number, equal_nan?: boolean } rtol: default 1e-5; atol: default 1e-8; equal_nan: NaN is close to NaN
+---@param options? { rtol?: number, atol?: number, equal_nan?: boolean } rtol: default 1e-5; atol:
+---default 1e-8; equal_nan: NaN is close to NaN
 ---@return boolean
 function both.allclose(a, b, options) end

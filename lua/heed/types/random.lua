@@ -1,7 +1,8 @@
 ---@meta _
 --- Random numbers.
 ---
---- The numbers are counter-based (Philox 4x32-10): element i of draw n under a seed is one number, on any number of threads.
+--- The numbers are counter-based (Philox 4x32-10): element i of draw n under a seed is one number,
+--- on any number of threads.
 
 ---@class heed.Functions
 local core = {}
@@ -9,7 +10,8 @@ local core = {}
 ---@class heed.Methods
 local both = {}
 
----A stream of random numbers of one's own, for whatever takes `generator`: it neither moves the training stream nor is moved by it.
+---A stream of random numbers of one's own, for whatever takes `generator`: it neither moves the
+---training stream nor is moved by it.
 ---
 ---```lua
 ---local shuffle = heed.generator(1)
@@ -42,9 +44,11 @@ function core.manual_seed(n) end
 ---@return heed.Tensor? state i64 [2], when nothing was put back
 function core.rng_state(saved) end
 
----n classes (from 1) of each row, drawn as often as their weights say; they need not add up to 1. Without replacement no class comes
----twice, and the draws are in the order they were made (Efraimidis and Spirakis 2006, "Weighted random sampling with a reservoir").
----An error for negative weights, NaN, rows of zeros, and more draws without replacement than weights above 0. No gradient.
+---n classes (from 1) of each row, drawn as often as their weights say; they need not add up to 1.
+---Without replacement no class comes twice, and the draws are in the order they were made
+---(Efraimidis and Spirakis 2006, "Weighted random sampling with a reservoir"). An error for
+---negative weights, NaN, rows of zeros, and more draws without replacement than weights above 0. No
+---gradient.
 ---
 ---```lua
 ---local probabilities = heed.tensor { 2, 1, 0.1 }:softmax(1)
@@ -52,7 +56,8 @@ function core.rng_state(saved) end
 ---```
 ---@param t heed.Tensor [classes] or [rows, classes], f32 or f64
 ---@param n? integer default 1
----@param options? { replacement?: boolean, generator?: heed.Generator } replacement: default false; generator: default the training stream
+---@param options? { replacement?: boolean, generator?: heed.Generator } replacement: default false;
+---generator: default the training stream
 ---@return heed.Tensor # i64 [n] or [rows, n]
 function both.multinomial(t, n, options) end
 

@@ -1,14 +1,15 @@
 ---@meta _
 --- Reductions, order, softmax.
 ---
---- dim is one dimension, or for those that say so a list of several; left out, all elements count. The dimensions go away
---- unless keepdim leaves them with size 1. Long sums are cut by the data alone, so the bits are the same on any number of
---- threads.
+--- dim is one dimension, or for those that say so a list of several; left out, all elements count.
+--- The dimensions go away unless keepdim leaves them with size 1. Long sums are cut by the data
+--- alone, so the bits are the same on any number of threads.
 
 ---@class heed.Methods
 local both = {}
 
----Σ x over all elements or some dimensions; 0 of none. Integers and bool give i64. The gradient is g, repeated.
+---Σ x over all elements or some dimensions; 0 of none. Integers and bool give i64. The gradient is
+---g, repeated.
 ---
 ---```lua
 ---local x = heed.range(1, 6):view(2, 3)
@@ -20,8 +21,8 @@ local both = {}
 ---@return heed.Tensor
 function both.sum(t, dim, keepdim) end
 
----The product over all elements or some dimensions; 1 of none. Integers and bool give i64. The gradient is g times the other
----factors, right with zeros among them too.
+---The product over all elements or some dimensions; 1 of none. Integers and bool give i64. The
+---gradient is g times the other factors, right with zeros among them too.
 ---
 ---```lua
 ---print(heed.range(1, 5):prod():item(), heed.range(1, 4):view(2, 2):prod(2)) --> 120.0 [ 2., 12.] f32 [2]
@@ -32,8 +33,8 @@ function both.sum(t, dim, keepdim) end
 ---@return heed.Tensor
 function both.prod(t, dim, keepdim) end
 
----Σ x / n over all elements or some dimensions; NaN of none. Integers and bool give f32: the mean of a bool tensor is the share that
----is true. The gradient is g / n, repeated.
+---Σ x / n over all elements or some dimensions; NaN of none. Integers and bool give f32: the mean
+---of a bool tensor is the share that is true. The gradient is g / n, repeated.
 ---
 ---```lua
 ---local x = heed.range(1, 6):view(2, 3)
@@ -45,9 +46,9 @@ function both.prod(t, dim, keepdim) end
 ---@return heed.Tensor
 function both.mean(t, dim, keepdim) end
 
----Σ (x - mean)² / (n - correction), the variance over all elements or some dimensions. correction 1 estimates it from a sample, 0
----is the mean square; NaN where no more than correction elements are left. Integers give f32. The gradient is
----2 g (x - mean) / (n - correction).
+---Σ (x - mean)² / (n - correction), the variance over all elements or some dimensions. correction 1
+---estimates it from a sample, 0 is the mean square; NaN where no more than correction elements are
+---left. Integers give f32. The gradient is 2 g (x - mean) / (n - correction).
 ---
 ---```lua
 ---local x = heed.tensor { 1, 2, 3, 4 }
@@ -55,11 +56,13 @@ function both.mean(t, dim, keepdim) end
 ---```
 ---@param t heed.Tensor
 ---@param dim? heed.Dims|{ dim?: heed.Dims, keepdim?: boolean, correction?: integer }
----@param keepdim? boolean|{ keepdim?: boolean, correction?: integer } default false; correction: default 1
+---@param keepdim? boolean|{ keepdim?: boolean, correction?: integer } default false; correction:
+---default 1
 ---@return heed.Tensor
 function both.var(t, dim, keepdim) end
 
----√var, the standard deviation over all elements or some dimensions. Its gradient is infinite or NaN where the deviation is 0.
+---√var, the standard deviation over all elements or some dimensions. Its gradient is infinite or
+---NaN where the deviation is 0.
 ---
 ---```lua
 ---local x = heed.tensor { { 1, 3 }, { 10, 30 } }
@@ -67,12 +70,14 @@ function both.var(t, dim, keepdim) end
 ---```
 ---@param t heed.Tensor
 ---@param dim? heed.Dims|{ dim?: heed.Dims, keepdim?: boolean, correction?: integer }
----@param keepdim? boolean|{ keepdim?: boolean, correction?: integer } default false; correction: default 1
+---@param keepdim? boolean|{ keepdim?: boolean, correction?: integer } default false; correction:
+---default 1
 ---@return heed.Tensor
 function both.std(t, dim, keepdim) end
 
----(Σ |x|^p)^(1/p) over all elements or some dimensions; p = math.huge: the largest |x|, -math.huge: the smallest, 0: how many are
----not 0. The gradient is 0 where x or the norm is 0; for infinite p, equal |x| share. Integers give f32.
+---(Σ |x|^p)^(1/p) over all elements or some dimensions; p = math.huge: the largest |x|, -math.huge:
+---the smallest, 0: how many are not 0. The gradient is 0 where x or the norm is 0; for infinite p,
+---equal |x| share. Integers give f32.
 ---
 ---```lua
 ---local x = heed.tensor { { 3, -4 }, { 0, 5 } }
@@ -85,8 +90,8 @@ function both.std(t, dim, keepdim) end
 ---@return heed.Tensor
 function both.norm(t, p, dim, keepdim) end
 
----log Σ e^x over all elements or some dimensions, without overflow. Of nothing but -inf it is -inf, with gradient 0. The gradient is
----g softmax(x). Integers give f32.
+---log Σ e^x over all elements or some dimensions, without overflow. Of nothing but -inf it is -inf,
+---with gradient 0. The gradient is g softmax(x). Integers give f32.
 ---
 ---```lua
 ---print(heed.tensor { 1000, 1000 }:logsumexp(1)) --> 1000.6932 f32 []
@@ -121,8 +126,9 @@ function both.all(t, dim, keepdim) end
 ---@return boolean|heed.Tensor # a boolean without dim
 function both.any(t, dim, keepdim) end
 
----The largest element, over all or some dimensions: what `max` gives first, of several dimensions too. NaN wins. Of equal ones each
----gets an equal share of the gradient (along a dimension max gives it to the first).
+---The largest element, over all or some dimensions: what `max` gives first, of several dimensions
+---too. NaN wins. Of equal ones each gets an equal share of the gradient (along a dimension max
+---gives it to the first).
 ---
 ---```lua
 ---print(heed.tensor({ { 1, 5, 2 }, { 7, 0, 7 } }):amax(2)) --> [5., 7.] f32 [2]
@@ -145,8 +151,9 @@ function both.amax(t, dim, keepdim) end
 ---@return heed.Tensor
 function both.amin(t, dim, keepdim) end
 
----The largest of all elements, or along a dimension the largest and where they are. Of equal ones the first counts; NaN is larger
----than all. Without dim equal ones share the gradient, along a dimension the first gets it. maximum is of two tensors.
+---The largest of all elements, or along a dimension the largest and where they are. Of equal ones
+---the first counts; NaN is larger than all. Without dim equal ones share the gradient, along a
+---dimension the first gets it. maximum is of two tensors.
 ---
 ---```lua
 ---local x = heed.tensor { { 1, 7, 2 }, { 9, 0, 9 } }
@@ -161,8 +168,8 @@ function both.amin(t, dim, keepdim) end
 ---@return heed.Tensor indices i64, with dim
 function both.max(t, dim, keepdim) end
 
----The smallest of all elements, or along a dimension the smallest and where they are. Of equal ones the first counts; NaN is
----smaller than all. Gradients as for max. minimum is of two tensors.
+---The smallest of all elements, or along a dimension the smallest and where they are. Of equal ones
+---the first counts; NaN is smaller than all. Gradients as for max. minimum is of two tensors.
 ---
 ---```lua
 ---local values, indices = heed.tensor { { 1, 7, 2 }, { 9, 0, 9 } }:min(1)
@@ -175,8 +182,8 @@ function both.max(t, dim, keepdim) end
 ---@return heed.Tensor indices i64, with dim
 function both.min(t, dim, keepdim) end
 
----Where the largest is: along a dimension, or in the tensor laid out in row-major order. Of equal ones the first; NaN is the largest.
----No gradient.
+---Where the largest is: along a dimension, or in the tensor laid out in row-major order. Of equal
+---ones the first; NaN is the largest. No gradient.
 ---
 ---```lua
 ---local logits = heed.tensor { { 0.1, 2, 0.3 }, { 4, 0.5, 0.6 } }
@@ -188,8 +195,8 @@ function both.min(t, dim, keepdim) end
 ---@return heed.Tensor # i64
 function both.argmax(t, dim, keepdim) end
 
----Where the smallest is: along a dimension, or in the tensor laid out in row-major order. Of equal ones the first; NaN is the
----smallest. No gradient.
+---Where the smallest is: along a dimension, or in the tensor laid out in row-major order. Of equal
+---ones the first; NaN is the smallest. No gradient.
 ---
 ---```lua
 ---local losses = heed.tensor { 0.9, 0.4, 0.6 }
@@ -201,7 +208,8 @@ function both.argmax(t, dim, keepdim) end
 ---@return heed.Tensor # i64
 function both.argmin(t, dim, keepdim) end
 
----y[i] = x[1] + ... + x[i] along a dimension. Integers and bool give i64. The gradient sums from the other end.
+---y[i] = x[1] + ... + x[i] along a dimension. Integers and bool give i64. The gradient sums from
+---the other end.
 ---
 ---```lua
 ---print(heed.tensor { 1, 2, 3 }:cumsum(1)) --> [1., 3., 6.] f32 [3]
@@ -212,8 +220,9 @@ function both.argmin(t, dim, keepdim) end
 ---@return heed.Tensor
 function both.cumsum(t, dim) end
 
----e^x / Σ e^x along a dimension: shares that add up to 1, without overflow. A row of nothing but -inf gives 0s, with gradient 0;
----NaN makes its row NaN. The gradient is y (g - Σ g y). Integers are refused: convert them (`to "f32"`).
+---e^x / Σ e^x along a dimension: shares that add up to 1, without overflow. A row of nothing but
+----inf gives 0s, with gradient 0; NaN makes its row NaN. The gradient is y (g - Σ g y). Integers
+---are refused: convert them (`to "f32"`).
 ---
 ---```lua
 ---print(heed.tensor { 1, 2, 3 }:softmax(1)) --> [0.0900, 0.2447, 0.6652] f32 [3]
@@ -224,8 +233,8 @@ function both.cumsum(t, dim) end
 ---@return heed.Tensor # of t's shape
 function both.softmax(t, dim) end
 
----x - log Σ e^x along a dimension: the logarithm of softmax, exact where a probability would be 0. The gradient is g - softmax(x) Σ g.
----Integers are refused.
+---x - log Σ e^x along a dimension: the logarithm of softmax, exact where a probability would be 0.
+---The gradient is g - softmax(x) Σ g. Integers are refused.
 ---
 ---```lua
 ---print(heed.tensor { 0, 1000 }:log_softmax(1), heed.tensor { 0, 1000 }:softmax(1):log())
@@ -235,8 +244,9 @@ function both.softmax(t, dim) end
 ---@return heed.Tensor # of t's shape
 function both.log_softmax(t, dim) end
 
----The elements in rising order along a dimension, and where they were. Stable: equal elements (0 and -0 are) keep their order. NaN is
----the largest. The gradient goes back to where each element came from.
+---The elements in rising order along a dimension, and where they were. Stable: equal elements (0
+---and -0 are) keep their order. NaN is the largest. The gradient goes back to where each element
+---came from.
 ---
 ---```lua
 ---local values, indices = heed.tensor { 3, 1, 2, 1 }:sort()
@@ -250,8 +260,9 @@ function both.log_softmax(t, dim) end
 ---@return heed.Tensor indices i64
 function both.sort(t, dim, options) end
 
----The k largest (or smallest) along a dimension, the best first, and where they are. Stable; NaN is larger than all. The gradient goes
----back to where each element came from. sorted = false promises no order.
+---The k largest (or smallest) along a dimension, the best first, and where they are. Stable; NaN is
+---larger than all. The gradient goes back to where each element came from. sorted = false promises
+---no order.
 ---
 ---```lua
 ---local values, indices = heed.tensor { 3, 1, 4, 1, 5 }:topk(2)
@@ -261,13 +272,14 @@ function both.sort(t, dim, options) end
 ---@param t heed.Tensor
 ---@param k integer at most the size of the dimension
 ---@param dim? integer|{ dim?: integer, largest?: boolean, sorted?: boolean } default -1
----@param options? { largest?: boolean, sorted?: boolean } largest: default true; sorted: default true
+---@param options? { largest?: boolean, sorted?: boolean } largest: default true; sorted: default
+---true
 ---@return heed.Tensor values
 ---@return heed.Tensor indices i64
 function both.topk(t, k, dim, options) end
 
----The different elements, in ascending order; which of them each element is; and how often each occurs. Each NaN is one of its own.
----No gradient.
+---The different elements, in ascending order; which of them each element is; and how often each
+---occurs. Each NaN is one of its own. No gradient.
 ---
 ---```lua
 ---local values, inverse, counts = heed.ids({ 3, 1, 3, 3 }):unique()

@@ -1,8 +1,9 @@
 ---@meta _
 --- Shapes.
 ---
---- The same elements seen otherwise, parts of them, and parts joined. What is a view shares its memory with t: writing into one
---- writes into the other. Gradients go back to where each element came from.
+--- The same elements seen otherwise, parts of them, and parts joined. What is a view shares its
+--- memory with t: writing into one writes into the other. Gradients go back to where each element
+--- came from.
 
 ---@class heed.Functions
 local core = {}
@@ -30,8 +31,8 @@ function both.view(t, ...) end
 ---@return heed.Tensor
 function both.reshape(t, ...) end
 
----Dimensions of size 1 repeated, and dimensions added on the left: a view, nothing is copied. Its gradient is summed over
----the repetitions.
+---Dimensions of size 1 repeated, and dimensions added on the left: a view, nothing is copied. Its
+---gradient is summed over the repetitions.
 ---
 ---```lua
 ---print(heed.tensor { { 1 }, { 2 } }:expand(2, 3)) --> [[1., 1., 1.], [2., 2., 2.]] f32 [2, 3]
@@ -72,9 +73,10 @@ function both.squeeze(t, dims) end
 ---@return heed.Tensor
 function both.unsqueeze(t, dim) end
 
----Windows of `size` neighbours along a dimension, a new one after every `step`: windows stand along that dimension, their elements
----along a new last one; what is left over at the end is left out. A view: where windows overlap, nothing may write into it (`clone`
----it first). The gradient of an element is the sum over its windows.
+---Windows of `size` neighbours along a dimension, a new one after every `step`: windows stand along
+---that dimension, their elements along a new last one; what is left over at the end is left out. A
+---view: where windows overlap, nothing may write into it (`clone` it first). The gradient of an
+---element is the sum over its windows.
 ---
 ---```lua
 ---print(heed.range(1, 5):unfold(1, 3, 1)) --> [[1., 2., 3.], [2., 3., 4.], [3., 4., 5.]] f32 [3, 3]
@@ -128,8 +130,8 @@ function both.permute(t, ...) end
 ---@return heed.Tensor
 function both.flip(t, ...) end
 
----Elements moved along dimensions, those that leave at one end coming in at the other: element i goes to i + shift.
----Without dims all elements move as one row, in row-major order. A copy.
+---Elements moved along dimensions, those that leave at one end coming in at the other: element i
+---goes to i + shift. Without dims all elements move as one row, in row-major order. A copy.
 ---
 ---```lua
 ---print(heed.range(1, 5):roll(2)) --> [4., 5., 1., 2., 3.] f32 [5]
@@ -141,8 +143,9 @@ function both.flip(t, ...) end
 ---@return heed.Tensor
 function both.roll(t, shifts, dims) end
 
----The tensor again and again: counts[d] times along dimension d. With fewer counts than dimensions they are those of the last
----ones; with more, dimensions are added on the left. Its gradient is summed over the repetitions. A copy.
+---The tensor again and again: counts[d] times along dimension d. With fewer counts than dimensions
+---they are those of the last ones; with more, dimensions are added on the left. Its gradient is
+---summed over the repetitions. A copy.
 ---
 ---```lua
 ---print(heed.tensor({ 1, 2 }):tile(2)) --> [1., 2., 1., 2.] f32 [4]
@@ -153,10 +156,11 @@ function both.roll(t, shifts, dims) end
 ---@return heed.Tensor
 function both.tile(t, ...) end
 
----More elements at the ends of dimensions, from the last dimension on: before and after it, before and after the one before it,
----and so on. Negative amounts take elements away. What is added is, by mode: "constant" value (0), "reflect" the elements
----mirrored at the end without the end itself (at most size - 1), "replicate" the end again, "circular" the other end (at most size).
----The gradient of "constant" is the middle; the others add up what went to several places.
+---More elements at the ends of dimensions, from the last dimension on: before and after it, before
+---and after the one before it, and so on. Negative amounts take elements away. What is added is, by
+---mode: "constant" value (0), "reflect" the elements mirrored at the end without the end itself (at
+---most size - 1), "replicate" the end again, "circular" the other end (at most size). The gradient
+---of "constant" is the middle; the others add up what went to several places.
 ---
 ---```lua
 ---print(heed.range(1, 3):pad(1, 2)) --> [0., 1., 2., 3., 0., 0.] f32 [6]
@@ -164,12 +168,13 @@ function both.tile(t, ...) end
 ---print(heed.range(1, 3):pad(2, 2, { mode = "reflect" })) --> [3., 2., 1., 2., 3., 2., 1.] f32 [7]
 ---```
 ---@param t heed.Tensor
----@param ... integer|integer[]|{ mode?: "constant"|"reflect"|"replicate"|"circular", value?: number } amounts, two a dimension; mode: default "constant"; value: of "constant", default 0
+---@param ... integer|integer[]|{ mode?: "constant"|"reflect"|"replicate"|"circular", value?: number }
+---amounts, two a dimension; mode: default "constant"; value: of "constant", default 0
 ---@return heed.Tensor
 function both.pad(t, ...) end
 
----The elements whose indices in two dimensions differ by `offset` (second = first + offset), as the last dimension; the two go
----away. A view; its gradient is 0 beside the diagonal.
+---The elements whose indices in two dimensions differ by `offset` (second = first + offset), as the
+---last dimension; the two go away. A view; its gradient is 0 beside the diagonal.
 ---
 ---```lua
 ---local t = heed.range(1, 9):view(3, 3)
@@ -194,7 +199,8 @@ function both.diagonal(t, offset, dim1, dim2) end
 ---@return heed.Tensor
 function both.narrow(t, dim, start, length) end
 
----One index of a dimension, which goes away; stays in the graph where t[i] of a vector is a number. A view.
+---One index of a dimension, which goes away; stays in the graph where t[i] of a vector is a number.
+---A view.
 ---
 ---```lua
 ---print(heed.range(1, 6):view(2, 3):select(2, -1)) --> [3., 6.] f32 [2]
@@ -205,8 +211,8 @@ function both.narrow(t, dim, start, length) end
 ---@return heed.Tensor
 function both.select(t, dim, index) end
 
----Parts along a dimension, of one size (the last may be smaller) or of given sizes that add up. Views; backward writes the
----gradients of all parts into one tensor.
+---Parts along a dimension, of one size (the last may be smaller) or of given sizes that add up.
+---Views; backward writes the gradients of all parts into one tensor.
 ---
 ---```lua
 ---local q, k, v = table.unpack(heed.zeros(2, 12):split(4, 2))
@@ -218,7 +224,8 @@ function both.select(t, dim, index) end
 ---@return heed.Tensor[]
 function both.split(t, size, dim) end
 
----At most `count` parts along a dimension, of one size, the last may be smaller. Views, as split makes them.
+---At most `count` parts along a dimension, of one size, the last may be smaller. Views, as split
+---makes them.
 ---
 ---```lua
 ---for _, part in ipairs(heed.range(1, 5):chunk(2)) do print(part) end
@@ -229,7 +236,8 @@ function both.split(t, size, dim) end
 ---@return heed.Tensor[]
 function both.chunk(t, count, dim) end
 
----All slices along a dimension, which goes away. Views; backward writes the gradients of all into one tensor.
+---All slices along a dimension, which goes away. Views; backward writes the gradients of all into
+---one tensor.
 ---
 ---```lua
 ---local rows = heed.range(1, 6):view(3, 2):unbind()
@@ -260,7 +268,8 @@ function core.cat(tensors, dim) end
 ---@return heed.Tensor
 function core.stack(tensors, dim) end
 
----The same elements in row-major order without gaps: t itself when it is so already, otherwise a copy.
+---The same elements in row-major order without gaps: t itself when it is so already, otherwise a
+---copy.
 ---
 ---```lua
 ---print(heed.zeros(2, 3):t():contiguous():is_contiguous()) --> true
@@ -281,8 +290,8 @@ function both.contiguous(t) end
 ---@return heed.Tensor
 function both.clone(t) end
 
----As another dtype; t itself when it is. To integers floats are cut off towards 0, to bool everything but 0 is true. Gradients
----pass between floats.
+---As another dtype; t itself when it is. To integers floats are cut off towards 0, to bool
+---everything but 0 is true. Gradients pass between floats.
 ---
 ---```lua
 ---print(heed.tensor({ 1.7, -1.7 }):to "i64") --> [ 1, -1] i64 [2]

@@ -24,10 +24,12 @@ local OF_MODEL = check.set("x", "y", "src", "tgt", "batch", "title", "caption", 
 ---and names the rest.
 ---
 ---```lua
----local model = nn.Transformer { src_vocab = 10, tgt_vocab = 10, d_model = 8, num_heads = 2, num_layers = 1, d_ff = 16 }:eval()
+---local model = nn.Transformer { src_vocab = 10, tgt_vocab = 10, d_model = 8, num_heads = 2,
+---    num_layers = 1, d_ff = 16 }:eval()
 ---local seen <close> = heed.capture(model)
 ---model({ { 3, 4, 5 } }, { { 2, 6 } })
----local picture = heed.viz.attention(seen, { src = { "a", "red", "cat" }, tgt = { "<s>", "eine" } })
+---local picture = heed.viz.attention(seen,
+---    { src = { "a", "red", "cat" }, tgt = { "<s>", "eine" } })
 ---print(picture)
 ---print(#picture:html() > 1000) -- :html "model.html" writes it
 ---```

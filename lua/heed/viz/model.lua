@@ -121,7 +121,8 @@ local function model(weights, seen, options)
         if weights[path] then parts[#parts + 1] = part_of(path, weights[path], seen, options) end
     end
     if #parts == 0 then
-        errors.raise "heed.viz.attention: weights: expected a capture of a model that has run, got an empty one"
+        errors.raise("heed.viz.attention: weights: expected a capture of a model that has run, "
+            .. "got an empty one")
     end
     local title, caption = captions.of(WHERE, options)
     return setmetatable({

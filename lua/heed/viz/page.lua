@@ -18,13 +18,16 @@ local function page(title, sections)
     local parts = {
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n',
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n',
-        ("<title>%s</title>\n<style>%s%s%s</style>\n</head>\n<body>\n"):format(svg.escape(title), STYLE, svg.STYLE, pointer.STYLE),
+        ("<title>%s</title>\n<style>%s%s%s</style>\n</head>\n<body>\n"):format(svg.escape(title),
+            STYLE, svg.STYLE, pointer.STYLE),
         ("<h1>%s</h1>\n"):format(svg.escape(title)),
     }
     local live = false
     for _, section in ipairs(sections) do
         live = live or section.drawing.words ~= nil
-        if section.heading then parts[#parts + 1] = ("<h2>%s</h2>\n"):format(svg.escape(section.heading)) end
+        if section.heading then
+            parts[#parts + 1] = ("<h2>%s</h2>\n"):format(svg.escape(section.heading))
+        end
         parts[#parts + 1] = ("<figure>\n%s</figure>\n"):format(svg.render(section.drawing))
     end
     if live then parts[#parts + 1] = ("<script>\n%s</script>\n"):format(pointer.SCRIPT) end

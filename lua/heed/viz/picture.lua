@@ -74,7 +74,8 @@ function Picture:png(path, options)
     local drawing, dark = self:draw(true), check.flag(where, "dark", options.dark, false)
     local wide, high = math.ceil(drawing.width * scale), math.ceil(drawing.height * scale)
     if wide * high > MOST_PIXELS or wide > LONGEST or high > LONGEST then
-        return nil, ("%s: %d x %d pixels are more than it makes; ask for a smaller scale, or for SVG")
+        return nil, ("%s: %d x %d pixels are more than it makes; ask for a smaller scale, or for "
+            .. "SVG")
             :format(where, wide, high)
     end
     local bytes, message = core.png_encode(raster.pixels(drawing, scale, dark))

@@ -1,7 +1,8 @@
---- What pages of attention do under the pointer and the keys: the number of a cell, with its words, at once.
+--- What pages of attention do under the pointer and the keys: the number of a cell, with its words,
+--- at once.
 ---
---- The pointer or a tap shows a cell; Tab goes from panel to panel, the arrow keys, Home and End from cell to cell, Escape hides.
---- Without scripts a page shows its shades all the same.
+--- The pointer or a tap shows a cell; Tab goes from panel to panel, the arrow keys, Home and End
+--- from cell to cell, Escape hides. Without scripts a page shows its shades all the same.
 
 local pointer = {}
 
@@ -10,7 +11,8 @@ pointer.STYLE = table.concat {
     ".heed-panel:focus-visible .heed-line{stroke:currentColor}.heed-numbers{pointer-events:none}",
     ".heed-mark{fill:none;stroke:currentColor;stroke-width:1.5;pointer-events:none}",
     ".heed text.heed-lit{font-weight:700}",
-    ".heed-box{position:fixed;visibility:hidden;pointer-events:none;padding:3px 8px;border-radius:4px;background:#1c2128;color:#fff;",
+    ".heed-box{position:fixed;visibility:hidden;pointer-events:none;padding:3px "
+        .. "8px;border-radius:4px;background:#1c2128;color:#fff;",
     "font-size:13px;max-width:calc(100vw - 30px);overflow-wrap:anywhere}",
     "@media(prefers-color-scheme:dark){.heed-box{background:#e5e8ec;color:#14171b}}",
 }

@@ -4,12 +4,16 @@ local width = {}
 
 -- Combining marks take none; the blocks of East Asian scripts and of emoji take two.
 local function columns(code)
-    if (code >= 0x300 and code <= 0x36F) or (code >= 0x591 and code <= 0x5BD) or (code >= 0x64B and code <= 0x65F)
-        or (code >= 0x200B and code <= 0x200F) or (code >= 0x2066 and code <= 0x2069) or (code >= 0xFE00 and code <= 0xFE0F) then
+    if (code >= 0x300 and code <= 0x36F) or (code >= 0x591 and code <= 0x5BD)
+        or (code >= 0x64B and code <= 0x65F)
+        or (code >= 0x200B and code <= 0x200F) or (code >= 0x2066 and code <= 0x2069)
+            or (code >= 0xFE00 and code <= 0xFE0F) then
         return 0
     end
-    if (code >= 0x1100 and code <= 0x115F) or (code >= 0x2E80 and code <= 0xA4CF) or (code >= 0xAC00 and code <= 0xD7A3)
-        or (code >= 0xF900 and code <= 0xFAFF) or (code >= 0xFE30 and code <= 0xFE6F) or (code >= 0xFF00 and code <= 0xFF60)
+    if (code >= 0x1100 and code <= 0x115F) or (code >= 0x2E80 and code <= 0xA4CF)
+        or (code >= 0xAC00 and code <= 0xD7A3)
+        or (code >= 0xF900 and code <= 0xFAFF) or (code >= 0xFE30 and code <= 0xFE6F)
+            or (code >= 0xFF00 and code <= 0xFF60)
         or (code >= 0x1F300 and code <= 0x1FAFF) or (code >= 0x20000 and code <= 0x3FFFD) then
         return 2
     end
@@ -21,7 +25,8 @@ local function is_unprintable(code)
     return code < 32 or (code >= 0x7F and code <= 0x9F) or code == 0xFFFE or code == 0xFFFF
 end
 
----The characters of a text (bytes where it is not UTF-8; control characters as ·), and what each takes.
+---The characters of a text (bytes where it is not UTF-8; control characters as ·), and what each
+---takes.
 ---@param text string
 ---@return string[] characters
 ---@return integer[] columns
@@ -68,10 +73,12 @@ end
 
 -- The letters of Hebrew, Arabic and their neighbours.
 local function runs_to_the_left(code)
-    return (code >= 0x590 and code <= 0x8FF) or (code >= 0xFB1D and code <= 0xFDFF) or (code >= 0xFE70 and code <= 0xFEFC)
+    return (code >= 0x590 and code <= 0x8FF) or (code >= 0xFB1D and code <= 0xFDFF)
+        or (code >= 0xFE70 and code <= 0xFEFC)
 end
 
----The text between marks that keep what stands beside it in its place, if it has letters that run to the left.
+---The text between marks that keep what stands beside it in its place, if it has letters that run
+---to the left.
 ---@param text string UTF-8
 ---@return string
 function width.isolated(text)

@@ -1,8 +1,10 @@
--- What is timed: attention on one shape, under a name that says it all, "forward B1 H12/4 D64 L128 S512 causal".
+-- What is timed: attention on one shape, under a name that says it all, "forward B1 H12/4 D64 L128
+-- S512 causal".
 --
--- The words: forward, or backward for forward and backward; batch entries, heads (query/key when they differ), the size of a head, queries,
--- keys (as many as queries when left out); then any of causal, window (causal, the last 256 keys) and padded (lengths differ).
--- All sides read the same names (rival.py too). cases.list has { name, threads } in the order of the run.
+-- The words: forward, or backward for forward and backward; batch entries, heads (query/key when
+-- they differ), the size of a head, queries, keys (as many as queries when left out); then any of
+-- causal, window (causal, the last 256 keys) and padded (lengths differ). All sides read the same
+-- names (rival.py too). cases.list has { name, threads } in the order of the run.
 
 local cases = { WINDOW = 256, list = {} }
 
@@ -23,18 +25,25 @@ function cases.parse(name)
     for _, letter in ipairs { "B", "D", "L", "S" } do case[letter] = number_after(name, letter) end
     case.H, case.Hk = number_after(name, "H")
     case.Hk, case.S = case.Hk or case.H, case.S or case.L
-    if not (case.B and case.H and case.D and case.L) then return nil, name .. ": B, H, D and L are needed" end
+    if not (case.B and case.H and case.D and case.L) then
+        return nil, name .. ": B, H, D and L are needed"
+    end
     if case.H % case.Hk ~= 0 then return nil, name .. ": H is no multiple of the heads of keys" end
-    if (words.forward == nil) == (words.backward == nil) then return nil, name .. ": forward or backward" end
+    if (words.forward == nil) == (words.backward == nil) then
+        return nil, name .. ": forward or backward"
+    end
     case.backward, case.padded = words.backward or false, words.padded or false
     case.window = words.window or false
     case.causal = words.causal or case.window
-    for _, word in ipairs { "forward", "backward", "causal", "window", "padded" } do words[word] = nil end
+    for _, word in ipairs { "forward", "backward", "causal", "window", "padded" } do
+        words[word] = nil
+    end
     if next(words) then return nil, name .. ": what is " .. next(words) .. "?" end
     return case
 end
 
----The keys of batch entry b, from 1, when the batch is padded: from an eighth of S to all but one, scattered.
+---The keys of batch entry b, from 1, when the batch is padded: from an eighth of S to all but one,
+---scattered.
 function cases.length(case, b)
     local least = case.S // 8
     return least + (b - 1) * 7919 % (case.S - least)
@@ -64,25 +73,30 @@ end
 ---Useful operations: 4 D a pair forward, 14 D forward and backward.
 function cases.work(case) return (case.backward and 14 or 4) * case.D * cases.pairs(case) end
 
----Bytes of f32 that forward cannot but move: q, k and v read, the output written. Backward reads these and the gradient, and writes three.
+---Bytes of f32 that forward cannot but move: q, k and v read, the output written. Backward reads
+---these and the gradient, and writes three.
 function cases.bytes(case)
     local queries, keys = case.B * case.H * case.L * case.D, case.B * case.Hk * case.S * case.D
     return 4 * (2 * queries + 2 * keys + (case.backward and 4 * queries + 4 * keys or 0))
 end
 
--- ---- what is run -------------------------------------------------------------------------------------------------
+-- ---- what is run --------------------------------------------------------------------------------
 
 local function add(threads, text)
     for name in text:gmatch "[^\n;]+" do
         name = name:match "^%s*(.-)%s*$"
-        for _, n in ipairs(name ~= "" and threads or {}) do cases.list[#cases.list + 1] = { name = name, threads = n } end
+        for _, n in ipairs(name ~= "" and threads or {}) do
+            cases.list[#cases.list + 1] = { name = name, threads = n }
+        end
     end
 end
 
 -- The middle of the road: one sequence, twelve heads.
 for _, way in ipairs { "forward", "backward" } do
     for _, length in ipairs { 128, 512, 1024 } do
-        for _, mask in ipairs { "", " causal" } do add({ 1, 2 }, ("%s B1 H12 D64 L%d%s"):format(way, length, mask)) end
+        for _, mask in ipairs { "", " causal" } do
+            add({ 1, 2 }, ("%s B1 H12 D64 L%d%s"):format(way, length, mask))
+        end
     end
 end
 add({ 1 }, "forward B1 H12 D64 L2048; forward B1 H12 D64 L2048 causal")

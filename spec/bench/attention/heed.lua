@@ -35,7 +35,9 @@ end
 -- [B, length, heads, D], as a projection leaves them.
 local function input(case, length, heads) return heed.randn(case.B, length, heads, case.D) end
 
-local function save(name, t) assert(heed.npy.save(("%s/%s.npy"):format(DIRECTORY, name), t:contiguous())) end
+local function save(name, t)
+    assert(heed.npy.save(("%s/%s.npy"):format(DIRECTORY, name), t:contiguous()))
+end
 
 -- Each makes the function to time and leaves files of inputs and results behind.
 
@@ -51,10 +53,12 @@ end
 local function backward(q, k, v, options)
     local g = heed.randn(q.shape)
     save("g", g)
-    local inputs = { q = q:requires_grad_(true), k = k:requires_grad_(true), v = v:requires_grad_(true) }
+    local inputs = { q = q:requires_grad_(true), k = k:requires_grad_(true),
+        v = v:requires_grad_(true) }
     local function step()
         q.grad, k.grad, v.grad = nil, nil, nil
-        local out = heed.attention(q:transpose(2, 3), k:transpose(2, 3), v:transpose(2, 3), options):transpose(2, 3)
+        local out = heed.attention(q:transpose(2, 3), k:transpose(2, 3), v:transpose(2, 3),
+            options):transpose(2, 3)
         out:backward(g)
         return out
     end
@@ -67,7 +71,8 @@ local function make(threads, name)
     local case = assert(cases.parse(name))
     heed.set_num_threads(threads)
     heed.manual_seed(1)
-    local q, k, v = input(case, case.L, case.H), input(case, case.S, case.Hk), input(case, case.S, case.Hk)
+    local q, k, v = input(case, case.L, case.H), input(case, case.S, case.Hk),
+        input(case, case.S, case.Hk)
     for file, t in pairs { q = q, k = k, v = v } do save(file, t) end
     return (case.backward and backward or forward)(q, k, v, mask_of(case))
 end

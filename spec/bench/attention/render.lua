@@ -1,4 +1,5 @@
--- What table.lua recorded (../results.lua says how), as Markdown: where a rival is ahead, and all rows.
+-- What table.lua recorded (../results.lua says how), as Markdown: where a rival is ahead, and all
+-- rows.
 
 local cases = require "cases"
 local results = require "results"
@@ -13,7 +14,8 @@ local function ratio(row, rival)
     return (best < 1 or median < 1) and "**" .. text .. "**" or text
 end
 
--- How far a rival's results were from heed's, when that is more than rounding, and how it computed them.
+-- How far a rival's results were from heed's, when that is more than rounding, and how it computed
+-- them.
 local TOLERANCE = 1e-4
 
 local function way_of(row, rival)
@@ -26,12 +28,14 @@ local function time(row, rival)
     return results.time(row[rival[1]]) .. (apart and " differs by " .. apart or "")
 end
 
--- The least time that the processor needs, in milliseconds, and whether it is memory's: multiply-adds at their peak, or what has to be moved.
+-- The least time that the processor needs, in milliseconds, and whether it is memory's:
+-- multiply-adds at their peak, or what has to be moved.
 local function least(found, row)
     local case = cases.parse(row.name)
     local fma, read = found.limits["fma" .. row.threads], found.limits["read" .. row.threads]
     if not (case and fma and read) then return nil end
-    local computing, moving = cases.work(case) / (fma.best * 1e6), cases.bytes(case) / (read.best * 1e6)
+    local computing, moving = cases.work(case) / (fma.best * 1e6),
+        cases.bytes(case) / (read.best * 1e6)
     return math.max(computing, moving), moving > computing
 end
 
@@ -50,12 +54,16 @@ local function cells_of(found, row)
     return cells
 end
 
-local HEAD = "| attention | threads | heed, ms | PyTorch, ms | ONNX Runtime, ms | PyTorch / heed | ONNX Runtime / heed "
-    .. "| heed of the limit | PyTorch | ONNX Runtime |\n| --- | --: | --: | --: | --: | --: | --: | --: | --: | --: |"
+local HEAD = "| attention | threads | heed, ms | PyTorch, ms | ONNX Runtime, ms | PyTorch / heed "
+    .. "| ONNX Runtime / heed "
+    .. "| heed of the limit | PyTorch | ONNX Runtime |\n| --- | --: | --: | --: | --: | --: | "
+        .. "--: | --: | --: | --: |"
 
 local function rows_of(found, rows, out)
     out[#out + 1] = HEAD
-    for _, row in ipairs(rows) do out[#out + 1] = "| " .. table.concat(cells_of(found, row), " | ") .. " |" end
+    for _, row in ipairs(rows) do
+        out[#out + 1] = "| " .. table.concat(cells_of(found, row), " | ") .. " |"
+    end
     out[#out + 1] = ""
 end
 
@@ -84,11 +92,15 @@ local function remarks(found, out)
         local said = {}
         for _, rival in ipairs(RIVALS) do
             local way = way_of(row, rival)
-            if row.failed[rival[1]] and row.failed[rival[1]] ~= "failed no way" then way = row.failed[rival[1]] end
+            if row.failed[rival[1]] and row.failed[rival[1]] ~= "failed no way" then
+                way = row.failed[rival[1]]
+            end
             if way and way ~= "" then said[#said + 1] = rival[2] .. ": " .. way end
         end
         if row.failed.heed then said[#said + 1] = "heed: " .. row.failed.heed end
-        if #said > 0 then out[#out + 1] = ("- %s, %d: %s"):format(row.name, row.threads, table.concat(said, "; ")) end
+        if #said > 0 then
+            out[#out + 1] = ("- %s, %d: %s"):format(row.name, row.threads, table.concat(said, "; "))
+        end
     end
 end
 

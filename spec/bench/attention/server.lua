@@ -1,4 +1,5 @@
--- A process that answers each line that it is sent with one line. It is started when it is first asked, and again after it died.
+-- A process that answers each line that it is sent with one line. It is started when it is first
+-- asked, and again after it died.
 
 local running = require "running"
 
@@ -12,13 +13,15 @@ local server = {}
 ---@param directory string for a named pipe and what it writes to standard error
 function server.new(name, command, directory)
     local place = directory .. "/" .. name
-    return setmetatable({ name = name, command = command, pipe = place .. ".pipe", errors = place .. ".err" }, Server)
+    return setmetatable({ name = name, command = command, pipe = place .. ".pipe",
+        errors = place .. ".err" }, Server)
 end
 
 function Server:start()
     os.remove(self.pipe)
     assert(os.execute("mkfifo " .. running.quoted(self.pipe)))
-    self.output = assert(io.popen(("exec %s <%s 2>>%s"):format(self.command, running.quoted(self.pipe), running.quoted(self.errors))))
+    self.output = assert(io.popen(("exec %s <%s 2>>%s"):format(self.command,
+        running.quoted(self.pipe), running.quoted(self.errors))))
     self.input = assert(io.open(self.pipe, "w")) -- waits for the shell to open its end
     local line = self.output:read "l"
     self.about = line and line:match "^about (.*)" or self.about
@@ -29,7 +32,9 @@ end
 ---@param question string
 ---@return string answer "failed ..." when the process is dead
 function Server:ask(question)
-    if not self.output and not self:start() then return "failed it does not start; see " .. self.errors end
+    if not self.output and not self:start() then
+        return "failed it does not start; see " .. self.errors
+    end
     self.input:write(question, "\n")
     self.input:flush()
     local answer = self.output:read "l"
@@ -38,7 +43,8 @@ function Server:ask(question)
     return "failed it ended; see " .. self.errors
 end
 
--- It is told to end: to close the pipe is not enough, because processes started later have it open too.
+-- It is told to end: to close the pipe is not enough, because processes started later have it open
+-- too.
 function Server:stop()
     if not self.output then return end
     self.input:write "quit\n"

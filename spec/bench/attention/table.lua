@@ -1,14 +1,17 @@
--- Attention on all kinds of shapes, heed beside PyTorch and ONNX Runtime in one run, as a Markdown table.
+-- Attention on all kinds of shapes, heed beside PyTorch and ONNX Runtime in one run, as a Markdown
+-- table.
 --
 --     heed spec/bench/attention/table.lua --limits FILE [--python FILE] [--minutes 12] [--rounds 2] [--only PATTERN] [--part 1/8]
 --                                         [--threads N] [--case NAME]... [--sides "heed pytorch onnxruntime"] [--cpu] [--output DIR]
 --     heed spec/bench/attention/table.lua --from results.tsv...
 --
--- cases.lua has the cases. Each side is one server process (heed.lua, pytorch.py, onnx_runtime.py) that makes a case when it is told to, says
--- whether its results are heed's, and times it when its turn comes: heed, PyTorch, ONNX Runtime, heed, ... The rivals try several ways and take
--- their fastest. What the processor could do is measured before and after (FILE is ../c/limits.c, compiled). DIR (default: the current one) gets
--- results.tsv as results come, and table.md. --only takes a Lua pattern of names; --part k/n each n-th case from the k-th on; --case any case
--- by its name, on --threads (1); --from makes one table of several parts.
+-- cases.lua has the cases. Each side is one server process (heed.lua, pytorch.py, onnx_runtime.py)
+-- that makes a case when it is told to, says whether its results are heed's, and times it when its
+-- turn comes: heed, PyTorch, ONNX Runtime, heed, ... The rivals try several ways and take their
+-- fastest. What the processor could do is measured before and after (FILE is ../c/limits.c,
+-- compiled). DIR (default: the current one) gets results.tsv as results come, and table.md. --only
+-- takes a Lua pattern of names; --part k/n each n-th case from the k-th on; --case any case by its
+-- name, on --threads (1); --from makes one table of several parts.
 
 local here = arg[0]:match "^(.*/)" or "./"
 package.path = here .. "?.lua;" .. here .. "../?.lua;" .. package.path
@@ -22,7 +25,8 @@ local server = require "server"
 local function options()
     local parser = require "argparse"("table.lua", "heed, PyTorch and ONNX Runtime on attention.")
     parser:option("--limits", "c/limits.c, compiled")
-    parser:option("--python", "a Python that has torch, onnx and onnxruntime"):default(os.getenv "HEED_BENCH_PYTHON")
+    parser:option("--python", "a Python that has torch, onnx and onnxruntime"):default(
+        os.getenv "HEED_BENCH_PYTHON")
     parser:option("--minutes", "about how long it may take"):convert(tonumber):default "12"
     parser:option("--rounds"):convert(math.tointeger):default "2"
     parser:option("--only", "a Lua pattern of names")
@@ -30,7 +34,8 @@ local function options()
     parser:option("--threads", "the cases that are run on so many threads"):convert(math.tointeger)
     parser:option("--case", "this case instead of those in cases.lua"):count "*"
     parser:option("--sides", "who is timed"):default "heed pytorch onnxruntime"
-    parser:flag("--cpu", "the processor's time instead of the wall's: of one thread, on a machine that has other work")
+    parser:flag("--cpu", "the processor's time instead of the wall's: of one thread, on a "
+        .. "machine that has other work")
     parser:option("--output", "a directory"):default "."
     parser:option("--from", "results to make the table of"):args "+"
     return parser:parse()
@@ -62,9 +67,13 @@ local SCRIPTS = { pytorch = "pytorch.py", onnxruntime = "onnx_runtime.py" }
 local function start_servers(o)
     local sides = {}
     for name in o.sides:gmatch "%S+" do
-        local command = name == "heed" and ("%s %s"):format(running.quoted(arg[-1]), running.quoted(here .. "heed.lua"))
+        local command = name == "heed" and ("%s %s"):format(running.quoted(arg[-1]),
+            running.quoted(here .. "heed.lua"))
             or o.python and running.python(o.python) .. " " .. running.quoted(here .. SCRIPTS[name])
-        if command then sides[#sides + 1] = server.new(name, command .. " " .. running.quoted(o.output), o.output) end
+        if command then
+            sides[#sides + 1] = server.new(name, command .. " " .. running.quoted(o.output),
+                o.output)
+        end
     end
     return sides
 end
@@ -90,7 +99,8 @@ end
 local LEAST_CALLS, ROUND_SECONDS = 3, 1.5
 
 local function time(side, case, o, seconds, record)
-    local answer = side:ask(("time %d %.3f %s"):format(LEAST_CALLS, seconds, o.cpu and "cpu" or "wall"))
+    local answer = side:ask(("time %d %.3f %s"):format(LEAST_CALLS, seconds,
+        o.cpu and "cpu" or "wall"))
     local best, median = answer:match "^time (%S+) (%S+)"
     if best then
         record(side.name, case.name, case.threads, best, median)
@@ -111,7 +121,9 @@ local function run_case(sides, case, o, seconds, record)
 end
 
 local function remove_files(directory)
-    for _, name in ipairs { "q", "k", "v", "g", "out", "dq", "dk", "dv" } do os.remove(("%s/%s.npy"):format(directory, name)) end
+    for _, name in ipairs { "q", "k", "v", "g", "out", "dq", "dk", "dv" } do
+        os.remove(("%s/%s.npy"):format(directory, name))
+    end
 end
 
 local function measure(o)

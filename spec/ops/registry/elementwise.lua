@@ -7,13 +7,14 @@ local values = require "spec.support.values"
 
 local ALL, NUMBERS = naive.dtypes.all, naive.dtypes.numbers
 
-local SHAPES = { { { 3, 37 } }, { { 2, 3, 5 } }, { {} }, { { 1 } }, { { 1, 1 } }, { { 0 } }, { { 2, 0, 3 } } }
+local SHAPES = { { { 3, 37 } }, { { 2, 3, 5 } }, { {} }, { { 1 } }, { { 1, 1 } }, { { 0 } },
+    { { 2, 0, 3 } } }
 local LARGE = { { 257, 531 } }
 
 local entries = {}
 local function add(entry) entries[#entries + 1] = entry end
 
--- ---- one operand ---------------------------------------------------------------------------------------------------
+-- ---- one operand --------------------------------------------------------------------------------
 
 local function float_of(value)
     if type(value) == "boolean" then return value and 1.0 or 0.0 end
@@ -38,8 +39,10 @@ local function to_bool(f)
 end
 
 local function unary(name, reference, more)
-    local entry = { name = name, cases = SHAPES, large = LARGE, naive = reference, gradient = true, dtypes = ALL }
-    entry.in_place, entry.corners = name .. "_", { 0.0, -0.0, math.huge, -math.huge, 0 / 0, 1e-30, -1e-30, 100.0, -100.0 }
+    local entry = { name = name, cases = SHAPES, large = LARGE, naive = reference, gradient = true,
+        dtypes = ALL }
+    entry.in_place, entry.corners = name .. "_", { 0.0, -0.0, math.huge, -math.huge, 0 / 0, 1e-30,
+        -1e-30, 100.0, -100.0 }
     for key, value in pairs(more or {}) do entry[key] = value end
     add(entry)
 end
@@ -119,7 +122,8 @@ end))
 unary("log1p", to_float(function(v)
     if math.abs(v) < 1e-5 then return v - v * v / 2 end
     return math.log(1 + v)
-end), { inputs = { values.positive }, corners = { 0.0, -0.0, -1.0, -0.5, -2.0, INF, -INF, 0 / 0, 1e-30, -1e-30, 1e30 } })
+end), { inputs = { values.positive }, corners = { 0.0, -0.0, -1.0, -0.5, -2.0, INF, -INF, 0 / 0,
+    1e-30, -1e-30, 1e30 } })
 unary("sin", to_float(math.sin))
 unary("cos", to_float(math.cos))
 unary("tanh", to_float(tanh))
@@ -127,7 +131,9 @@ unary("sigmoid", to_float(sigmoid))
 unary("erf", to_float(layer.erf))
 unary("gelu", to_float(function(v) return times(v, 0.5 * (1 + layer.erf(v / math.sqrt(2)))) end),
     { corners = { 0.0, 0 / 0, INF, 100.0, -100.0, 1e-30 } })
-unary("silu", to_float(function(v) return times(v, sigmoid(v)) end), { corners = { 0.0, 0 / 0, INF, 100.0, -80.0, 1e-30 } })
+unary("silu", to_float(function(v)
+    return times(v, sigmoid(v))
+end), { corners = { 0.0, 0 / 0, INF, 100.0, -80.0, 1e-30 } })
 unary("softplus", to_float(function(v)
     local e = math.exp(-math.abs(v))
     return math.max(v, 0.0) + (e < 1e-5 and e - e * e / 2 or math.log(1 + e))
@@ -140,10 +146,16 @@ unary("log_sigmoid", to_float(function(v)
     local e = math.exp(-math.abs(v))
     return math.min(v, 0.0) - (e < 1e-5 and e - e * e / 2 or math.log(1 + e))
 end))
-unary("logical_not", to_bool(function(v) return not naive.convert(v, "bool") end), { gradient = false, in_place = false })
+unary("logical_not", to_bool(function(v)
+    return not naive.convert(v, "bool")
+end), { gradient = false, in_place = false })
 unary("isnan", to_bool(function(v) return v ~= v end), { gradient = false, in_place = false })
-unary("isinf", to_bool(function(v) return type(v) ~= "boolean" and math.abs(v) == INF end), { gradient = false, in_place = false })
-unary("isfinite", to_bool(function(v) return type(v) == "boolean" or (v == v and math.abs(v) ~= INF) end),
+unary("isinf", to_bool(function(v)
+    return type(v) ~= "boolean" and math.abs(v) == INF
+end), { gradient = false, in_place = false })
+unary("isfinite", to_bool(function(v)
+    return type(v) == "boolean" or (v == v and math.abs(v) ~= INF)
+end),
     { gradient = false, in_place = false })
 
 -- gelu's approximations; the exact one stands above.
@@ -151,7 +163,8 @@ local function gelu(approximate, reference)
     local options = { approximate = approximate }
     unary("gelu", to_float(reference), {
         corners = { 0.0, 0 / 0, INF, 100.0, -100.0, 1e-30 },
-        cases = { { { 3, 37 }, scalar = options }, { {}, scalar = options }, { { 0 }, scalar = options } },
+        cases = { { { 3, 37 }, scalar = options }, { {}, scalar = options },
+            { { 0 }, scalar = options } },
         call = function(case, x) return core.gelu(x, case.scalar or options) end,
         variant = approximate,
     })
@@ -165,7 +178,8 @@ gelu("sigmoid", function(v) return times(v, sigmoid(1.702 * v)) end)
 -- With a parameter, which has a default.
 local function shaped(name, default, other, reference)
     unary(name, nil, {
-        cases = { { { 3, 37 } }, { { 2, 3, 5 }, scalar = other }, { {} }, { { 1 } }, { { 0 }, scalar = other }, { { 2, 0, 3 } } },
+        cases = { { { 3, 37 } }, { { 2, 3, 5 }, scalar = other }, { {} }, { { 1 } },
+            { { 0 }, scalar = other }, { { 2, 0, 3 } } },
         call = function(case, x) return core[name](x, case.scalar) end,
         naive = function(case, x)
             return to_float(function(v) return reference(v, case.scalar or default) end)(case, x)
@@ -189,13 +203,17 @@ end
 
 add {
     name = "round",
-    cases = { { { 3, 37 } }, { {} }, { { 0 } }, { { 4, 5 }, scalar = 1 }, { { 4, 5 }, scalar = -1 } },
+    cases = { { { 3, 37 } }, { {} }, { { 0 } }, { { 4, 5 }, scalar = 1 },
+        { { 4, 5 }, scalar = -1 } },
     large = LARGE,
     call = function(case, x) return core.round(x, case.scalar) end,
     naive = function(case, x)
-        local scale, unit = 10.0 ^ math.abs(case.scalar or 0), math.tointeger(10 ^ math.abs(case.scalar or 0))
+        local scale, unit = 10.0 ^ math.abs(case.scalar or 0),
+            math.tointeger(10 ^ math.abs(case.scalar or 0))
         local up = (case.scalar or 0) >= 0
-        local function decimals(v) return up and round(v * scale) / scale or round(v / scale) * scale end
+        local function decimals(v)
+            return up and round(v * scale) / scale or round(v / scale) * scale
+        end
         -- What is beyond the range with its decimals has none.
         local function rounded(v) return math.abs(decimals(v)) < INF and decimals(v) or v end
         if naive.is_float(x.dtype) then return x:map(rounded) end
@@ -209,13 +227,16 @@ add {
     corners = { 0.5, 1.5, 2.5, -0.5, INF, 0 / 0 },
 }
 
--- ---- two operands ----------------------------------------------------------------------------------------------------
+-- ---- two operands -------------------------------------------------------------------------------
 
 local PAIRS = {
-    { { 3, 37 }, { 3, 37 } }, { { 4, 5 }, { 5 } }, { { 4, 5 }, { 4, 1 } }, { { 4, 1 }, { 1, 3 } }, { { 2, 3 }, {} },
+    { { 3, 37 }, { 3, 37 } }, { { 4, 5 }, { 5 } }, { { 4, 5 }, { 4, 1 } }, { { 4, 1 }, { 1, 3 } },
+        { { 2, 3 }, {} },
         { {}, {} },
-    { { 3 }, { 2, 4, 3 } }, { { 1 }, { 1, 1 } }, { { 0 }, { 1 } }, { { 2, 0, 3 }, { 3 } }, { { 2, 3 }, scalar = 2 },
-    { { 2, 3 }, scalar = 1.5 }, { { 2, 3 }, scalar = 3, first = true }, { { 2, 3 }, scalar = 2.5, first = true },
+    { { 3 }, { 2, 4, 3 } }, { { 1 }, { 1, 1 } }, { { 0 }, { 1 } }, { { 2, 0, 3 }, { 3 } },
+        { { 2, 3 }, scalar = 2 },
+    { { 2, 3 }, scalar = 1.5 }, { { 2, 3 }, scalar = 3, first = true },
+        { { 2, 3 }, scalar = 2.5, first = true },
 }
 
 local function scalar_array(x, scalar)
@@ -264,7 +285,8 @@ local function quotient_dtype(dtype) return naive.is_float(dtype) and dtype or "
 binary("add", function(a, b) return number(a) + number(b) end)
 binary("sub", function(a, b) return a - b end, { dtypes = NUMBERS })
 binary("mul", function(a, b) return number(a) * number(b) end)
-binary("div", function(a, b) return a / b end, { result = quotient_dtype, inputs = { values.any, values.away } })
+binary("div", function(a, b) return a / b end,
+    { result = quotient_dtype, inputs = { values.any, values.away } })
 binary("pow", function(a, b)
     if math.type(number(a)) ~= "integer" then return a ^ b end
     local product, base, exponent = 1, number(a), number(b)
@@ -289,7 +311,8 @@ extremum("maximum", function(a, b) return a >= b end)
 extremum("minimum", function(a, b) return a <= b end)
 
 local function comparison(name, f)
-    binary(name, f, { result = to_bool_dtype, gradient = false, in_place = false, inputs = { values.few, values.few } })
+    binary(name, f, { result = to_bool_dtype, gradient = false, in_place = false,
+        inputs = { values.few, values.few } })
 end
 comparison("eq", function(a, b) return a == b end)
 comparison("ne", function(a, b) return a ~= b end)
@@ -297,16 +320,23 @@ comparison("lt", function(a, b) return number(a) < number(b) end)
 comparison("le", function(a, b) return number(a) <= number(b) end)
 comparison("gt", function(a, b) return number(a) > number(b) end)
 comparison("ge", function(a, b) return number(a) >= number(b) end)
-comparison("logical_and", function(a, b) return naive.convert(a, "bool") and naive.convert(b, "bool") end)
-comparison("logical_or", function(a, b) return naive.convert(a, "bool") or naive.convert(b, "bool") end)
-comparison("logical_xor", function(a, b) return naive.convert(a, "bool") ~= naive.convert(b, "bool") end)
+comparison("logical_and", function(a, b)
+    return naive.convert(a, "bool") and naive.convert(b, "bool")
+end)
+comparison("logical_or", function(a, b)
+    return naive.convert(a, "bool") or naive.convert(b, "bool")
+end)
+comparison("logical_xor", function(a, b)
+    return naive.convert(a, "bool") ~= naive.convert(b, "bool")
+end)
 
--- ---- choosing ----------------------------------------------------------------------------------------------------------
+-- ---- choosing -----------------------------------------------------------------------------------
 
 add {
     name = "where",
     cases = {
-        { { 3, 37 }, { 3, 37 }, { 3, 37 } }, { { 4, 1, 3 }, { 2, 1 }, { 3 } }, { { 1, 3 }, { 2, 3 }, {} }, { {}, {}, {} },
+        { { 3, 37 }, { 3, 37 }, { 3, 37 } }, { { 4, 1, 3 }, { 2, 1 }, { 3 } },
+            { { 1, 3 }, { 2, 3 }, {} }, { {}, {}, {} },
         { { 0 }, { 1 }, {} }, { { 2, 3 }, { 2, 3 }, scalar = 2 },
     },
     inputs = { values.mask, values.any, values.any },
@@ -327,7 +357,8 @@ add {
 local function masked(name, call)
     return {
         name = name,
-        cases = { { { 3, 37 }, { 3, 37 } }, { { 4, 2, 3 }, { 3 } }, { { 2, 3 }, {} }, { {}, {} }, { { 0, 3 }, { 3 } } },
+        cases = { { { 3, 37 }, { 3, 37 } }, { { 4, 2, 3 }, { 3 } }, { { 2, 3 }, {} }, { {}, {} },
+            { { 0, 3 }, { 3 } } },
         inputs = { values.any, values.mask },
         large = { { 257, 531 }, { 531 } },
         call = call,
@@ -346,7 +377,8 @@ add(masked("masked_fill_", function(_, x, mask) return core.masked_fill_(x:clone
 add {
     name = "clamp",
     cases = {
-        { { 3, 37 }, scalar = { min = -1, max = 2 }, signed = true }, { { 2, 3, 5 }, scalar = { min = -1 }, signed = true },
+        { { 3, 37 }, scalar = { min = -1, max = 2 }, signed = true },
+            { { 2, 3, 5 }, scalar = { min = -1 }, signed = true },
         { { 3, 4 }, scalar = { max = 1 } }, { { 3, 37 }, scalar = { min = 1, max = 4 } },
         { {}, scalar = { min = 0, max = 1 } }, { { 0 }, scalar = { min = 0 } },
     },
@@ -366,38 +398,48 @@ add {
     in_place = "clamp_",
 }
 
--- ---- writing -----------------------------------------------------------------------------------------------------------
+-- ---- writing ------------------------------------------------------------------------------------
 
 local function constant(value)
     return function(_, x) return x:map(function() return naive.convert(value, x.dtype) end) end
 end
-add { name = "fill_", cases = SHAPES, large = LARGE, call = function(_, x) return core.fill_(x:clone(), 1) end,
+add { name = "fill_", cases = SHAPES, large = LARGE, call = function(_, x)
+    return core.fill_(x:clone(), 1)
+end,
     naive = constant(1), others = true }
-add { name = "zero_", cases = SHAPES, large = LARGE, call = function(_, x) return core.zero_(x:clone()) end,
+add { name = "zero_", cases = SHAPES, large = LARGE, call = function(_, x)
+    return core.zero_(x:clone())
+end,
     naive = constant(0), others = true }
 
 add {
     name = "copy_",
-    cases = { { { 3, 37 }, { 3, 37 } }, { { 4, 2, 3 }, { 3 } }, { { 4, 3 }, { 4, 1 } }, { { 2, 3 }, {} }, { {}, {} },
+    cases = { { { 3, 37 }, { 3, 37 } }, { { 4, 2, 3 }, { 3 } }, { { 4, 3 }, { 4, 1 } },
+        { { 2, 3 }, {} }, { {}, {} },
         { { 0 }, { 1 } } },
     large = { { 257, 531 }, { 531 } },
     call = function(_, x, source) return core.copy_(x:clone(), source) end,
-    naive = function(_, x, source) return naive.zip(x.dtype, function(_, v) return v end, x, source) end,
+    naive = function(_, x, source) return naive.zip(x.dtype, function(_, v) return v end, x,
+        source) end,
     gradient = true,
     others = true,
 }
 
--- ---- between two -------------------------------------------------------------------------------------------------------
+-- ---- between two --------------------------------------------------------------------------------
 
 add {
     name = "lerp",
-    cases = { { { 3, 37 }, { 3, 37 }, { 3, 37 } }, { { 4, 1, 3 }, { 2, 1 }, { 3 } }, { {}, {}, { 2 } }, { { 0 }, { 0 }, { 1 } },
-        { { 3, 37 }, { 3, 37 }, weight = 0.25 }, { { 3, 37 }, { 37 }, weight = 1.5 }, { {}, {}, weight = 1 } },
+    cases = { { { 3, 37 }, { 3, 37 }, { 3, 37 } }, { { 4, 1, 3 }, { 2, 1 }, { 3 } },
+        { {}, {}, { 2 } }, { { 0 }, { 0 }, { 1 } },
+        { { 3, 37 }, { 3, 37 }, weight = 0.25 }, { { 3, 37 }, { 37 }, weight = 1.5 },
+            { {}, {}, weight = 1 } },
     large = { { 257, 531 }, { 257, 531 }, { 531 } },
     call = function(case, a, b, w) return core.lerp(a, b, w or case.weight) end,
     naive = function(case, a, b, w)
         local dtype = naive.is_float(a.dtype) and a.dtype or "f32"
-        local weight = w and w:to(dtype) or naive.build({}, dtype, function() return case.weight + 0.0 end)
+        local weight = w and w:to(dtype) or naive.build({}, dtype, function()
+            return case.weight + 0.0
+        end)
         local function between(x, y, share)
             if x ~= x or y ~= y then return 0 / 0 end
             if share == 0 or share == 1 then return share == 0 and x or y end

@@ -13,7 +13,8 @@ add {
     name = "index_select",
     cases = { { { 3, 37 }, { 5 }, dim = 2, n = 37 }, { { 4, 5, 3 }, { 6 }, dim = 1, n = 4 },
         { { 4, 5, 3 }, { 2 }, dim = -2, n = 5 },
-        { { 4, 3 }, { 0 }, dim = 1, n = 4 }, { { 2, 0 }, { 3 }, dim = 1, n = 2 }, { { 5 }, {}, dim = 1, n = 5 },
+        { { 4, 3 }, { 0 }, dim = 1, n = 4 }, { { 2, 0 }, { 3 }, dim = 1, n = 2 },
+            { { 5 }, {}, dim = 1, n = 5 },
         { { 4, 5, 3 }, { 2, 6 }, dim = 2, n = 5 } },
     inputs = { values.any, values.ids "n" },
     large = { { 257, 531 }, { 300 }, dim = 1, n = 257 },
@@ -57,7 +58,8 @@ add {
 
 add {
     name = "masked_select",
-    cases = { { { 3, 37 }, { 3, 37 } }, { { 3, 1 }, { 4 } }, { { 5 }, { 3, 1 } }, { {}, { 4 } }, { { 0 }, { 0 } } },
+    cases = { { { 3, 37 }, { 3, 37 } }, { { 3, 1 }, { 4 } }, { { 5 }, { 3, 1 } }, { {}, { 4 } },
+        { { 0 }, { 0 } } },
     inputs = { values.any, values.mask },
     large = { { 257, 531 }, { 257, 531 } },
     naive = function(_, x, mask)
@@ -103,11 +105,13 @@ add {
             if naive.convert(x:at(index), "bool") then rows[#rows + 1] = copy(index) end
             return false
         end)
-        return naive.build({ #rows, #x.shape }, "i64", function(index) return rows[index[1]][index[2]] end)
+        return naive.build({ #rows, #x.shape }, "i64", function(index)
+            return rows[index[1]][index[2]]
+        end)
     end,
 }
 
--- ---- t[key] ------------------------------------------------------------------------------------------------------------
+-- ---- t[key] -------------------------------------------------------------------------------------
 
 -- { first, step, count, gone } for each dimension of x, as the key says.
 local function places(x, key)
@@ -172,7 +176,9 @@ add {
     call = function(case, x) return x[case.key] end,
     naive = function(case, x)
         local list = places(x, case.key)
-        return naive.build(shape_of(list), x.dtype, function(index) return x:at(into_whole(list, index)) end)
+        return naive.build(shape_of(list), x.dtype, function(index)
+            return x:at(into_whole(list, index))
+        end)
     end,
     gradient = true,
     others = true,
@@ -255,7 +261,8 @@ add {
         local shape = copy(ids.shape)
         for d = 2, #x.shape do shape[#shape + 1] = x.shape[d] end
         return naive.build(shape, x.dtype, function(index)
-            return x:at { ids:at { table.unpack(index, 1, #ids.shape) }, table.unpack(index, #ids.shape + 1) }
+            return x:at { ids:at { table.unpack(index, 1, #ids.shape) },
+                table.unpack(index, #ids.shape + 1) }
         end)
     end,
     gradient = true,
@@ -264,7 +271,8 @@ add {
 add {
     name = "t[ids] = v",
     syntax = true,
-    cases = { { { 4, 5 }, { 3 }, { 5 }, n = 4 }, { { 4, 37 }, { 6 }, { 6, 37 }, n = 4 }, { { 4, 2 }, { 0 }, {}, n = 4 } },
+    cases = { { { 4, 5 }, { 3 }, { 5 }, n = 4 }, { { 4, 37 }, { 6 }, { 6, 37 }, n = 4 },
+        { { 4, 2 }, { 0 }, {}, n = 4 } },
     inputs = { values.any, values.ids "n", values.any },
     large = { { 257, 531 }, { 300 }, { 531 }, n = 257 },
     call = function(_, x, ids, v)
@@ -281,7 +289,7 @@ add {
     others = true,
 }
 
--- ---- lists with tensors among them -----------------------------------------------------------------------------------------
+-- ---- lists with tensors among them --------------------------------------------------------------
 
 -- Keys have "ids" and "mask" where the tensors go.
 local function with_tensors(case, tensors)
@@ -293,8 +301,8 @@ local function with_tensors(case, tensors)
     return key
 end
 
--- A part for each dimension of x: { index = array } or { first, step, count, gone } as above. A mask is an index for each of
--- its dimensions.
+-- A part for each dimension of x: { index = array } or { first, step, count, gone } as above. A
+-- mask is an index for each of its dimensions.
 local function parts_of(x, key)
     local parts = {}
     for _, k in ipairs(key) do
@@ -302,7 +310,9 @@ local function parts_of(x, key)
         if type(k) == "table" and k.dtype == "bool" then
             local list = chosen(k)
             for m = 1, #k.shape do
-                parts[d + m - 1] = { index = naive.build({ #list }, "i64", function(at) return list[at[1]][m] end) }
+                parts[d + m - 1] = { index = naive.build({ #list }, "i64", function(at)
+                    return list[at[1]][m]
+                end) }
             end
         elseif type(k) == "table" and k.dtype then
             parts[d] = { index = k }
@@ -314,8 +324,8 @@ local function parts_of(x, key)
     return parts
 end
 
--- The shape that the indices have together, and before which of the dimensions that stay it stands: where the indexed ones were
--- when they are neighbours, otherwise first.
+-- The shape that the indices have together, and before which of the dimensions that stay it stands:
+-- where the indexed ones were when they are neighbours, otherwise first.
 local function block_of(parts)
     local arrays, first, last, staying, neighbours = {}, nil, nil, 0, true
     for _, p in ipairs(parts) do
@@ -364,23 +374,28 @@ local function any_ids(random, shape, _, case)
 end
 
 local MIXED = {
-    { { 4, 4, 3 }, { 5 }, key = { "ids", {}, 2 }, n = 4 }, { { 3, 4, 5 }, { 6 }, key = { {}, "ids" }, n = 4 },
+    { { 4, 4, 3 }, { 5 }, key = { "ids", {}, 2 }, n = 4 },
+        { { 3, 4, 5 }, { 6 }, key = { {}, "ids" }, n = 4 },
     { { 3, 4, 5 }, { 2, 3 }, key = { { 1, 3, 2 }, "ids", { 2, 4 } }, n = 4 },
     { { 3, 4, 5 }, { 6 }, key = { -1, "ids" }, n = 4, negative = true },
-    { { 4, 5 }, { 6 }, key = { "ids" }, n = 4, negative = true }, { { 4 }, { 3, 2 }, key = { "ids" }, n = 4 },
+    { { 4, 5 }, { 6 }, key = { "ids" }, n = 4, negative = true },
+        { { 4 }, { 3, 2 }, key = { "ids" }, n = 4 },
     { { 3, 4 }, { 0 }, key = { {}, "ids" }, n = 4 }, { { 3, 4 }, {}, key = { {}, "ids" }, n = 4 },
 }
 local PAIRS = {
-    { { 4, 5 }, { 6 }, { 6 }, key = { "ids", "ids" }, n = 4 }, { { 4, 5 }, { 3, 1 }, { 2 }, key = { "ids", "ids" }, n = 4 },
+    { { 4, 5 }, { 6 }, { 6 }, key = { "ids", "ids" }, n = 4 },
+        { { 4, 5 }, { 3, 1 }, { 2 }, key = { "ids", "ids" }, n = 4 },
     { { 2, 4, 5 }, { 6 }, { 6 }, key = { {}, "ids", "ids" }, n = 4, negative = true },
-    { { 4, 3, 5 }, { 6 }, { 6 }, key = { "ids", {}, "ids" }, n = 4 }, { { 4, 3, 5 }, { 6 }, { 2, 1 }, key = { "ids", 2, "ids" }, n = 4 },
+    { { 4, 3, 5 }, { 6 }, { 6 }, key = { "ids", {}, "ids" }, n = 4 },
+        { { 4, 3, 5 }, { 6 }, { 2, 1 }, key = { "ids", 2, "ids" }, n = 4 },
     { { 2, 4, 3, 5 }, { 2 }, { 3, 2 }, key = { {}, "ids", { 2, 3 }, "ids" }, n = 4 },
     { { 2, 4, 5, 3 }, { 2 }, { 3, 1 }, key = { { 2 }, "ids", "ids", { 1, 3, 2 } }, n = 4 },
 }
 local MASKED = {
     { { 3, 4, 5 }, { 3 }, key = { "mask", 2 } }, { { 3, 4, 5 }, { 4 }, key = { { 2, 3 }, "mask" } },
     { { 3, 4, 5 }, { 4, 5 }, key = { {}, "mask" } },
-    { { 3, 4, 5 }, { 3, 4 }, key = { "mask", { 1, 5, 2 } } }, { { 3, 4 }, { 4 }, key = { -1, "mask" } },
+    { { 3, 4, 5 }, { 3, 4 }, key = { "mask", { 1, 5, 2 } } },
+        { { 3, 4 }, { 4 }, key = { -1, "mask" } },
 }
 
 local function lookup(name, cases, generators, large)
@@ -401,14 +416,16 @@ local function lookup(name, cases, generators, large)
     local assignments, tensors = {}, #generators
     for i, case in ipairs(cases) do
         assignments[i] = { table.unpack(case) }
-        assignments[i].key, assignments[i].n, assignments[i].negative = case.key, case.n, case.negative
+        assignments[i].key, assignments[i].n, assignments[i].negative = case.key, case.n,
+            case.negative
         table.insert(assignments[i], case.value or {})
     end
     add {
         name = name .. " = v",
         syntax = true,
         cases = assignments,
-        inputs = table.move({ values.any }, 1, 1, tensors + 2, table.move(generators, 1, tensors, 2, { values.any })),
+        inputs = table.move({ values.any }, 1, 1, tensors + 2, table.move(generators, 1, tensors, 2,
+            { values.any })),
         large = false,
         call = function(case, x, ...)
             local y, list = x:clone(), { ... }
@@ -424,12 +441,18 @@ local function lookup(name, cases, generators, large)
         others = true,
     }
 end
--- Values: numbers, and shapes that broadcast or fit; where places are named twice the last one counts.
-MIXED[2].value, MIXED[3].value, MIXED[4].value, MIXED[5].value = { 6, 5 }, { 2, 1, 3 }, { 5 }, { 6, 5 }
-PAIRS[1].value, PAIRS[2].value, PAIRS[3].value, PAIRS[4].value, PAIRS[6].value = { 6 }, { 2 }, { 2, 6 }, { 6, 3 }, { 3, 2, 2, 2 }
+-- Values: numbers, and shapes that broadcast or fit; where places are named twice the last one
+-- counts.
+MIXED[2].value, MIXED[3].value, MIXED[4].value, MIXED[5].value = { 6, 5 }, { 2, 1, 3 }, { 5 },
+    { 6, 5 }
+PAIRS[1].value, PAIRS[2].value, PAIRS[3].value, PAIRS[4].value, PAIRS[6].value = { 6 }, { 2 },
+    { 2, 6 }, { 6, 3 }, { 3, 2, 2, 2 }
 MASKED[3].value = { 3, 1 }
-lookup("t[{.., ids, ..}]", MIXED, { any_ids }, { { 257, 531 }, { 300 }, key = { { 2, 250, 3 }, "ids" }, n = 531 })
-lookup("t[{.., ids, ids, ..}]", PAIRS, { any_ids, any_ids }, { { 257, 20, 531 }, { 300 }, { 300 }, key = { "ids", {}, "ids" }, n = 257 })
-lookup("t[{.., mask, ..}]", MASKED, { values.mask }, { { 57, 20, 131 }, { 57, 20 }, key = { "mask", { 2, 130 } } })
+lookup("t[{.., ids, ..}]", MIXED, { any_ids },
+    { { 257, 531 }, { 300 }, key = { { 2, 250, 3 }, "ids" }, n = 531 })
+lookup("t[{.., ids, ids, ..}]", PAIRS, { any_ids, any_ids }, { { 257, 20, 531 }, { 300 }, { 300 },
+    key = { "ids", {}, "ids" }, n = 257 })
+lookup("t[{.., mask, ..}]", MASKED, { values.mask },
+    { { 57, 20, 131 }, { 57, 20 }, key = { "mask", { 2, 130 } } })
 
 return entries

@@ -1,5 +1,5 @@
---- The stock layers, each one call: a module's fields and inputs in, one tensor out. Dropout is off;
---- rows.lua has it.
+--- The stock layers, each one call: a module's fields and inputs in, one tensor out. Dropout is
+--- off; rows.lua has it.
 
 local core = require "heed.core"
 local layer = require "spec.support.naive_layers"
@@ -84,7 +84,8 @@ end
 add {
     name = "multi_head_attention",
     cases = {
-        case_of(shapes({ { 2, 3, E } }, ATTENTION)), case_of(shapes({ { 1, 3, E } }, ATTENTION), { causal = true }),
+        case_of(shapes({ { 2, 3, E } }, ATTENTION)), case_of(shapes({ { 1, 3, E } }, ATTENTION),
+            { causal = true }),
         case_of(shapes({ { 2, 3, E } }, ATTENTION, { { 2, 5, E } })),
     },
     inputs = generators(6),
@@ -110,7 +111,9 @@ add {
     call = function(case, x, ...)
         return core.feed_forward(add_feed_forward({}, taker { ... }, case.act), x)
     end,
-    naive = function(case, x, ...) return layer.feed_forward(feed_forward_of(taker { ... }, case.act), x) end,
+    naive = function(case, x, ...)
+        return layer.feed_forward(feed_forward_of(taker { ... }, case.act), x)
+    end,
 }
 
 local GATED = shapes(FEED_FORWARD, { { F, E }, { F } })
@@ -153,7 +156,8 @@ add {
         case_of(shapes(ENCODER), { act = "gelu", norm_first = true, causal = true }),
     },
     inputs = generators(#ENCODER),
-    large = case_of(shapes({ { 20, 80, E } }, ATTENTION, FEED_FORWARD, NORM, NORM), { act = "gelu" }),
+    large = case_of(shapes({ { 20, 80, E } }, ATTENTION, FEED_FORWARD, NORM, NORM),
+        { act = "gelu" }),
     call = function(case, x, ...)
         local take = taker { ... }
         local module = { self_attn = attention_module(take), norm_first = case.norm_first }
@@ -163,7 +167,8 @@ add {
     end,
     naive = function(case, x, ...)
         local take = taker { ... }
-        local p = { self = attention_of(take), ffn = feed_forward_of(take, case.act), norm_first = case.norm_first }
+        local p = { self = attention_of(take), ffn = feed_forward_of(take, case.act),
+            norm_first = case.norm_first }
         p.norm1, p.norm2 = { take(2) }, { take(2) }
         return layer.encoder_layer(p, x, { causal = case.causal })
     end,
@@ -181,7 +186,8 @@ add {
     large = case_of(shapes({ { 20, 50, E }, { 20, 40, E } }, DECODER_PARAMS), { act = "relu" }),
     call = function(case, x, memory, ...)
         local take = taker { ... }
-        local module = { self_attn = attention_module(take), multihead_attn = attention_module(take),
+        local module = { self_attn = attention_module(take),
+            multihead_attn = attention_module(take),
             norm_first = case.norm_first }
         add_feed_forward(module, take, case.act)
         module.norm1, module.norm2, module.norm3 = norm(take(2)), norm(take(2)), norm(take(2))
@@ -189,8 +195,10 @@ add {
     end,
     naive = function(case, x, memory, ...)
         local take = taker { ... }
-        local p = { self = attention_of(take), cross = attention_of(take), ffn = feed_forward_of(take, case.act) }
-        p.norm1, p.norm2, p.norm3, p.norm_first = { take(2) }, { take(2) }, { take(2) }, case.norm_first
+        local p = { self = attention_of(take), cross = attention_of(take),
+            ffn = feed_forward_of(take, case.act) }
+        p.norm1, p.norm2, p.norm3, p.norm_first = { take(2) }, { take(2) }, { take(2) },
+            case.norm_first
         return layer.decoder_layer(p, x, memory, { causal = case.causal }, {})
     end,
 }

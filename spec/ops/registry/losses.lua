@@ -16,7 +16,7 @@ local function cross_entropy_entry()
     end
 end
 
--- ---- against classes -----------------------------------------------------------------------------------------------
+-- ---- against classes ----------------------------------------------------------------------------
 
 local function classes_up_to_five(random, shape, _, case)
     return naive.build(shape, "i64", function() return random(case.exclude and 2 or 1, 5) end)
@@ -39,11 +39,14 @@ end
 add {
     name = "linear_cross_entropy",
     cases = {
-        { { 5, 3 }, { 7, 3 }, { 5 } }, { { 2, 3, 4 }, { 37, 4 }, { 2, 3 }, { 37 }, smoothing = 0.1 },
+        { { 5, 3 }, { 7, 3 }, { 5 } }, { { 2, 3, 4 }, { 37, 4 }, { 2, 3 }, { 37 },
+            smoothing = 0.1 },
         { { 5, 3 }, { 7, 3 }, { 5 }, ignore = 1 }, { { 5, 3 }, { 7, 3 }, { 5 }, reduction = "sum" },
-        { { 5, 3 }, { 7, 3 }, { 5 }, { 7 }, reduction = "none", ignore = 2 }, { { 3 }, { 7, 3 }, {} },
+        { { 5, 3 }, { 7, 3 }, { 5 }, { 7 }, reduction = "none", ignore = 2 },
+            { { 3 }, { 7, 3 }, {} },
         { { 6, 3 }, { 7, 3 }, { 6 }, { 7 }, { 7 }, smoothing = 0.2, reduction = "none" },
-        { { 6, 3 }, { 7, 3 }, { 6 }, { 7 }, { 7 } }, { { 4, 3 }, { 5, 3 }, { 4 }, smoothing = 0.4, exclude = { 1 } },
+        { { 6, 3 }, { 7, 3 }, { 6 }, { 7 }, { 7 } }, { { 4, 3 }, { 5, 3 }, { 4 }, smoothing = 0.4,
+            exclude = { 1 } },
         { { 4, 3 }, { 5, 3 }, { 4 }, smoothing = 0.4, exclude = { 1 }, reduction = "none" },
         { { 0, 3 }, { 5, 3 }, { 0 }, reduction = "sum" },
     },
@@ -52,11 +55,13 @@ add {
     large = { { 400, 20 }, { 9000, 20 }, { 400 }, { 9000 }, smoothing = 0.1 },
     tolerance = 2e-5,
     call = function(case, hidden, weight, targets, bias, class_weight)
-        return core.linear_cross_entropy(hidden, weight, targets, bias, case.ignore, case.smoothing, class_weight, case.reduction,
+        return core.linear_cross_entropy(hidden, weight, targets, bias, case.ignore, case.smoothing,
+            class_weight, case.reduction,
             case.exclude)
     end,
     naive = function(case, hidden, weight, targets, bias, class_weight)
-        return cross_entropy_entry().naive(case, linear(hidden, weight, bias), targets, class_weight)
+        return cross_entropy_entry().naive(case, linear(hidden, weight, bias), targets,
+            class_weight)
     end,
     gradient = true,
 }
@@ -64,13 +69,17 @@ add {
 add {
     name = "nll_loss",
     cases = {
-        { { 5, 7 }, { 5 } }, { { 2, 3, 37 }, { 2, 3 }, ignore = 2 }, { { 5, 7 }, { 5 }, reduction = "sum" },
-        { { 5, 7 }, { 5 }, { 7 }, reduction = "none", ignore = 2 }, { { 5, 7 }, { 5 }, { 7 } }, { { 7 }, {} },
+        { { 5, 7 }, { 5 } }, { { 2, 3, 37 }, { 2, 3 }, ignore = 2 },
+            { { 5, 7 }, { 5 }, reduction = "sum" },
+        { { 5, 7 }, { 5 }, { 7 }, reduction = "none", ignore = 2 }, { { 5, 7 }, { 5 }, { 7 } },
+            { { 7 }, {} },
     },
     inputs = { values.any, classes_up_to_five, values.positive },
     constants = { [3] = true },
     large = { { 600, 131 }, { 600 } },
-    call = function(case, x, targets, weight) return core.nll_loss(x, targets, case.ignore, weight, case.reduction) end,
+    call = function(case, x, targets, weight)
+        return core.nll_loss(x, targets, case.ignore, weight, case.reduction)
+    end,
     naive = function(case, x, targets, weight)
         local total, kept, V = 0.0, 0.0, x.shape[#x.shape]
         local losses = targets:map(function() return 0.0 end, x.dtype)
@@ -82,12 +91,14 @@ add {
             end
         end
         if case.reduction == "none" then return losses end
-        return naive.build({}, x.dtype, function() return case.reduction == "sum" and total or kept > 0 and total / kept or 0.0 end)
+        return naive.build({}, x.dtype, function()
+            return case.reduction == "sum" and total or kept > 0 and total / kept or 0.0
+        end)
     end,
     gradient = true,
 }
 
--- ---- element by element --------------------------------------------------------------------------------------------
+-- ---- element by element -------------------------------------------------------------------------
 
 local function softplus(v) return math.max(v, 0) + math.log(1 + math.exp(-math.abs(v))) end
 
@@ -100,7 +111,9 @@ local FORMULAS = {
         local d = math.abs(x - y)
         return d < c and d * d / 2 or c * (d - c / 2)
     end,
-    bce_with_logits = function(x, y, p) return shared(p * y, softplus(-x)) + shared(1 - y, softplus(x)) end,
+    bce_with_logits = function(x, y, p)
+        return shared(p * y, softplus(-x)) + shared(1 - y, softplus(x))
+    end,
     kl_div = function(x, y) return shared(y, math.log(y) - x) end,
     kl_div_log = function(x, y) return shared(math.exp(y), y - x) end,
 }
@@ -110,25 +123,30 @@ local function add_pair(name, target, extra)
     local entry = {
         name = name,
         cases = {
-            { { 3, 5 }, { 3, 5 } }, { { 37 }, { 37 }, reduction = "sum" }, { { 2, 3 }, { 2, 3 }, reduction = "none" },
-            { {}, {} }, { { 2, 3 }, { 2, 3 }, { 3 }, reduction = "none", factor = 0.5 }, { { 0, 3 }, { 0, 3 }, reduction = "sum" },
+            { { 3, 5 }, { 3, 5 } }, { { 37 }, { 37 }, reduction = "sum" },
+                { { 2, 3 }, { 2, 3 }, reduction = "none" },
+            { {}, {} }, { { 2, 3 }, { 2, 3 }, { 3 }, reduction = "none", factor = 0.5 },
+                { { 0, 3 }, { 0, 3 }, reduction = "sum" },
         },
         inputs = { values.any, target, values.positive, values.positive },
         constants = { [3] = true, [4] = true },
         large = { { 300, 131 }, { 300, 131 } },
         call = function(case, x, y, weight, positive)
-            return core[name](x, y, case.reduction, weight, positive, case.parameter or 0.7, case.factor)
+            return core[name](x, y, case.reduction, weight, positive, case.parameter or 0.7,
+                case.factor)
         end,
         naive = function(case, x, y, weight, positive)
             local losses = naive.build(x.shape, x.dtype, function(index)
                 local last = index[#index]
-                local value = formula(x:at(index), y:at(index), positive and positive:get(last) or 1, case.parameter or 0.7)
+                local value = formula(x:at(index), y:at(index), positive and positive:get(last)
+                    or 1, case.parameter or 0.7)
                 return value * (weight and weight:get(last) or 1) * (case.factor or 1)
             end)
             if case.reduction == "none" then return losses end
             local sum = 0.0
             for _, v in ipairs(losses.data) do sum = sum + v end
-            local by = case.reduction == "sum" and 1 or case.reduction == "batchmean" and x.shape[1] or #losses.data
+            local by = case.reduction == "sum" and 1 or case.reduction == "batchmean" and x.shape[1]
+                or #losses.data
             return naive.build({}, x.dtype, function() return sum / by end)
         end,
         gradient = true,

@@ -12,13 +12,16 @@ local function add(entry)
     entries[#entries + 1] = entry
 end
 
--- ---- from nothing: a case says shape and dtype; there are no inputs ----------------------------------------------------
+-- ---- from nothing: a case says shape and dtype; there are no inputs -----------------------------
 
-local SIZES = { { to = { 3, 37 } }, { to = {} }, { to = { 0 } }, { to = { 2, 0, 3 } }, { to = { 1 } } }
+local SIZES = { { to = { 3, 37 } }, { to = {} }, { to = { 0 } }, { to = { 2, 0, 3 } },
+    { to = { 1 } } }
 
 local function constant(value)
     return function(case)
-        return naive.build(case.to, case.dtype or "f32", function() return naive.convert(value, case.dtype or "f32") end)
+        return naive.build(case.to, case.dtype or "f32", function()
+            return naive.convert(value, case.dtype or "f32")
+        end)
     end
 end
 
@@ -40,7 +43,9 @@ add {
     name = "empty",
     cases = with_dtypes(SIZES),
     call = function(case) return core.empty(case.to, { dtype = case.dtype }) end,
-    check = function(case, result) assert.same({ case.to, case.dtype }, { { result:size() }, result.dtype }) end,
+    check = function(case, result)
+        assert.same({ case.to, case.dtype }, { { result:size() }, result.dtype })
+    end,
 }
 add {
     name = "tensor",
@@ -92,7 +97,8 @@ add {
 }
 add {
     name = "linspace",
-    cases = { { first = 0, last = 1, count = 5 }, { first = 3, last = -2.5, count = 8 }, { first = 2, last = 9, count = 1 },
+    cases = { { first = 0, last = 1, count = 5 }, { first = 3, last = -2.5, count = 8 },
+        { first = 2, last = 9, count = 1 },
         { first = 1, last = 2, count = 0 } },
     call = function(case) return core.linspace(case.first, case.last, case.count) end,
     naive = function(case)
@@ -104,37 +110,46 @@ add {
 }
 add {
     name = "sinusoidal_positions",
-    cases = { { length = 3, dim = 6, first = 0 }, { length = 4, dim = 5, first = 1 }, { length = 2, dim = 4,
+    cases = { { length = 3, dim = 6, first = 0 }, { length = 4, dim = 5, first = 1 },
+        { length = 2, dim = 4,
         first = 0, layout = "halves" } },
-    call = function(case) return core.sinusoidal_positions(case.length, case.dim, case.first, case.layout) end,
+    call = function(case)
+        return core.sinusoidal_positions(case.length, case.dim, case.first, case.layout)
+    end,
     naive = function(case)
         local pairs_count = (case.dim + 1) // 2
         return naive.build({ case.length, case.dim }, "f32", function(index)
             local column = index[2] - 1
             local pair, is_cosine = column // 2, column % 2 == 1
-            if case.layout == "halves" then pair, is_cosine = column % pairs_count, column >= pairs_count end
+            if case.layout == "halves" then
+                pair, is_cosine = column % pairs_count, column >= pairs_count
+            end
             local angle = (index[1] - 1 + case.first) / 10000 ^ (2 * pair / case.dim)
             return is_cosine and math.cos(angle) or math.sin(angle)
         end)
     end,
 }
 
--- ---- like another --------------------------------------------------------------------------------------------------------
+-- ---- like another -------------------------------------------------------------------------------
 
 local SHAPES = { { { 3, 37 } }, { {} }, { { 0 } }, { { 2, 0, 3 } }, { { 1 } } }
 
 local function filled(value)
     return function(_, x) return x:map(function() return naive.convert(value, x.dtype) end) end
 end
-local function as_asked(_, result, x) assert.same({ { x:size() }, x.dtype }, { { result:size() }, result.dtype }) end
+local function as_asked(_, result, x)
+    assert.same({ { x:size() }, x.dtype }, { { result:size() }, result.dtype })
+end
 
 add { name = "zeros_like", cases = SHAPES, naive = filled(0), others = true }
 add { name = "ones_like", cases = SHAPES, naive = filled(1), others = true }
-add { name = "full_like", cases = SHAPES, naive = filled(1), call = function(_, x) return core.full_like(x, 1) end,
+add { name = "full_like", cases = SHAPES, naive = filled(1), call = function(_, x)
+    return core.full_like(x, 1)
+end,
     others = true }
 add { name = "empty_like", cases = SHAPES, check = as_asked, others = true }
 
--- ---- random --------------------------------------------------------------------------------------------------------------
+-- ---- random -------------------------------------------------------------------------------------
 
 -- Mean and standard deviation of what was drawn, held against what they should be.
 local function distributed(result, mean, deviation)
@@ -144,11 +159,14 @@ local function distributed(result, mean, deviation)
     for _, v in ipairs(data) do sum, squares = sum + v, squares + (v - mean) ^ 2 end
     local off = math.abs(sum / #data - mean) * math.sqrt(#data) / deviation
     assert(off < 5, ("the mean is %g"):format(sum / #data))
-    assert(math.abs(math.sqrt(squares / #data) / deviation - 1) < 0.1, ("the deviation is %g"):format(math.sqrt(squares / #data)))
+    assert(math.abs(math.sqrt(squares / #data) / deviation - 1) < 0.1,
+        ("the deviation is %g"):format(math.sqrt(squares / #data)))
 end
 
 local function within(result, low, high)
-    for _, v in ipairs(naive.of(result).data) do assert(v >= low and v <= high, ("%s is not in %g..%g"):format(v, low, high)) end
+    for _, v in ipairs(naive.of(result).data) do
+        assert(v >= low and v <= high, ("%s is not in %g..%g"):format(v, low, high))
+    end
 end
 
 local DRAWS = { { { 40, 37 } }, { {} }, { { 0 } }, { { 1 } } }
@@ -173,8 +191,10 @@ local function sizes_of_draws(f)
 end
 local SIZED_DRAWS = { { to = { 40, 37 } }, { to = {} }, { to = { 0 } }, { to = { 1 } } }
 
-add { name = "rand", cases = SIZED_DRAWS, call = sizes_of_draws(core.rand), check = drawn(UNIFORM, 0, 1) }
-add { name = "randn", cases = SIZED_DRAWS, call = sizes_of_draws(core.randn), check = drawn(NORMAL) }
+add { name = "rand", cases = SIZED_DRAWS, call = sizes_of_draws(core.rand),
+    check = drawn(UNIFORM, 0, 1) }
+add { name = "randn", cases = SIZED_DRAWS, call = sizes_of_draws(core.randn),
+    check = drawn(NORMAL) }
 add {
     name = "randint",
     cases = SIZED_DRAWS,
@@ -204,12 +224,15 @@ local function weights(_, shape, dtype)
     return naive.build(shape, dtype, function(index) return index[#index] % 4 + 0.0 end)
 end
 
--- The first draws are of class c with probability p = w / sum; the second of two with the sum of q p / (1 - q) over the first.
+-- The first draws are of class c with probability p = w / sum; the second of two with the sum of q
+-- p / (1 - q) over the first.
 local function often(rows, weight, replacement)
     local classes, total, draws, counts, second = #weight, 0, 0, {}, {}
     for c, w in ipairs(weight) do total, counts[c], second[c] = total + w, 0, 0 end
     for _, row in ipairs(rows) do
-        for i = 1, replacement and #row or 1 do counts[row[i]], draws = counts[row[i]] + 1, draws + 1 end
+        for i = 1, replacement and #row or 1 do
+            counts[row[i]], draws = counts[row[i]] + 1, draws + 1
+        end
         if not replacement then second[row[2]] = second[row[2]] + 1 end
     end
     for c = 1, classes do
@@ -219,17 +242,22 @@ local function often(rows, weight, replacement)
             local q = weight[other] / total
             after = after + (other == c and 0 or q * p / (1 - q))
         end
-        assert(replacement or math.abs(second[c] / draws - after) < 0.015, "a class comes second too often or too rarely")
+        assert(replacement or math.abs(second[c] / draws - after) < 0.015,
+            "a class comes second too often or too rarely")
     end
 end
 add {
     name = "multinomial",
-    cases = { { { 8 }, n = 5 }, { { 3, 37 }, n = 27 }, { { 2, 9 }, n = 40, replacement = true }, { { 1 }, n = 1 },
-        { { 3, 8 }, n = 1 }, { { 0, 8 }, n = 2 }, { { 4 }, n = 30000, replacement = true, often = true },
+    cases = { { { 8 }, n = 5 }, { { 3, 37 }, n = 27 }, { { 2, 9 }, n = 40, replacement = true },
+        { { 1 }, n = 1 },
+        { { 3, 8 }, n = 1 }, { { 0, 8 }, n = 2 }, { { 4 }, n = 30000, replacement = true,
+            often = true },
         { { 15000, 4 }, n = 2, often = true } },
     inputs = { weights },
     dtypes = FLOAT,
-    call = seeded(function(case, x) return core.multinomial(x, case.n, { replacement = case.replacement or false }) end),
+    call = seeded(function(case, x)
+        return core.multinomial(x, case.n, { replacement = case.replacement or false })
+    end),
     check = function(case, result, x)
         assert.equal("i64", result.dtype)
         assert.same(#case[1] == 1 and { case.n } or { case[1][1], case.n }, { result:size() })
@@ -261,7 +289,7 @@ add { name = "normal_", cases = DRAWS, dtypes = FLOAT,
     call = seeded(function(_, x) return core.normal_(x:clone(), 2, 3) end),
     check = drawn { 2, 3 }, large = { { 257, 531 } } }
 
--- ---- whole tensors compared: a Lua boolean, put into a tensor here --------------------------------------------------------
+-- ---- whole tensors compared: a Lua boolean, put into a tensor here ------------------------------
 
 add {
     name = "equal",
@@ -278,7 +306,8 @@ add {
     name = "allclose",
     cases = { { { 3, 37 }, { 3, 37 } }, { { 4, 2, 3 }, { 3 } }, { {}, {} }, { { 0 }, { 0 } } },
     call = function(_, a, b)
-        return core.tensor { core.allclose(a, b, { atol = 20 }), core.allclose(a, b, { rtol = 0, atol = 0.001 }) }
+        return core.tensor { core.allclose(a, b, { atol = 20 }),
+            core.allclose(a, b, { rtol = 0, atol = 0.001 }) }
     end,
     naive = function(_, a, b)
         local close = naive.zip("bool", function(x, y) return x == y end, a, b)
@@ -288,7 +317,7 @@ add {
     end,
 }
 
--- ---- training ------------------------------------------------------------------------------------------------------------
+-- ---- training -----------------------------------------------------------------------------------
 
 -- The inputs become parameters with gradients; what comes out is what the optimiser left.
 local function with_gradients(w, g)
@@ -323,14 +352,17 @@ local STEPS = {
 
 add {
     name = "optim_step",
-    cases = { { { 3, 37 }, { 3, 37 }, kind = "adamw" }, { { 3, 37 }, { 3, 37 }, kind = "adam" }, { { 3, 37 }, { 3, 37 }, kind = "sgd" },
+    cases = { { { 3, 37 }, { 3, 37 }, kind = "adamw" }, { { 3, 37 }, { 3, 37 }, kind = "adam" },
+        { { 3, 37 }, { 3, 37 }, kind = "sgd" },
         { {}, {}, kind = "adamw" }, { { 0 }, { 0 }, kind = "sgd" } },
     dtypes = FLOAT,
     large = { { 257, 531 }, { 257, 531 }, kind = "adamw" },
     call = function(case, w, g)
         local p, other = with_gradients(w, g), core.zeros_like(w)
-        local group = { params = { p, other }, steps = { 0, 0 }, m = { core.zeros_like(p), core.zeros_like(w) }, lr = LR,
-            beta1 = B1, beta2 = B2, eps = EPS, weight_decay = DECAY, momentum = MOMENTUM, nesterov = true }
+        local group = { params = { p, other }, steps = { 0, 0 },
+            m = { core.zeros_like(p), core.zeros_like(w) }, lr = LR,
+            beta1 = B1, beta2 = B2, eps = EPS, weight_decay = DECAY, momentum = MOMENTUM,
+                nesterov = true }
         if case.kind ~= "sgd" then group.v = { core.zeros_like(p), core.zeros_like(w) } end
         for _ = 1, 2 do core.optim_step(case.kind, { group }) end
         assert(group.steps[1] == 2 and group.steps[2] == 0)
@@ -338,7 +370,8 @@ add {
     end,
     naive = function(case, w, g)
         return naive.zip(w.dtype, function(x, gradient)
-            return STEPS[case.kind == "adamw" and "adam" or case.kind](x, gradient, case.kind == "adamw")
+            return STEPS[case.kind == "adamw" and "adam" or case.kind](x, gradient,
+                case.kind == "adamw")
         end, w, g)
     end,
 }
@@ -352,7 +385,8 @@ add {
         core.average_all({ average }, { w }, 0.9)
         return average
     end,
-    naive = function(_, a, w) return naive.zip(a.dtype, function(x, y) return 0.9 * x + (1 - 0.9) * y end, a, w) end,
+    naive = function(_, a, w) return naive.zip(a.dtype,
+        function(x, y) return 0.9 * x + (1 - 0.9) * y end, a, w) end,
 }
 add {
     name = "swap_all",

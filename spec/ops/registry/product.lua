@@ -10,10 +10,13 @@ local function add(entry) entries[#entries + 1] = entry end
 add {
     name = "matmul",
     cases = {
-        { { 5, 7 }, { 7, 3 } }, { { 17, 33 }, { 33, 35 } }, { { 3, 4, 5 }, { 3, 5, 6 } }, { { 3, 4, 5 }, { 5, 6 } },
+        { { 5, 7 }, { 7, 3 } }, { { 17, 33 }, { 33, 35 } }, { { 3, 4, 5 }, { 3, 5, 6 } },
+            { { 3, 4, 5 }, { 5, 6 } },
         { { 4, 5 }, { 3, 5, 6 } },
-        { { 2, 1, 4, 5 }, { 3, 5, 6 } }, { { 7 }, { 7 } }, { { 4, 7 }, { 7 } }, { { 7 }, { 7, 4 } }, { { 2, 4, 7 }, { 7 } },
-        { { 7 }, { 2, 7, 4 } }, { { 1, 9 }, { 9, 1 } }, { { 2, 0 }, { 0, 3 } }, { { 0, 2 }, { 2, 3 } },
+        { { 2, 1, 4, 5 }, { 3, 5, 6 } }, { { 7 }, { 7 } }, { { 4, 7 }, { 7 } }, { { 7 }, { 7, 4 } },
+            { { 2, 4, 7 }, { 7 } },
+        { { 7 }, { 2, 7, 4 } }, { { 1, 9 }, { 9, 1 } }, { { 2, 0 }, { 0, 3 } },
+            { { 0, 2 }, { 2, 3 } },
         { { 1, 1 }, { 1, 1 } },
         { { 0, 2, 3 }, { 0, 3, 2 } }, { { 2, 150 }, { 150, 3 } }, { { 2, 3 }, { 3, 530 } },
     },
@@ -56,7 +59,9 @@ local function implied(terms, arrays)
     local times, letters, dots = {}, {}, 0
     for i, term in ipairs(terms) do
         for letter in term:gmatch "%a" do times[letter] = (times[letter] or 0) + 1 end
-        if term:find(".", 1, true) then dots = math.max(dots, #arrays[i].shape - #term:gsub("%.", "")) end
+        if term:find(".", 1, true) then
+            dots = math.max(dots, #arrays[i].shape - #term:gsub("%.", ""))
+        end
     end
     for letter, count in pairs(times) do
         if count == 1 then letters[#letters + 1] = letter end
@@ -94,7 +99,9 @@ local function naive_einsum(equation, arrays)
         local product, position = naive.convert(1, dtype), 0
         for i, a in ipairs(arrays) do
             local at = {}
-            for d, label in ipairs(labels[i]) do at[d] = math.min(index[place[label]], a.shape[d]) end
+            for d, label in ipairs(labels[i]) do
+                at[d] = math.min(index[place[label]], a.shape[d])
+            end
             product = product * naive.convert(a:at(at), dtype)
         end
         for i, label in ipairs(out) do position = position * shape[i] + index[place[label]] - 1 end
@@ -107,24 +114,38 @@ end
 add {
     name = "einsum",
     cases = {
-        { { 5, 7 }, { 7, 3 }, equation = "ij,jk->ik" }, { { 2, 3, 5 }, { 2, 4, 5 }, equation = "bld,bsd->bls" },
-        { { 2, 3, 5 }, { 2, 4, 5 }, equation = "bld,bsd->bsl" }, { { 2, 3, 5 }, { 2, 4, 5 }, equation = "bld,bsd->lsb" },
-        { { 2, 3, 2, 5 }, { 2, 4, 2, 5 }, equation = "bqhd,bkhd->bhqk" }, { { 2, 3, 2, 5 }, { 2, 5, 4 }, equation = "bthd,hde->bte" },
-        { { 2, 3, 2, 5 }, { 4, 5, 2 }, equation = "bthd,edh" }, { { 4 }, { 4 }, equation = "i,i->" }, { { 4 }, { 4 }, equation = "i,i->i" },
-        { { 4 }, { 5 }, equation = "i,j->ji" }, { { 3, 4 }, equation = "ij->ji" }, { { 3, 4 }, equation = "ij->" },
+        { { 5, 7 }, { 7, 3 }, equation = "ij,jk->ik" },
+            { { 2, 3, 5 }, { 2, 4, 5 }, equation = "bld,bsd->bls" },
+        { { 2, 3, 5 }, { 2, 4, 5 }, equation = "bld,bsd->bsl" },
+            { { 2, 3, 5 }, { 2, 4, 5 }, equation = "bld,bsd->lsb" },
+        { { 2, 3, 2, 5 }, { 2, 4, 2, 5 }, equation = "bqhd,bkhd->bhqk" },
+            { { 2, 3, 2, 5 }, { 2, 5, 4 }, equation = "bthd,hde->bte" },
+        { { 2, 3, 2, 5 }, { 4, 5, 2 }, equation = "bthd,edh" },
+            { { 4 }, { 4 }, equation = "i,i->" }, { { 4 }, { 4 }, equation = "i,i->i" },
+        { { 4 }, { 5 }, equation = "i,j->ji" }, { { 3, 4 }, equation = "ij->ji" },
+            { { 3, 4 }, equation = "ij->" },
         { { 3, 4 }, equation = "ba" },
-        { { 3, 3 }, equation = "ii" }, { { 3, 3 }, equation = "ii->i" }, { { 3, 2, 3, 3 }, equation = "iaii->ai" },
-        { { 2, 3, 3, 2 }, { 3, 4 }, equation = "abba,bc->ac" }, { { 2, 3, 4 }, { 3, 4 }, equation = "...i,...i->..." },
-        { { 2, 1, 1, 4 }, { 3, 4, 5 }, equation = "...ij,...jk" }, { { 2, 3, 4, 5 }, { 5 }, equation = "a...b,b->...a" },
+        { { 3, 3 }, equation = "ii" }, { { 3, 3 }, equation = "ii->i" },
+            { { 3, 2, 3, 3 }, equation = "iaii->ai" },
+        { { 2, 3, 3, 2 }, { 3, 4 }, equation = "abba,bc->ac" },
+            { { 2, 3, 4 }, { 3, 4 }, equation = "...i,...i->..." },
+        { { 2, 1, 1, 4 }, { 3, 4, 5 }, equation = "...ij,...jk" },
+            { { 2, 3, 4, 5 }, { 5 }, equation = "a...b,b->...a" },
         { { 2, 3, 4 }, equation = "...a->a" },
-        { { 3, 1 }, { 1, 4 }, equation = "ij,jk->ik" }, { { 3, 1 }, { 5, 4 }, equation = "ij,jk->ijk" },
-        { { 2, 3 }, { 3, 4 }, { 4, 5 }, equation = "ab,bc,cd->ad" }, { { 2, 3 }, { 3, 4 }, { 4, 2 }, equation = "ab,bc,ca->" },
-        { { 5 }, { 5, 4, 3 }, { 4 }, { 3 }, equation = "a,abc,b,c" }, { { 2, 3 }, { 2, 3 }, { 2, 3 }, equation = "ab,ab,ab->b" },
-        { { 2 }, { 2 }, { 2 }, { 2 }, { 2 }, { 2 }, { 2 }, { 2 }, { 2 }, equation = "a,b,a,b,a,b,a,b,a->b" },
-        { {}, { 3 }, equation = ",i->i" }, { {}, equation = "" }, { { 2, 0 }, { 0, 3 }, equation = "ij,jk->ik" },
+        { { 3, 1 }, { 1, 4 }, equation = "ij,jk->ik" },
+            { { 3, 1 }, { 5, 4 }, equation = "ij,jk->ijk" },
+        { { 2, 3 }, { 3, 4 }, { 4, 5 }, equation = "ab,bc,cd->ad" },
+            { { 2, 3 }, { 3, 4 }, { 4, 2 }, equation = "ab,bc,ca->" },
+        { { 5 }, { 5, 4, 3 }, { 4 }, { 3 }, equation = "a,abc,b,c" },
+            { { 2, 3 }, { 2, 3 }, { 2, 3 }, equation = "ab,ab,ab->b" },
+        { { 2 }, { 2 }, { 2 }, { 2 }, { 2 }, { 2 }, { 2 }, { 2 }, { 2 },
+            equation = "a,b,a,b,a,b,a,b,a->b" },
+        { {}, { 3 }, equation = ",i->i" }, { {}, equation = "" },
+            { { 2, 0 }, { 0, 3 }, equation = "ij,jk->ik" },
         { { 0, 2 }, { 2, 3 }, equation = " i j , j k -> i k " },
         { { 2, 3, 2, 1, 2, 2, 1 }, { 2, 3, 2, 1, 2, 2, 1 }, equation = "abcdefg,abcdefg->abcdefg" },
-        { { 2, 1, 2, 1, 2, 1, 2, 3 }, { 2, 1, 2, 1, 2, 1, 2, 3 }, equation = "abcdefgh,abcdefgh->abcdefg" },
+        { { 2, 1, 2, 1, 2, 1, 2, 3 }, { 2, 1, 2, 1, 2, 1, 2, 3 },
+            equation = "abcdefgh,abcdefgh->abcdefg" },
     },
     large = { { 3, 60, 70 }, { 3, 90, 70 }, equation = "bld,bsd->bls" },
     call = function(case, ...) return core.einsum(case.equation, ...) end,
@@ -134,9 +155,11 @@ add {
 }
 
 local LINEAR = {
-    { { 5, 7 }, { 3, 7 }, { 3 } }, { { 5, 7 }, { 3, 7 } }, { { 2, 3, 17 }, { 37, 17 }, { 37 }, act = "relu" },
+    { { 5, 7 }, { 3, 7 }, { 3 } }, { { 5, 7 }, { 3, 7 } }, { { 2, 3, 17 }, { 37, 17 }, { 37 },
+        act = "relu" },
         { { 7 }, { 3, 7 }, { 3 } },
-    { { 5, 7 }, { 3, 7 }, { 3 }, act = "gelu" }, { { 5, 7 }, { 3, 7 }, act = "silu" }, { { 1, 1 }, { 1, 1 }, { 1 } },
+    { { 5, 7 }, { 3, 7 }, { 3 }, act = "gelu" }, { { 5, 7 }, { 3, 7 }, act = "silu" },
+        { { 1, 1 }, { 1, 1 }, { 1 } },
     { { 0, 7 }, { 3, 7 }, { 3 } },
     { { 2, 0 }, { 3, 0 }, { 3 }, act = "relu" },
     { { 1, 133 }, { 35, 133 } },

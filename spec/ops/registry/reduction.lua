@@ -8,8 +8,10 @@ local entries = {}
 local function add(entry) entries[#entries + 1] = entry end
 
 local CASES = {
-    { { 3, 37 } }, { { 3, 37 }, dim = 1 }, { { 3, 37 }, dim = 2, keepdim = true }, { { 2, 3, 4 }, dim = { 1, 3 } },
-    { { 2, 3, 4 }, dim = -2 }, { { 2, 3, 4 }, dim = { 1, 2 }, keepdim = true }, { {} }, { { 1 } }, { { 1, 5 }, dim = 1 },
+    { { 3, 37 } }, { { 3, 37 }, dim = 1 }, { { 3, 37 }, dim = 2, keepdim = true },
+        { { 2, 3, 4 }, dim = { 1, 3 } },
+    { { 2, 3, 4 }, dim = -2 }, { { 2, 3, 4 }, dim = { 1, 2 }, keepdim = true }, { {} }, { { 1 } },
+        { { 1, 5 }, dim = 1 },
     { { 3, 0 }, dim = 1 },
 }
 local EMPTY = { { 0 } }
@@ -82,7 +84,9 @@ end
 local function deviation(list)
     local most = 0
     for _, v in ipairs(list) do
-        if math.type(v) == "float" and math.abs(v) < math.huge then most = math.max(most, math.abs(v)) end
+        if math.type(v) == "float" and math.abs(v) < math.huge then
+            most = math.max(most, math.abs(v))
+        end
     end
     if most == 0 then return math.sqrt(variance(list)) end
     local scale, scaled = 2.0 ^ math.max(-1000, math.min(1000, -math.floor(math.log(most, 2)))), {}
@@ -126,7 +130,8 @@ reduction("prod", sums_dtype, function(list)
     for _, v in ipairs(list) do product = product * number(v) end
     return product
 end, { inputs = { values.away },
-    cases = with(EMPTY and { { { 2, 5 } }, { { 3, 4, 2 }, dim = 2 }, { { 3, 4, 2 }, dim = { 1, 3 }, keepdim = true },
+    cases = with(EMPTY and { { { 2, 5 } }, { { 3, 4, 2 }, dim = 2 },
+        { { 3, 4, 2 }, dim = { 1, 3 }, keepdim = true },
     { {} } }, EMPTY, EMPTY_ROWS), large = { { 9001, 3 }, dim = 2 } })
 reduction("mean", float_dtype, mean)
 -- Of a single value the variance is NaN, and so no gradient can be compared.
@@ -159,7 +164,8 @@ local function norm(p)
     end
 end
 
-local NORMS = { { { 3, 37 } }, { { 2, 3, 4 } }, { {} }, { { 1 } }, { { 0 } }, { { 3, 5 }, dim = 1 }, { { 3, 5 }, p = 1 } }
+local NORMS = { { { 3, 37 } }, { { 2, 3, 4 } }, { {} }, { { 1 } }, { { 0 } }, { { 3, 5 }, dim = 1 },
+    { { 3, 5 }, p = 1 } }
 for _, p in ipairs { 0, 1, 2, 3, 0.5, -1, math.huge, -math.huge } do
     NORMS[#NORMS + 1] = { { 3, 37 }, p = p, dim = 2 }
     NORMS[#NORMS + 1] = { { 2, 3, 4 }, p = p, dim = { 1, 3 }, keepdim = true }
@@ -176,7 +182,9 @@ reduction("norm", float_dtype, nil, {
     cases = NORMS,
     inputs = { sizes },
     large = { { 257, 531 }, p = 3, dim = 1 },
-    call = function(case, x) return core.norm(x, { p = case.p or 2, dim = case.dim, keepdim = case.keepdim }) end,
+    call = function(case, x)
+        return core.norm(x, { p = case.p or 2, dim = case.dim, keepdim = case.keepdim })
+    end,
     naive = function(case, x)
         return naive.reduce(x, case.dim, case.keepdim, float_dtype(x.dtype), norm(case.p or 2))
     end,
@@ -215,7 +223,7 @@ truth("any", function(list)
     return false
 end)
 
--- ---- largest and smallest --------------------------------------------------------------------------------------------
+-- ---- largest and smallest -----------------------------------------------------------------------
 
 local function first_of(best)
     return function(list)
@@ -226,7 +234,8 @@ local function first_of(best)
     end
 end
 
-local EXTREMES = { { { 3, 37 } }, { { 3, 37 }, dim = 1 }, { { 3, 37 }, dim = 2, keepdim = true }, { { 2, 3, 4 }, dim = -2 },
+local EXTREMES = { { { 3, 37 } }, { { 3, 37 }, dim = 1 }, { { 3, 37 }, dim = 2, keepdim = true },
+    { { 2, 3, 4 }, dim = -2 },
     { {} }, { { 1 } }, { { 1, 5 }, dim = 1 }, { { 3, 0 }, dim = 1 } }
 
 local function extreme(name, best)
@@ -249,7 +258,8 @@ extreme("min", smallest)
 
 -- Over several dimensions, values alone.
 local function extreme_value(name, best)
-    reduction(name, function(dtype) return dtype end, best, { cases = CASES, inputs = { values.distinct } })
+    reduction(name, function(dtype) return dtype end, best,
+        { cases = CASES, inputs = { values.distinct } })
 end
 extreme_value("amax", largest)
 extreme_value("amin", smallest)
@@ -261,13 +271,15 @@ local function arg_extreme(name, best)
         inputs = { values.few },
         large = LARGE,
         call = function(case, x) return core[name](x, case.dim, case.keepdim) end,
-        naive = function(case, x) return naive.reduce(x, case.dim, case.keepdim, "i64", first_of(best)) end,
+        naive = function(case, x)
+            return naive.reduce(x, case.dim, case.keepdim, "i64", first_of(best))
+        end,
     }
 end
 arg_extreme("argmax", largest)
 arg_extreme("argmin", smallest)
 
--- ---- in order ----------------------------------------------------------------------------------------------------------
+-- ---- in order -----------------------------------------------------------------------------------
 
 -- The places of a list's elements in order: stable, NaN the largest.
 local function order(list, descending)
@@ -303,7 +315,9 @@ add {
     cases = SORTS,
     inputs = { values.distinct },
     large = { { 257, 531 }, dim = 1, descending = true },
-    call = function(case, x) return core.sort(x, { dim = case.dim or -1, descending = case.descending }) end,
+    call = function(case, x)
+        return core.sort(x, { dim = case.dim or -1, descending = case.descending })
+    end,
     naive = function(case, x) return sorted(case, x, case.descending) end,
     gradient = true,
     varied = true,
@@ -323,7 +337,8 @@ add {
             end
             inverse[place], counts[#found] = #found, counts[#found] + 1
         end
-        local function vector(list, dtype) return naive.build({ #list }, dtype, function(index) return list[index[1]] end) end
+        local function vector(list, dtype) return naive.build({ #list }, dtype,
+            function(index) return list[index[1]] end) end
         local at = 0
         return vector(found, x.dtype), naive.build(x.shape, "i64", function()
             at = at + 1
@@ -334,18 +349,23 @@ add {
 }
 add {
     name = "topk",
-    cases = { { { 3, 37 }, k = 5 }, { { 5, 37 }, k = 2, dim = 1 }, { { 2, 3, 70 }, k = 60, smallest = true },
-        { { 2, 3, 4 }, k = 2, dim = 2, smallest = true }, { {}, k = 1 }, { { 1 }, k = 1 }, { { 3, 4 }, k = 0 },
+    cases = { { { 3, 37 }, k = 5 }, { { 5, 37 }, k = 2, dim = 1 },
+        { { 2, 3, 70 }, k = 60, smallest = true },
+        { { 2, 3, 4 }, k = 2, dim = 2, smallest = true }, { {}, k = 1 }, { { 1 }, k = 1 },
+            { { 3, 4 }, k = 0 },
         { { 0, 3 }, k = 2 } },
     inputs = { values.distinct },
     large = { { 257, 531 }, k = 9, dim = 1 },
-    call = function(case, x) return core.topk(x, case.k, { dim = case.dim, largest = not case.smallest }) end,
+    call = function(case, x)
+        return core.topk(x, case.k, { dim = case.dim, largest = not case.smallest })
+    end,
     naive = function(case, x)
         local y, places = sorted(case, x, not case.smallest)
         if #x.shape == 0 then return y, places end
         local shape, dim = table.move(x.shape, 1, #x.shape, 1, {}), naive.dim(x, case.dim or -1)
         shape[dim] = case.k
-        local function first(a) return naive.build(shape, a.dtype, function(index) return a:at(index) end) end
+        local function first(a) return naive.build(shape, a.dtype,
+            function(index) return a:at(index) end) end
         return first(y), first(places)
     end,
     gradient = true,
@@ -355,7 +375,8 @@ add {
 
 add {
     name = "cumsum",
-    cases = { { { 3, 37 }, dim = 1 }, { { 6, 37 }, dim = -1 }, { { 2, 3, 4 }, dim = 2 }, { { 1 }, dim = 1 },
+    cases = { { { 3, 37 }, dim = 1 }, { { 6, 37 }, dim = -1 }, { { 2, 3, 4 }, dim = 2 },
+        { { 1 }, dim = 1 },
         { { 0 }, dim = 1 }, { { 2, 0, 3 }, dim = 3 } },
     large = { { 257, 531 }, dim = 1 },
     call = function(case, x) return core.cumsum(x, case.dim) end,

@@ -15,7 +15,8 @@ end
 
 local function float_dtype(dtype) return naive.is_float(dtype) and dtype or "f32" end
 
-local ROWS = { { { 3, 37 }, dim = -1 }, { { 3, 37 }, dim = 1 }, { { 2, 3, 4 }, dim = 2 }, { { 1 }, dim = 1 },
+local ROWS = { { { 3, 37 }, dim = -1 }, { { 3, 37 }, dim = 1 }, { { 2, 3, 4 }, dim = 2 },
+    { { 1 }, dim = 1 },
     { { 3, 1 }, dim = 2 },
     { { 0, 3 }, dim = 2 }, { { 2, 0 }, dim = 2 } }
 
@@ -24,7 +25,9 @@ add {
     cases = ROWS,
     large = { { 257, 531 }, dim = 2 },
     call = function(case, x) return core.softmax(x, case.dim) end,
-    naive = function(case, x) return naive.along(x, case.dim, float_dtype(x.dtype), layer.softmax_list) end,
+    naive = function(case, x)
+        return naive.along(x, case.dim, float_dtype(x.dtype), layer.softmax_list)
+    end,
     gradient = true,
 }
 add {
@@ -44,7 +47,8 @@ add {
 }
 add {
     name = "layer_norm",
-    cases = { { { 3, 37 }, { 37 }, { 37 } }, { { 2, 3, 4 } }, { { 4, 5 }, { 5 }, eps = 1e-3 }, { { 6 }, { 6 }, { 6 } },
+    cases = { { { 3, 37 }, { 37 }, { 37 } }, { { 2, 3, 4 } }, { { 4, 5 }, { 5 }, eps = 1e-3 },
+        { { 6 }, { 6 }, { 6 } },
         { { 0, 4 }, { 4 }, { 4 } } },
     large = { { 600, 131 }, { 131 }, { 131 } },
     call = function(case, x, w, b) return core.layer_norm(x, w, b, case.eps) end,
@@ -54,7 +58,8 @@ add {
 }
 add {
     name = "rms_norm",
-    cases = { { { 3, 37 }, { 37 } }, { { 2, 3, 4 } }, { { 4, 5 }, { 5 }, eps = 1e-3 }, { { 6 }, { 6 } }, { { 3, 1 }, { 1 } },
+    cases = { { { 3, 37 }, { 37 } }, { { 2, 3, 4 } }, { { 4, 5 }, { 5 }, eps = 1e-3 },
+        { { 6 }, { 6 } }, { { 3, 1 }, { 1 } },
         { { 0, 4 }, { 4 } } },
     large = { { 600, 131 }, { 131 } },
     call = function(case, x, w) return core.rms_norm(x, w, case.eps) end,
@@ -64,9 +69,12 @@ add {
 add {
     name = "rotary",
     cases = {
-        { { 2, 3, 5, 8 }, { 5, 4 }, { 5, 4 } }, { { 2, 3, 5, 8 }, { 5, 4 }, { 5, 4 }, interleaved = true },
-        { { 5, 37 }, { 5, 18 }, { 5, 18 } }, { { 5, 37 }, { 5, 18 }, { 5, 18 }, interleaved = true },
-        { { 2, 3, 7 }, { 2, 3, 2 }, { 2, 3, 2 } }, { { 2, 2, 3, 4 }, { 2, 3, 1 }, { 2, 3, 1 }, interleaved = true },
+        { { 2, 3, 5, 8 }, { 5, 4 }, { 5, 4 } }, { { 2, 3, 5, 8 }, { 5, 4 }, { 5, 4 },
+            interleaved = true },
+        { { 5, 37 }, { 5, 18 }, { 5, 18 } }, { { 5, 37 }, { 5, 18 }, { 5, 18 },
+            interleaved = true },
+        { { 2, 3, 7 }, { 2, 3, 2 }, { 2, 3, 2 } }, { { 2, 2, 3, 4 }, { 2, 3, 1 }, { 2, 3, 1 },
+            interleaved = true },
         { { 2, 0, 4 }, { 0, 2 }, { 0, 2 } }, { { 0, 3, 4 }, { 3, 2 }, { 3, 2 } },
     },
     large = { { 6, 7, 41, 34 }, { 6, 41, 16 }, { 6, 41, 16 } },
@@ -77,11 +85,14 @@ add {
 }
 add {
     name = "embedding",
-    cases = { { { 5, 37 }, { 2, 3 }, n = 5 }, { { 5, 4 }, { 7 }, n = 5, scale = 2.5 }, { { 5, 4 }, {}, n = 5 },
+    cases = { { { 5, 37 }, { 2, 3 }, n = 5 }, { { 5, 4 }, { 7 }, n = 5, scale = 2.5 },
+        { { 5, 4 }, {}, n = 5 },
         { { 5, 4 }, { 0 }, n = 5 } },
     inputs = { values.any, values.ids "n" },
     large = { { 50, 200 }, { 30, 40 }, n = 50 },
-    call = function(case, weight, tokens) return core.embedding(weight, tokens, nil, case.scale) end,
+    call = function(case, weight, tokens)
+        return core.embedding(weight, tokens, nil, case.scale)
+    end,
     naive = function(case, weight, tokens)
         local shape = table.move(tokens.shape, 1, #tokens.shape, 1, {})
         shape[#shape + 1] = weight.shape[2]
@@ -93,14 +104,16 @@ add {
     gradient = true,
 }
 
--- ---- cross entropy ---------------------------------------------------------------------------------------------------
+-- ---- cross entropy ------------------------------------------------------------------------------
 
 local function smoothed_loss(case, logits, target, weight)
     local V, excluded = #logits, {}
     for _, class in ipairs(case.exclude or {}) do excluded[class] = true end
     local top, total = math.max(table.unpack(logits)), 0
     for _, v in ipairs(logits) do total = total + math.exp(v - top) end
-    local function minus_log(class) return (top + math.log(total) - logits[class]) * (weight and weight.data[class] or 1) end
+    local function minus_log(class)
+        return (top + math.log(total) - logits[class]) * (weight and weight.data[class] or 1)
+    end
     local eps, open = case.smoothing or 0, 0
     for class = 1, V do open = open + (excluded[class] and class ~= target and 0 or 1) end
     if not case.exclude then
@@ -110,7 +123,9 @@ local function smoothed_loss(case, logits, target, weight)
     end
     local sum = (1 - eps) * minus_log(target)
     for class = 1, V do
-        if not excluded[class] and class ~= target then sum = sum + eps / (open - 1) * minus_log(class) end
+        if not excluded[class] and class ~= target then
+            sum = sum + eps / (open - 1) * minus_log(class)
+        end
     end
     return sum
 end
@@ -118,9 +133,11 @@ end
 add {
     name = "cross_entropy",
     cases = {
-        { { 5, 7 }, { 5 } }, { { 2, 3, 37 }, { 2, 3 }, smoothing = 0.1 }, { { 5, 7 }, { 5 }, ignore = 1 },
+        { { 5, 7 }, { 5 } }, { { 2, 3, 37 }, { 2, 3 }, smoothing = 0.1 },
+            { { 5, 7 }, { 5 }, ignore = 1 },
         { { 5, 7 }, { 5 }, reduction = "sum" },
-        { { 5, 7 }, { 5 }, reduction = "none", ignore = 2 }, { { 5, 7 }, { 5 }, { 7 }, smoothing = 0.2 }, { { 7 }, {} },
+        { { 5, 7 }, { 5 }, reduction = "none", ignore = 2 },
+            { { 5, 7 }, { 5 }, { 7 }, smoothing = 0.2 }, { { 7 }, {} },
         { { 4, 5 }, { 4 }, smoothing = 0.4, exclude = { 1 } },
     },
     inputs = { values.any, function(random, shape, _, case)
@@ -129,7 +146,8 @@ add {
     end, values.positive },
     large = { { 600, 131 }, { 600 }, smoothing = 0.1 },
     call = function(case, logits, targets, weight)
-        return core.cross_entropy(logits, targets, case.ignore, case.smoothing, weight, case.reduction, case.exclude)
+        return core.cross_entropy(logits, targets, case.ignore, case.smoothing, weight,
+            case.reduction, case.exclude)
     end,
     naive = function(case, logits, targets, weight)
         local losses, total, kept = targets:map(function() return 0.0 end, logits.dtype), 0.0, 0.0
@@ -150,7 +168,7 @@ add {
     constants = { [3] = true },
 }
 
--- ---- dropout: from one seed the same elements fall, so the gradient can be checked --------------------------------------
+-- ---- dropout: from one seed the same elements fall, so the gradient can be checked --------------
 
 local function drops(x, y, p, residual)
     local kept = 0
@@ -180,7 +198,8 @@ add {
 }
 add {
     name = "dropout_add",
-    cases = { { { 20, 37 }, { 20, 37 } }, { {}, {} }, { { 0 }, { 0 } }, { { 2, 3, 5 }, { 2, 3, 5 } } },
+    cases = { { { 20, 37 }, { 20, 37 } }, { {}, {} }, { { 0 }, { 0 } },
+        { { 2, 3, 5 }, { 2, 3, 5 } } },
     large = { { 257, 531 }, { 257, 531 } },
     call = function(_, residual, x)
         core.manual_seed(5)
@@ -194,7 +213,7 @@ add {
     gradient = true,
 }
 
--- ---- packed sequences ------------------------------------------------------------------------------------------------
+-- ---- packed sequences ---------------------------------------------------------------------------
 
 -- Where element n of a packed batch stands: its entry and its place there.
 local function place_of(lengths, n)
@@ -211,7 +230,8 @@ local function total_of(lengths)
 end
 
 local function lengths_up_to(most)
-    return function(random, shape) return naive.build(shape, "i64", function() return random(0, most) end) end
+    return function(random, shape) return naive.build(shape, "i64",
+        function() return random(0, most) end) end
 end
 
 local ANY = naive.dtypes.all
@@ -269,7 +289,7 @@ add {
     end,
 }
 
--- ---- attention -----------------------------------------------------------------------------------------------------------
+-- ---- attention ----------------------------------------------------------------------------------
 
 add {
     name = "attention",
@@ -282,7 +302,8 @@ add {
         { { 2, 2, 3, 4 }, { 2, 2, 5, 4 }, { 2, 2, 5, 4 }, { 3, 5 }, mask = true },
         { { 2, 2, 3, 4 }, { 2, 2, 5, 4 }, { 2, 2, 5, 4 }, { 2, 2, 3, 5 }, bias = true },
         { { 1, 2, 37, 16 }, { 1, 2, 41, 16 }, { 1, 2, 41, 16 }, causal = true },
-        { { 0, 2, 3, 4 }, { 0, 2, 5, 4 }, { 0, 2, 5, 4 } }, { { 1, 1, 1, 1 }, { 1, 1, 1, 1 }, { 1, 1, 1, 1 } },
+        { { 0, 2, 3, 4 }, { 0, 2, 5, 4 }, { 0, 2, 5, 4 } }, { { 1, 1, 1, 1 }, { 1, 1, 1, 1 },
+            { 1, 1, 1, 1 } },
         { { 1, 1, 2, 3 }, { 1, 1, 0, 3 }, { 1, 1, 0, 3 } },
     },
     inputs = { values.any, values.any, values.any, function(random, shape, dtype, case)
@@ -297,8 +318,10 @@ add {
         return core.attention(q, k, v, case.scale, case.softcap, nil, mask, true)
     end,
     naive = function(case, q, k, v, extra)
-        return layer.attention(q, k, v, { scale = case.scale, softcap = case.softcap, causal = case.causal,
-            lengths = case.lengths and extra, mask = case.mask and extra, bias = case.bias and extra })
+        return layer.attention(q, k, v, { scale = case.scale, softcap = case.softcap,
+            causal = case.causal,
+            lengths = case.lengths and extra, mask = case.mask and extra,
+                bias = case.bias and extra })
     end,
     gradient = true,
     detached = { false, true },

@@ -10,8 +10,10 @@ local function add(entry) entries[#entries + 1] = entry end
 local function copy(list) return table.move(list, 1, #list, 1, {}) end
 
 -- A tensor, an index, and what goes there, of which the index may cover a part.
-local SCATTERED = { { { 3, 37 }, { 3, 50 }, { 3, 50 }, dim = 2, n = 37 }, { { 4, 5 }, { 7, 3 }, { 7, 3 }, dim = 1, n = 4 },
-    { { 2, 3, 4 }, { 2, 2, 6 }, { 2, 3, 7 }, dim = -1, n = 4 }, { { 2, 3, 70 }, { 2, 5, 70 }, { 2, 5, 70 }, dim = 2, n = 3 },
+local SCATTERED = { { { 3, 37 }, { 3, 50 }, { 3, 50 }, dim = 2, n = 37 },
+    { { 4, 5 }, { 7, 3 }, { 7, 3 }, dim = 1, n = 4 },
+    { { 2, 3, 4 }, { 2, 2, 6 }, { 2, 3, 7 }, dim = -1, n = 4 },
+        { { 2, 3, 70 }, { 2, 5, 70 }, { 2, 5, 70 }, dim = 2, n = 3 },
     { { 5 }, { 9 }, { 9 }, dim = 1, n = 5 }, { { 4, 5 }, { 0, 5 }, { 0, 5 }, dim = 1, n = 4 } }
 local LARGE = { { 257, 531 }, { 300, 531 }, { 300, 531 }, dim = 1, n = 257 }
 
@@ -51,9 +53,13 @@ local function scatter_add(name, call)
         gradient = true,
     }
 end
-scatter_add("scatter_add", function(case, x, ids, src) return core.scatter_add(x, case.dim, ids, src) end)
+scatter_add("scatter_add", function(case, x, ids, src)
+    return core.scatter_add(x, case.dim, ids, src)
+end)
 -- In place: on a copy, because nobody may write to leaves that want gradients.
-scatter_add("scatter_add_", function(case, x, ids, src) return core.scatter_add_(x:clone(), case.dim, ids, src) end)
+scatter_add("scatter_add_", function(case, x, ids, src)
+    return core.scatter_add_(x:clone(), case.dim, ids, src)
+end)
 
 local function scatter(name, call)
     add {
@@ -67,7 +73,9 @@ local function scatter(name, call)
             local result = naive.build(x.shape, x.dtype, function(index) return x:at(index) end)
             naive.build(ids.shape, "bool", function(index)
                 local position = 0
-                for d, i in ipairs(index) do position = position * x.shape[d] + (d == dim and ids:at(index) or i) - 1 end
+                for d, i in ipairs(index) do
+                    position = position * x.shape[d] + (d == dim and ids:at(index) or i) - 1
+                end
                 result.data[position + 1] = src:at(index)
                 return false
             end)
@@ -78,9 +86,11 @@ local function scatter(name, call)
     }
 end
 scatter("scatter", function(case, x, ids, src) return core.scatter(x, case.dim, ids, src) end)
-scatter("scatter_", function(case, x, ids, src) return core.scatter_(x:clone(), case.dim, ids, src) end)
+scatter("scatter_", function(case, x, ids, src)
+    return core.scatter_(x:clone(), case.dim, ids, src)
+end)
 
--- ---- scatter_reduce: of each place, t's element and the src that come to it, in order --------------------------------
+-- ---- scatter_reduce: of each place, t's element and the src that come to it, in order -----------
 
 local function number(v) return v == true and 1 or v == false and 0 or v end
 local function factor(list)
@@ -105,7 +115,9 @@ local function best_by(better)
 end
 -- Never equal to one of values.distinct.
 local function between(random, shape, dtype)
-    return values.distinct(random, shape, dtype):map(function(v) return naive.is_float(dtype) and v + 1 / 128 or v end)
+    return values.distinct(random, shape, dtype):map(function(v)
+        return naive.is_float(dtype) and v + 1 / 128 or v
+    end)
 end
 local REDUCED = {
     sum = total,
@@ -119,10 +131,12 @@ local function scatter_reduce(name, reduce, call, more)
     local entry = {
         name = name,
         variant = reduce,
-        cases = { { { 3, 37 }, { 3, 50 }, { 3, 50 }, dim = 2, n = 37 }, { { 4, 5 }, { 7, 3 }, { 7, 3 }, dim = 1, n = 4 },
+        cases = { { { 3, 37 }, { 3, 50 }, { 3, 50 }, dim = 2, n = 37 },
+            { { 4, 5 }, { 7, 3 }, { 7, 3 }, dim = 1, n = 4 },
             { { 2, 3, 4 }, { 2, 2, 6 }, { 2, 3, 7 }, dim = -1, n = 4, without = true },
             { { 2, 3, 70 }, { 2, 5, 70 }, { 2, 5, 70 }, dim = 2, n = 3, without = true },
-            { { 5 }, { 9 }, { 9 }, dim = 1, n = 5 }, { { 4, 5 }, { 0, 5 }, { 0, 5 }, dim = 1, n = 4, without = true } },
+            { { 5 }, { 9 }, { 9 }, dim = 1, n = 5 }, { { 4, 5 }, { 0, 5 }, { 0, 5 }, dim = 1, n = 4,
+                without = true } },
         inputs = { values.distinct, values.ids "n", between },
         large = LARGE,
         call = call,
@@ -154,24 +168,30 @@ local function scatter_reduce(name, reduce, call, more)
     add(entry)
 end
 for _, entry in ipairs {
-    { "sum", {} }, { "prod", { inputs = { values.away, values.ids "n", values.away } } }, { "mean", { dtypes = naive.dtypes.floats } },
+    { "sum", {} }, { "prod", { inputs = { values.away, values.ids "n", values.away } } },
+        { "mean", { dtypes = naive.dtypes.floats } },
     { "amax", {} }, { "amin", {} },
 } do
     local reduce = entry[1]
     scatter_reduce("scatter_reduce", reduce, function(case, x, ids, src)
-        return core.scatter_reduce(x, case.dim, ids, src, reduce, { include_self = not case.without })
+        return core.scatter_reduce(x, case.dim, ids, src, reduce,
+            { include_self = not case.without })
     end, entry[2])
 end
 scatter_reduce("scatter_reduce_", "amax", function(case, x, ids, src)
-    return core.scatter_reduce_(x:clone(), case.dim, ids, src, "amax", { include_self = not case.without })
+    return core.scatter_reduce_(x:clone(), case.dim, ids, src, "amax",
+        { include_self = not case.without })
 end)
 
 local function index_add(name, call)
     add {
         name = name,
-        cases = { { { 3, 37 }, { 50 }, { 3, 50 }, dim = 2, n = 37 }, { { 4, 5, 3 }, { 6 }, { 6, 5, 3 }, dim = 1, n = 4 },
-            { { 4, 5, 3 }, { 2 }, { 4, 2, 3 }, dim = -2, n = 5 }, { { 4 }, { 9 }, { 9 }, dim = 1, n = 4 },
-            { { 4, 3 }, { 0 }, { 0, 3 }, dim = 1, n = 4 }, { { 2, 0 }, { 3 }, { 3, 0 }, dim = 1, n = 2 } },
+        cases = { { { 3, 37 }, { 50 }, { 3, 50 }, dim = 2, n = 37 },
+            { { 4, 5, 3 }, { 6 }, { 6, 5, 3 }, dim = 1, n = 4 },
+            { { 4, 5, 3 }, { 2 }, { 4, 2, 3 }, dim = -2, n = 5 }, { { 4 }, { 9 }, { 9 }, dim = 1,
+                n = 4 },
+            { { 4, 3 }, { 0 }, { 0, 3 }, dim = 1, n = 4 }, { { 2, 0 }, { 3 }, { 3, 0 }, dim = 1,
+                n = 2 } },
         inputs = { values.any, values.ids "n", values.any },
         large = { { 257, 531 }, { 300 }, { 300, 531 }, dim = 1, n = 257 },
         call = call,
@@ -187,6 +207,8 @@ local function index_add(name, call)
     }
 end
 index_add("index_add", function(case, x, ids, src) return core.index_add(x, case.dim, ids, src) end)
-index_add("index_add_", function(case, x, ids, src) return core.index_add_(x:clone(), case.dim, ids, src) end)
+index_add("index_add_", function(case, x, ids, src)
+    return core.index_add_(x:clone(), case.dim, ids, src)
+end)
 
 return entries

@@ -20,7 +20,8 @@ local function reshaped(case, x) return x:reshaped(case.gives) end
 -- In their own order: some layouts have no view.
 add {
     name = "view",
-    cases = { { { 3, 8 }, to = { 4, 6 }, gives = { 4, 6 } }, { { 2, 3, 4 }, to = { 2, -1 }, gives = { 2, 12 } },
+    cases = { { { 3, 8 }, to = { 4, 6 }, gives = { 4, 6 } },
+        { { 2, 3, 4 }, to = { 2, -1 }, gives = { 2, 12 } },
         { { 1 }, to = {}, gives = {} },
         { {}, to = { 1, 1 }, gives = { 1, 1 } }, { { 0, 3 }, to = { 3, 0 }, gives = { 3, 0 } } },
     large = { { 257, 531 }, to = { -1 }, gives = { 257 * 531 } },
@@ -30,7 +31,8 @@ add {
 }
 add {
     name = "reshape",
-    cases = { { { 3, 8 }, to = { 4, 6 }, gives = { 4, 6 } }, { { 2, 3, 4 }, to = { 2, -1 }, gives = { 2, 12 } },
+    cases = { { { 3, 8 }, to = { 4, 6 }, gives = { 4, 6 } },
+        { { 2, 3, 4 }, to = { 2, -1 }, gives = { 2, 12 } },
         { { 1 }, to = {}, gives = {} },
         { {}, to = { 1, 1 }, gives = { 1, 1 } }, { { 0, 3 }, to = { 3, 0 }, gives = { 3, 0 } } },
     large = { { 257, 531 }, to = { -1 }, gives = { 257 * 531 } },
@@ -49,7 +51,8 @@ add {
 add {
     name = "squeeze",
     cases = { { { 1, 3, 1 }, gives = { 3 } }, { { 1, 3, 1 }, dim = 1, gives = { 3, 1 } },
-        { { 1, 3, 1 }, dim = 2, gives = { 1, 3, 1 } }, { { 1, 3, 1, 1 }, dim = { 1, -1 }, gives = { 3, 1 } },
+        { { 1, 3, 1 }, dim = 2, gives = { 1, 3, 1 } }, { { 1, 3, 1, 1 }, dim = { 1, -1 },
+            gives = { 3, 1 } },
         { { 1, 3, 1 }, dim = { 2, 3 }, gives = { 1, 3 } },
         { {}, gives = {} }, { { 1, 0 }, gives = { 0 } } },
     large = false,
@@ -58,7 +61,8 @@ add {
 }
 add {
     name = "unsqueeze",
-    cases = { { { 2, 3 }, dim = 1, gives = { 1, 2, 3 } }, { { 2, 3 }, dim = -1, gives = { 2, 3, 1 } },
+    cases = { { { 2, 3 }, dim = 1, gives = { 1, 2, 3 } },
+        { { 2, 3 }, dim = -1, gives = { 2, 3, 1 } },
         { {}, dim = 1, gives = { 1 } },
         { { 0 }, dim = 2, gives = { 0, 1 } } },
     large = false,
@@ -67,9 +71,12 @@ add {
 }
 add {
     name = "unfold",
-    cases = { { { 3, 37 }, dim = 2, of = 3, step = 1, windows = 35 }, { { 3, 37 }, dim = -1, of = 5, step = 7, windows = 5 },
-        { { 9, 4 }, dim = 1, of = 4, step = 2, windows = 3 }, { { 2, 8, 3 }, dim = 2, of = 4, step = 4, windows = 2 },
-        { { 5 }, dim = 1, of = 5, step = 9, windows = 1 }, { { 0, 3 }, dim = 2, of = 2, step = 1, windows = 2 } },
+    cases = { { { 3, 37 }, dim = 2, of = 3, step = 1, windows = 35 },
+        { { 3, 37 }, dim = -1, of = 5, step = 7, windows = 5 },
+        { { 9, 4 }, dim = 1, of = 4, step = 2, windows = 3 },
+            { { 2, 8, 3 }, dim = 2, of = 4, step = 4, windows = 2 },
+        { { 5 }, dim = 1, of = 5, step = 9, windows = 1 }, { { 0, 3 }, dim = 2, of = 2, step = 1,
+            windows = 2 } },
     large = { { 257, 531 }, dim = 1, of = 7, step = 3, windows = 84 },
     call = function(case, x) return core.unfold(x, case.dim, case.of, case.step) end,
     naive = function(case, x)
@@ -84,19 +91,22 @@ add {
 }
 add {
     name = "expand",
-    cases = { { { 3, 1 }, to = { 3, 4 }, gives = { 3, 4 } }, { { 3 }, to = { 2, -1 }, gives = { 2, 3 } },
+    cases = { { { 3, 1 }, to = { 3, 4 }, gives = { 3, 4 } },
+        { { 3 }, to = { 2, -1 }, gives = { 2, 3 } },
         { {}, to = { 2, 2 }, gives = { 2, 2 } },
         { { 1 }, to = { 0 }, gives = { 0 } }, { { 2, 3 }, to = { 2, 3 }, gives = { 2, 3 } } },
     large = { { 257, 1 }, to = { 257, 531 }, gives = { 257, 531 } },
     call = function(case, x) return core.expand(x, case.to) end,
-    naive = function(case, x) return naive.build(case.gives, x.dtype, function(index) return x:at(index) end) end,
+    naive = function(case, x) return naive.build(case.gives, x.dtype,
+        function(index) return x:at(index) end) end,
 }
 
--- ---- order -------------------------------------------------------------------------------------------------------------
+-- ---- order --------------------------------------------------------------------------------------
 
 add {
     name = "permute",
-    cases = { { { 2, 3, 4 }, order = { 3, 1, 2 } }, { { 2, 3 }, order = { -1, 1 } }, { {}, order = {} },
+    cases = { { { 2, 3, 4 }, order = { 3, 1, 2 } }, { { 2, 3 }, order = { -1, 1 } },
+        { {}, order = {} },
         { { 0, 2 }, order = { 2, 1 } } },
     large = { { 257, 531 }, order = { 2, 1 } },
     call = function(case, x) return core.permute(x, case.order) end,
@@ -104,7 +114,8 @@ add {
 }
 add {
     name = "transpose",
-    cases = { { { 2, 3, 4 }, d1 = 1, d2 = 3 }, { { 2, 3 }, d1 = -1, d2 = -2 }, { { 2, 3 }, d1 = 1, d2 = 1 },
+    cases = { { { 2, 3, 4 }, d1 = 1, d2 = 3 }, { { 2, 3 }, d1 = -1, d2 = -2 },
+        { { 2, 3 }, d1 = 1, d2 = 1 },
         { { 0, 2 }, d1 = 1, d2 = 2 } },
     large = { { 257, 531 }, d1 = 1, d2 = 2 },
     call = function(case, x) return core.transpose(x, case.d1, case.d2) end,
@@ -124,7 +135,8 @@ add {
 }
 add {
     name = "flip",
-    cases = { { { 3, 37 }, dims = { 2 } }, { { 2, 3, 4 }, dims = { 1, -1 } }, { { 2, 3 }, dims = {} },
+    cases = { { { 3, 37 }, dims = { 2 } }, { { 2, 3, 4 }, dims = { 1, -1 } },
+        { { 2, 3 }, dims = {} },
         { {}, dims = {} }, { { 0, 2 }, dims = { 1 } } },
     large = { { 257, 531 }, dims = { 1, 2 } },
     call = function(case, x) return core.flip(x, case.dims) end,
@@ -141,8 +153,10 @@ add {
 
 add {
     name = "roll",
-    cases = { { { 3, 37 }, shifts = 5, dims = 2 }, { { 3, 4, 5 }, shifts = { 1, -2 }, dims = { 1, 3 } }, { { 3, 7 }, shifts = 2 },
-        { { 3, 7 }, shifts = -30, dims = -1 }, { { 4 }, shifts = { 1, 2 }, dims = { 1, 1 } }, { { 2, 3 }, shifts = 0, dims = 1 },
+    cases = { { { 3, 37 }, shifts = 5, dims = 2 }, { { 3, 4, 5 }, shifts = { 1, -2 },
+        dims = { 1, 3 } }, { { 3, 7 }, shifts = 2 },
+        { { 3, 7 }, shifts = -30, dims = -1 }, { { 4 }, shifts = { 1, 2 }, dims = { 1, 1 } },
+            { { 2, 3 }, shifts = 0, dims = 1 },
         { {}, shifts = 3 }, { { 0, 2 }, shifts = 1, dims = 1 } },
     large = { { 257, 531 }, shifts = { 100, -7 }, dims = { 1, 2 } },
     call = function(case, x) return core.roll(x, case.shifts, case.dims) end,
@@ -165,8 +179,10 @@ add {
 }
 add {
     name = "tile",
-    cases = { { { 3, 7 }, counts = { 2, 3 } }, { { 3, 7 }, counts = { 3 } }, { { 3 }, counts = { 2, 1, 2 } },
-        { { 2, 3, 4 }, counts = { 2, 1, 1 } }, { { 2, 3 }, counts = { 1, 1 } }, { {}, counts = { 4 } }, { {}, counts = {} },
+    cases = { { { 3, 7 }, counts = { 2, 3 } }, { { 3, 7 }, counts = { 3 } },
+        { { 3 }, counts = { 2, 1, 2 } },
+        { { 2, 3, 4 }, counts = { 2, 1, 1 } }, { { 2, 3 }, counts = { 1, 1 } },
+            { {}, counts = { 4 } }, { {}, counts = {} },
         { { 2, 3 }, counts = { 0, 2 } }, { { 0, 2 }, counts = { 2, 2 } } },
     large = { { 257, 53 }, counts = { 2, 5 } },
     call = function(case, x) return core.tile(x, case.counts) end,
@@ -187,8 +203,10 @@ add {
 }
 add {
     name = "diagonal",
-    cases = { { { 4, 4 } }, { { 3, 37 }, offset = 5 }, { { 5, 3 }, offset = -2 }, { { 2, 3, 4 }, dim1 = 3, dim2 = 1 },
-        { { 2, 3, 4 }, offset = 1, dim1 = -2, dim2 = -1 }, { { 2, 3 }, offset = 3 }, { { 2, 3 }, offset = -7 }, { { 0, 3 } },
+    cases = { { { 4, 4 } }, { { 3, 37 }, offset = 5 }, { { 5, 3 }, offset = -2 },
+        { { 2, 3, 4 }, dim1 = 3, dim2 = 1 },
+        { { 2, 3, 4 }, offset = 1, dim1 = -2, dim2 = -1 }, { { 2, 3 }, offset = 3 },
+            { { 2, 3 }, offset = -7 }, { { 0, 3 } },
         { { 1, 1 } } },
     large = { { 700, 531 }, offset = -3 },
     call = function(case, x) return core.diagonal(x, case.offset, case.dim1, case.dim2) end,
@@ -222,15 +240,21 @@ add {
     name = "pad",
     cases = { { { 3, 37 }, amounts = { 2, 3 } }, { { 3, 4 }, amounts = { 1, 0, 2, 1 }, value = 1 },
         { { 2, 3, 4 }, amounts = { 0, 0, 1, 1 } },
-        { { 4, 5 }, amounts = { -1, 2, 0, -2 } }, { { 4 }, amounts = { -3, -1 } }, { { 4 }, amounts = { -5, 3 } },
+        { { 4, 5 }, amounts = { -1, 2, 0, -2 } }, { { 4 }, amounts = { -3, -1 } },
+            { { 4 }, amounts = { -5, 3 } },
         { { 2, 3 }, amounts = {} },
         { {}, amounts = {} }, { { 0, 2 }, amounts = { 1, 1, 2, 0 } },
-        { { 3, 37 }, amounts = { 5, 2 }, mode = "reflect" }, { { 3, 4 }, amounts = { 3, 1, 0, 2 }, mode = "reflect" },
-        { { 3, 4 }, amounts = { 3, 6, 2, 0 }, mode = "replicate" }, { { 1, 2 }, amounts = { 0, 2, 4, 0 }, mode = "replicate" },
-        { { 3, 4 }, amounts = { 4, 1, 0, 3 }, mode = "circular" }, { { 3, 4 }, amounts = { -1, 2, -2, 0 }, mode = "circular" },
+        { { 3, 37 }, amounts = { 5, 2 }, mode = "reflect" }, { { 3, 4 }, amounts = { 3, 1, 0, 2 },
+            mode = "reflect" },
+        { { 3, 4 }, amounts = { 3, 6, 2, 0 }, mode = "replicate" },
+            { { 1, 2 }, amounts = { 0, 2, 4, 0 }, mode = "replicate" },
+        { { 3, 4 }, amounts = { 4, 1, 0, 3 }, mode = "circular" },
+            { { 3, 4 }, amounts = { -1, 2, -2, 0 }, mode = "circular" },
         { { 2, 3, 4 }, amounts = { 1, 1, 1, 1, 1, 1 }, mode = "reflect" } },
     large = { { 257, 531 }, amounts = { 7, 20, 3, 1 }, mode = "reflect" },
-    call = function(case, x) return core.pad(x, case.amounts, { mode = case.mode or "constant", value = case.value }) end,
+    call = function(case, x)
+        return core.pad(x, case.amounts, { mode = case.mode or "constant", value = case.value })
+    end,
     naive = function(case, x)
         local before, shape, n = {}, {}, #x.shape
         for d, size in ipairs(x.shape) do
@@ -248,7 +272,7 @@ add {
     end,
 }
 
--- ---- parts -------------------------------------------------------------------------------------------------------------
+-- ---- parts --------------------------------------------------------------------------------------
 
 -- Elements start, start + step, ... along dim.
 local function part(x, dim, start, length, step)
@@ -270,19 +294,22 @@ end
 
 add {
     name = "narrow",
-    cases = { { { 3, 37 }, dim = 2, start = 5, length = 20 }, { { 4, 3 }, dim = 1, start = 4, length = 1 },
+    cases = { { { 3, 37 }, dim = 2, start = 5, length = 20 },
+        { { 4, 3 }, dim = 1, start = 4, length = 1 },
         { { 4, 3 }, dim = -1, start = 2, length = 0 },
         { { 4 }, dim = 1, start = -2, length = 2 } },
     large = { { 257, 531 }, dim = 2, start = 17, length = 500 },
     call = function(case, x) return core.narrow(x, case.dim, case.start, case.length) end,
     naive = function(case, x)
-        local start = case.start < 0 and case.start + x.shape[naive.dim(x, case.dim)] + 1 or case.start
+        local start = case.start < 0 and case.start + x.shape[naive.dim(x, case.dim)] + 1
+            or case.start
         return part(x, case.dim, start, case.length)
     end,
 }
 add {
     name = "select",
-    cases = { { { 3, 37 }, dim = 2, index = 5 }, { { 4, 3 }, dim = 1, index = -1 }, { { 4 }, dim = 1, index = 2 } },
+    cases = { { { 3, 37 }, dim = 2, index = 5 }, { { 4, 3 }, dim = 1, index = -1 },
+        { { 4 }, dim = 1, index = 2 } },
     large = { { 257, 531 }, dim = 1, index = 200 },
     call = function(case, x) return core.select(x, case.dim, case.index) end,
     naive = function(case, x)
@@ -302,7 +329,8 @@ end
 
 add {
     name = "split",
-    cases = { { { 7, 2 }, size = 3, gives = { 3, 3, 1 } }, { { 2, 6 }, size = { 1, 0, 5 }, dim = 2, gives = { 1, 0, 5 } },
+    cases = { { { 7, 2 }, size = 3, gives = { 3, 3, 1 } }, { { 2, 6 }, size = { 1, 0, 5 }, dim = 2,
+        gives = { 1, 0, 5 } },
         { { 0, 2 }, size = 3, gives = { 0 } } },
     large = { { 257, 531 }, size = 100, gives = { 100, 100, 57 } },
     call = function(case, x) return table.unpack(core.split(x, case.size, case.dim)) end,
@@ -310,7 +338,8 @@ add {
 }
 add {
     name = "chunk",
-    cases = { { { 7, 2 }, count = 3, gives = { 3, 3, 1 } }, { { 2, 6 }, count = 2, dim = -1, gives = { 3, 3 } },
+    cases = { { { 7, 2 }, count = 3, gives = { 3, 3, 1 } },
+        { { 2, 6 }, count = 2, dim = -1, gives = { 3, 3 } },
         { { 2 }, count = 5, gives = { 1, 1 } } },
     large = { { 257, 531 }, count = 2, gives = { 129, 128 } },
     call = function(case, x) return table.unpack(core.chunk(x, case.count, case.dim)) end,
@@ -328,7 +357,7 @@ add {
     end,
 }
 
--- ---- joins -------------------------------------------------------------------------------------------------------------
+-- ---- joins --------------------------------------------------------------------------------------
 
 local function joined(dim, arrays)
     local first = arrays[1]
@@ -360,7 +389,8 @@ add {
 }
 add {
     name = "stack",
-    cases = { { { 2, 3 }, { 2, 3 } }, { { 2, 3 }, { 2, 3 }, { 2, 3 }, dim = 2 }, { { 37 }, { 37 }, dim = -1 },
+    cases = { { { 2, 3 }, { 2, 3 } }, { { 2, 3 }, { 2, 3 }, { 2, 3 }, dim = 2 },
+        { { 37 }, { 37 }, dim = -1 },
         { {}, {} }, { { 0 } } },
     large = { { 257, 300 }, { 257, 300 }, dim = -1 },
     call = function(case, ...) return core.stack({ ... }, case.dim) end,
@@ -378,7 +408,7 @@ add {
     mixed = true,
 }
 
--- ---- copies ------------------------------------------------------------------------------------------------------------
+-- ---- copies -------------------------------------------------------------------------------------
 
 local SHAPES = { { { 3, 37 } }, { { 2, 3, 5 } }, { {} }, { { 1 } }, { { 0, 2 } } }
 add { name = "contiguous", cases = SHAPES, large = { { 257, 531 } }, naive = copied }
@@ -397,12 +427,13 @@ add {
     naive = function(case, x) return x:to(case.to) end,
 }
 
--- ---- triangles -----------------------------------------------------------------------------------------------------------
+-- ---- triangles ----------------------------------------------------------------------------------
 
 local function triangle(name, keeps)
     add {
         name = name,
-            cases = { { { 4, 4 } }, { { 3, 37 }, scalar = 5 }, { { 5, 3 }, scalar = -2 }, { { 2, 3, 4 } },
+            cases = { { { 4, 4 } }, { { 3, 37 }, scalar = 5 }, { { 5, 3 }, scalar = -2 },
+                { { 2, 3, 4 } },
                 { { 0, 3 } }, { { 1, 1 } } },
         large = { { 257, 531 }, scalar = 3 },
         call = function(case, x) return core[name](x, case.scalar) end,
