@@ -33,8 +33,7 @@ end
 
 CharLM.takes_cache = true -- for heed.generate
 
--- tokens [B, L] -> logits [B, L, V]; an encoder with a causal mask is called "decoder-only". With a
--- cache the tokens continue those that it holds.
+-- tokens [B, L], which continue those of the cache, -> logits [B, L, V]: a "decoder-only" model.
 function CharLM:forward(tokens, o)
     local cache = o and o.cache
     local x = self.positions(self.characters(tokens), { cache = cache })
