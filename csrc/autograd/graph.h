@@ -29,7 +29,7 @@ typedef struct hd_node hd_node;
 typedef struct hd_node_class {
     const char *name; /* as in Lua: "matmul"; used in messages */
     /* grads[o]: gradient of output o, borrowed, NULL when nothing arrived (a zero). Fill grad_inputs[i] with a new
-     * reference for each input with needs[i]; leave NULL for a zero. The shapes must be the inputs'. grads[0] may be
+     * reference for each input i with hd_node_needs(node, i); leave NULL for a zero. The shapes must be the inputs'. grads[0] may be
      * passed on: grad_inputs[i] = hd_retain(grads[0]). */
     hd_status (*backward)(hd_ctx *cx, hd_node *node, hd_tensor *const *grads, hd_tensor **grad_inputs);
     void (*release)(hd_node *node); /* frees payload; NULL: nothing to free */

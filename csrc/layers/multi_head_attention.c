@@ -130,6 +130,7 @@ static hd_status attend(hd_ctx *cx, const hd_mha_call *c, hd_residual residual, 
 static hd_status check_rotary(hd_ctx *cx, const hd_mha_call *c) {
     const hd_tensor *cos = c->o->rotary.cos;
     if (!cos) return HD_OK;
+    if (!c->o->rotary.sin) return hd_fail(cx, HD_EARG, "rotary: expected sines beside the cosines");
     const int dim = c->query->ndim - 2;
     const int64_t L = c->query->shape[dim], S = c->key ? c->key->shape[dim] : 0, rows = S > L ? S : L;
     if (c->key && cos->ndim >= 2 && cos->shape[cos->ndim - 2] >= rows) return HD_OK;

@@ -200,7 +200,7 @@ local function configuration(seed)
     z.Dv = random(1, 2) == 1 and z.D or FEATURES[random(1, #FEATURES)]
     if z.L > 0 and z.L <= 8 and random(1, 2) == 1 then
         z.S = 1100
-    end -- keys enough for several stretches
+    end -- keys enough for several splits
     if z.L * z.S > 20000 and random(1, 3) > 1 then z.L = 33 end
     local m, seen, added = masks_of(random, z)
     z.bias, m, seen = bias_of(random, z, m, seen)

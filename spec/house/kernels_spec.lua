@@ -19,8 +19,11 @@ local function names_dtype(symbol)
     return false
 end
 
+-- A build with sanitizers inlines less, so that helpers inside of kernels have symbols too.
+local check = os.getenv "HEED_SANITIZED" and pending or it
+
 describe("the kernels", function()
-    it("are found by their names: what a macro makes is listed in a comment", function()
+    check("are found by their names: what a macro makes is listed in a comment", function()
         local words = {}
         for _, path in ipairs(shell.files("csrc", "*.[ch]")) do
             for word in shell.read(path):gmatch "[%w_]+" do words[word] = true end

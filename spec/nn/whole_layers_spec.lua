@@ -1,6 +1,7 @@
 --- Layers run whole in C, whatever their options. A part of the user's own they call; they give the
 --- same.
 
+local core = require "heed.core"
 local heed = require "heed"
 local nn, mask = heed.nn, heed.mask
 local in_parts = require "spec.support.in_parts"
@@ -187,5 +188,55 @@ describe("a layer in C sees what was assigned last", function()
             function(l) l.self_attn.num_kv_heads = 3 end)
         layer.self_attn.num_kv_heads = 2
         says("linear3: expected a module, got nil", function(l) l.activation = "swiglu" end)
+    end)
+end)
+
+describe("fields that are read by a function", function()
+    -- Takes the tensors out of a module's fields; what reads them is called for each.
+    local function read_through(module, held, read)
+        local store, class = {}, getmetatable(module)
+        for key, value in pairs(module) do
+            if type(value) == "userdata" then store[key] = value end
+        end
+        local meta = {}
+        for key, value in pairs(class) do meta[key] = value end
+        function meta.__index(_, key)
+            if store[key] then return read(store[key]) end
+            return class[key]
+        end
+        for key, t in pairs(store) do
+            rawset(module, key, nil)
+            held[#held + 1] = t
+        end
+        setmetatable(module, meta)
+    end
+
+    it("may drop what was read before them: the call has it still", function()
+        local options = { norm_first = true, norm = "rms", activation = "swiglu", num_kv_heads = 1 }
+        for n = 1, 12 do
+            local layer = nn.TransformerEncoderLayer(8, 2, 16, options):eval()
+            local held, reads = {}, 0
+            local function read(t)
+                reads = reads + 1
+                if reads ~= n then return t end
+                local copy = t:clone()
+                for _, other in ipairs(held) do other:free() end
+                for _ = 1, 20 do heed.ones(64) end -- what is free is taken
+                return copy
+            end
+            for _, module in ipairs(layer:modules()) do read_through(module, held, read) end
+            pcall(core.encoder_layer, layer, heed.ones(1, 3, 8))
+            assert.is_true(reads >= 1)
+        end
+    end)
+
+    it("give the same as fields that are there", function()
+        local layer, held = nn.TransformerEncoderLayer(8, 2, 16):eval(), {}
+        local x = heed.randn(1, 3, 8)
+        local want = core.encoder_layer(layer, x)
+        for _, module in ipairs(layer:modules()) do
+            read_through(module, held, function(t) return t end)
+        end
+        assert.is_true(core.encoder_layer(layer, x):equal(want))
     end)
 end)

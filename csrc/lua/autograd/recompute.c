@@ -2,7 +2,7 @@
  *
  * Forward runs the function without recording and makes one node for it. When backward visits the node, the function runs
  * once more, recorded, with the same arguments and the same random numbers, and backward goes on through the graph that
- * this makes (graph.c): its nodes are newer than all that waits, so they come next. Arguments are given with their place in
+ * this makes (backward.c): its nodes are newer than all that waits, so they come next. Arguments are given with their place in
  * the outer graph; so are the tensors that the function knows otherwise, and parameters. Nothing is cut, nothing joined.
  */
 #include "lua/autograd/function.h"

@@ -281,6 +281,6 @@ static const hd_function functions[] = {
     {NULL, NULL, 0},
 };
 
-void hd_register_make(hd_registrar *r) {
+void hd_register_create(hd_registrar *r) {
     hd_define(r, functions);
 }

@@ -148,7 +148,7 @@ static const hd_function functions[] = {
     {NULL, NULL, 0},
 };
 
-void hd_register_gather(hd_registrar *r) {
+void hd_register_scatter(hd_registrar *r) {
     hd_define(r, functions);
     for (size_t i = 0; i < sizeof addings / sizeof *addings; i++) {
         hd_define_entry(r, addings[i].name, add, HD_BOTH, &addings[i]);

@@ -4,6 +4,8 @@
 static const char *const names[HD_FIELD_COUNT] = {"", HD_EACH_FIELD(NAME_OF)};
 #undef NAME_OF
 
+enum { INDEX = HD_FIELD_COUNT }; /* where "__index" stands among the names */
+
 void hd_register_fields(hd_registrar *r) {
     lua_State *L = r->L;
     lua_createtable(L, HD_FIELD_COUNT, 0);
@@ -11,6 +13,8 @@ void hd_register_fields(hd_registrar *r) {
         lua_pushstring(L, names[i]);
         lua_rawseti(L, -2, i);
     }
+    lua_pushliteral(L, "__index");
+    lua_rawseti(L, -2, INDEX);
     lua_setiuservalue(L, r->record, HD_UV_FIELDS);
 }
 
@@ -26,10 +30,63 @@ int hd_field_expected(const hd_fields *f, hd_field field, const char *expected) 
     return hd_arg_expected(f->c, index, path_of(f, field), expected);
 }
 
+/* Functions of the user's are about to run, which may drop what was read so far: tensors on the stack get a
+ * second reference there. */
+static void keep_what_was_read(hd_call *c) {
+    lua_State *L = c->L;
+    const int top = lua_gettop(L);
+    luaL_checkstack(L, top + 20, NULL);
+    for (int i = 1; i <= top; i++) {
+        const hd_handle *read = lua_type(L, i) == LUA_TUSERDATA ? hd_to_handle(L, c->h, i) : NULL;
+        if (!read || !read->t) continue;
+        hd_handle *kept = lua_newuserdatauv(L, sizeof *kept, 1); /* of no scope, which they might close */
+        *kept = (hd_handle){.t = hd_retain(read->t)};
+        lua_pushvalue(L, lua_upvalueindex(2));
+        lua_setmetatable(L, -2);
+    }
+}
+
+/* The value of a key that the module itself does not have, which is at `key`, the top: from its classes, and
+ * from whatever else __index reads. Its type. */
+static int push_inherited(const hd_fields *f, int key, bool *kept) {
+    lua_State *L = f->c->L;
+    lua_pushvalue(L, f->table);
+    for (int depth = 0; depth < 100 && lua_getmetatable(L, key + 1); depth++) {
+        lua_rawgeti(L, f->names, INDEX);
+        const int kind = lua_rawget(L, -2);
+        if (kind == LUA_TNIL) return LUA_TNIL;
+        if (kind != LUA_TTABLE) {
+            keep_what_was_read(f->c);
+            *kept = true;
+            lua_pushvalue(L, key);
+            return lua_gettable(L, f->table);
+        }
+        lua_replace(L, key + 1);
+        lua_settop(L, key + 1);
+        lua_pushvalue(L, key);
+        const int type = lua_rawget(L, key + 1);
+        if (type != LUA_TNIL) return type;
+        lua_settop(L, key + 1);
+    }
+    lua_pushnil(L);
+    return LUA_TNIL;
+}
+
 /* Pushes the field, of which raw assignment, classes and whatever else __index reads are seen. Its type. */
 static int push(const hd_fields *f, hd_field field) {
-    lua_rawgeti(f->c->L, f->names, field);
-    return lua_gettable(f->c->L, f->table);
+    lua_State *L = f->c->L;
+    lua_rawgeti(L, f->names, field);
+    int type = lua_rawget(L, f->table);
+    if (type != LUA_TNIL) return type;
+    const int key = lua_gettop(L);
+    lua_rawgeti(L, f->names, field);
+    lua_replace(L, key);
+    bool kept = false;
+    type = push_inherited(f, key, &kept);
+    if (kept) return type; /* what was kept lies below it */
+    lua_replace(L, key);
+    lua_settop(L, key);
+    return type;
 }
 
 hd_fields hd_fields_of(hd_call *c, int index, const char *argument) {
@@ -98,7 +155,7 @@ int64_t hd_field_integer(const hd_fields *f, hd_field field, int64_t otherwise) 
 int hd_field_count(const hd_fields *f, hd_field field) {
     int64_t n = hd_field_integer(f, field, 0);
     if (n < 1 || n > 1 << 20)
-        hd_arg_error(f->c, path_of(f, field), "expected 1 or more, got %lld", (long long)n);
+        hd_arg_error(f->c, path_of(f, field), "expected 1..1048576, got %lld", (long long)n);
     return (int)n;
 }
 

@@ -1,8 +1,9 @@
 /* fields.h: the parameters and options of a module, read from its table by their names at every call:
  * whatever was assigned since the last one is seen.
  *
- * Tensors and parts stay on the stack until the call returns. So they live as long as it does, whatever a
- * metamethod made them of, and its results keep what their graphs need of Lua (hd_anchor_result).
+ * Tensors and parts stay on the stack until the call returns, so its results keep what their graphs need of
+ * Lua (hd_anchor_result). Where a function runs for a field (an __index of the user's), which may drop any
+ * tensor, those read before it get references of their own.
  */
 #ifndef HD_LUA_FIELDS_H
 #define HD_LUA_FIELDS_H

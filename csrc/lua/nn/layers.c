@@ -148,9 +148,9 @@ static int multi_head_attention(lua_State *L) {
     hd_handle *second = o.attention.want_weights ? hd_push_handle(&c) : NULL;
     int second_slot = lua_gettop(L);
     hd_kv_cache kv;
-    hd_read_mask(&c, 5, "mask", &o.attention);
     const hd_fields f = hd_fields_of(&c, 1, "module");
     const hd_mha_params p = attention_of(&f);
+    hd_read_mask(&c, 5, "mask", &o.attention);
     o.rotary = rotary_at(&c, &f, 7);
     o.kv_cache = kv_cache_at(&c, 9, &kv);
     hd_set_modes(&c);
@@ -227,8 +227,8 @@ static hd_mha_options own_options(hd_call *c, int index, int position, hd_kv_cac
 static int encoder_layer(lua_State *L) {
     hd_call c = hd_enter(L, "encoder_layer");
     hd_kv_cache kv;
-    const hd_mha_options o = own_options(&c, 3, 4, &kv);
     const hd_transformer_layer_params p = layer_of(&c, false);
+    const hd_mha_options o = own_options(&c, 3, 4, &kv);
     return hd_return(&c, hd_encoder_layer(c.cx, &p, hd_arg_tensor(&c, 2, "x"), &o));
 }
 
@@ -236,11 +236,11 @@ static int encoder_layer(lua_State *L) {
 static int decoder_layer(lua_State *L) {
     hd_call c = hd_enter(L, "decoder_layer");
     hd_kv_cache kv, memory_kv;
+    const hd_transformer_layer_params p = layer_of(&c, true);
     const hd_mha_options o = own_options(&c, 4, 6, &kv);
     hd_mha_options across = {0};
     hd_read_mask(&c, 5, "memory_mask", &across.attention);
     across.kv_cache = kv_cache_at(&c, 9, &memory_kv);
-    const hd_transformer_layer_params p = layer_of(&c, true);
     hd_tensor *x = hd_arg_tensor(&c, 2, "x"), *memory = hd_arg_tensor(&c, 3, "memory");
     return hd_return(&c, hd_decoder_layer(c.cx, &p, x, memory, &o, &across));
 }

@@ -356,13 +356,13 @@ static void register_rooms(hd_registrar *r) {
     hd_define(r, functions);
     hd_register_tensor(r);
     hd_register_property(r);
-    hd_register_make(r);
+    hd_register_create(r);
     hd_register_index(r);
     hd_register_print(r);
     hd_register_shape(r);
     hd_register_arrange(r);
-    hd_register_parts(r);
-    hd_register_gather(r);
+    hd_register_split(r);
+    hd_register_scatter(r);
     hd_register_einsum(r);
     hd_register_unary(r);
     hd_register_parametric(r);

@@ -176,13 +176,13 @@ const void *hd_new_type(const hd_registrar *r, const char *name, int n);
 /* One a file of this room. */
 void hd_register_tensor(hd_registrar *r);
 void hd_register_property(hd_registrar *r);
-void hd_register_make(hd_registrar *r);
+void hd_register_create(hd_registrar *r);
 void hd_register_index(hd_registrar *r);
 void hd_register_print(hd_registrar *r);
 void hd_register_shape(hd_registrar *r);
 void hd_register_arrange(hd_registrar *r);
-void hd_register_parts(hd_registrar *r);
-void hd_register_gather(hd_registrar *r);
+void hd_register_split(hd_registrar *r);
+void hd_register_scatter(hd_registrar *r);
 void hd_register_einsum(hd_registrar *r);
 void hd_register_unary(hd_registrar *r);
 void hd_register_parametric(hd_registrar *r);

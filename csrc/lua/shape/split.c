@@ -162,6 +162,6 @@ static const hd_function functions[] = {
     {"chunk", chunk, HD_BOTH},   {"unbind", unbind, HD_BOTH},  {NULL, NULL, 0},
 };
 
-void hd_register_parts(hd_registrar *r) {
+void hd_register_split(hd_registrar *r) {
     hd_define(r, functions);
 }

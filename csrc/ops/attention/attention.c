@@ -123,6 +123,8 @@ static hd_status check_options(hd_ctx *cx, const hd_tensor *q, const hd_tensor *
     if (o->alibi && (hd_require_dtype(cx, "alibi", o->alibi, HD_F64) ||
                      hd_require_shape(cx, "alibi", o->alibi, 1, &q->shape[1])))
         return cx->error.status;
+    if (o->alibi && !hd_is_contiguous(o->alibi))
+        return hd_fail(cx, HD_EARG, "alibi: expected slopes that lie side by side in memory");
     return o->bias ? hd_require_dtype(cx, "bias", o->bias, (hd_dtype)q->dtype) : HD_OK;
 }
 

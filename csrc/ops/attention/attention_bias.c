@@ -1,7 +1,7 @@
 /* attention_bias.c: which tasks of backward may not run at the same time, because they add to one gradient of a bias. */
 #include "ops/attention/attention_bias.h"
 
-enum { SEQUENCE, KEY_HEAD, STRETCH, AXES };
+enum { SEQUENCE, KEY_HEAD, SPLIT, AXES };
 
 typedef struct rounds {
     hd_task task;
@@ -16,7 +16,7 @@ static void find_waits(const hd_attention_task *a, bool waits[AXES]) {
     /* Packed sequences have queries and keys of their own; others are entries of the batch. */
     waits[SEQUENCE] = wanted && (a->q_starts ? stride[2] == 0 && stride[3] == 0 : stride[0] == 0);
     waits[KEY_HEAD] = wanted && stride[1] == 0;
-    waits[STRETCH] = wanted && stride[3] == 0;
+    waits[SPLIT] = wanted && stride[3] == 0;
 }
 
 int64_t hd_bias_pairs(const hd_attention_task *a) {

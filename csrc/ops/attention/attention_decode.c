@@ -16,9 +16,9 @@
 #include <string.h>
 
 enum {
-    LEAST_STRETCH = 128, /* keys */
-    MOST_STRETCH = 512,
-    STRETCH_BYTES = 64 << 10, /* at least, of the keys and values of a split */
+    LEAST_SPLIT = 128, /* keys */
+    MOST_SPLIT = 512,
+    SPLIT_BYTES = 64 << 10, /* at least, of the keys and values of a split */
     WANTED_TASKS = 8,
     MOST_ROWS = 128 /* queries of a band of heads, where one head does not have more */
 };
@@ -31,9 +31,9 @@ static int64_t multiple(int64_t n, int64_t of) {
 
 static int64_t split_of(const hd_attention_task *a, int64_t most_keys) {
     const int64_t key_bytes = a->Hk * (a->D + a->Dv) * (int64_t)hd_dtype_size(a->key_dtype);
-    const int64_t shortest = hd_max(LEAST_STRETCH, STRETCH_BYTES / key_bytes);
+    const int64_t shortest = hd_max(LEAST_SPLIT, SPLIT_BYTES / key_bytes);
     const int64_t keys = hd_max(a->sequences * most_keys / WANTED_TASKS, shortest);
-    return hd_min(multiple(keys, LEAST_STRETCH), MOST_STRETCH);
+    return hd_min(multiple(keys, LEAST_SPLIT), MOST_SPLIT);
 }
 
 void hd_decode_cut(hd_ctx *cx, const hd_attention_task *a, int64_t features, hd_decode *all) {

@@ -12,7 +12,6 @@
 
 #include "base/memory.h"
 #include "base/parallel.h"
-#include "ops/nn/rows.h"
 #include "ops/elementwise/element.h"
 
 #include <math.h>
@@ -457,7 +456,7 @@ static void weights_task(void *arg, int64_t task, int worker) {
     }
 }
 
-static hd_status by_lanes(hd_ctx *cx, const hd_attention_task *a, hd_task task) {
+static hd_status by_tiles(hd_ctx *cx, const hd_attention_task *a, hd_task task) {
     hd_tiled all;
     if (hd_tiled_begin(cx, a, false, &all)) return cx->error.status;
     const int64_t tasks = (all.blocks + all.together - 1) / all.together;
@@ -474,7 +473,7 @@ static hd_status few_with_weights(hd_ctx *cx, const hd_attention_task *a) {
     if (!a->lse) own = hd_alloc(cx, (size_t)(a->B * a->H * a->L) * hd_dtype_size(a->dtype));
     if (!a->lse && !(with_sums.lse = own)) return cx->error.status;
     hd_status status = hd_attention_decode_forward(cx, &with_sums);
-    if (!status) status = by_lanes(cx, &with_sums, weights_task);
+    if (!status) status = by_tiles(cx, &with_sums, weights_task);
     hd_free(cx->account, own);
     return status;
 }
@@ -488,6 +487,6 @@ hd_status hd_attention_forward(hd_ctx *cx, const hd_attention_task *a) {
     int64_t longest, most_keys;
     hd_attention_longest(a, &longest, &most_keys);
     if (longest == 0 || a->H == 0) return HD_OK;
-    if (!are_few(longest, most_keys)) return by_lanes(cx, a, forward_task);
+    if (!are_few(longest, most_keys)) return by_tiles(cx, a, forward_task);
     return a->weights ? few_with_weights(cx, a) : hd_attention_decode_forward(cx, a);
 }

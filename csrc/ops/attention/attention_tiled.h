@@ -1,4 +1,4 @@
-/* attention_tiled.h: what forward (attention_tiled.c) and backward (attention_tiled_backward.c) of attention by lanes
+/* attention_tiled.h: what forward (attention_tiled.c) and backward (attention_tiled_backward.c) of tiled attention
  * share: the scratch of a worker, and the scores of a block of queries against a block of keys.
  */
 #ifndef HD_ATTENTION_TILED_H

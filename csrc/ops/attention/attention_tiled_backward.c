@@ -1,4 +1,4 @@
-/* attention_tiled_backward.c: the gradients of attention by lanes.
+/* attention_tiled_backward.c: the gradients of tiled attention.
  *
  * For a block of queries and a block of keys, with the sums of weights and out known from forward:
  *   s = k q^T, p = 2^(s - lse)       [keys][lanes]
@@ -24,14 +24,14 @@
 #include <string.h>
 
 enum { FEW_QUERIES = 4 };
-enum { SECTION_BYTES = 256 << 10, MOST_STRETCHES = 4, WANTED_TASKS = 32 };
+enum { SECTION_BYTES = 256 << 10, MOST_SPLITS = 4, WANTED_TASKS = 32 };
 
 typedef struct backward {
-    hd_tiled lanes;
+    hd_tiled tiled;
     int64_t section, split; /* keys: of a section, of a task */
     int64_t splits;
-    hd_heads dq[MOST_STRETCHES]; /* where each split adds to */
-    char *partial;               /* of all splits but the first */
+    hd_heads dq[MOST_SPLITS]; /* where each split adds to */
+    char *partial;            /* of all splits but the first */
 } backward;
 
 /* ---- a block of queries against a section of keys ------------------------------------------------------ */
@@ -171,7 +171,7 @@ static void clear_rows(const hd_tiled *all, const hd_heads *t, int64_t batch, in
 
 static void backward_task(void *arg, int64_t task, int worker) {
     const backward *all = arg;
-    const hd_tiled *lanes = &all->lanes;
+    const hd_tiled *lanes = &all->tiled;
     const hd_attention_task *a = lanes->a;
     const int64_t part = task % all->splits, pair = task / all->splits, group = a->H / a->Hk;
     hd_query_tile b = {.all = lanes,
@@ -194,26 +194,26 @@ static void backward_task(void *arg, int64_t task, int worker) {
 }
 
 static void cut(backward *all) {
-    const hd_attention_task *a = all->lanes.a;
-    const int64_t block = all->lanes.k->keys, keys = all->lanes.most_keys, pairs = hd_bias_pairs(a);
-    int64_t blocks = SECTION_BYTES / (2 * (a->D + a->Dv) * all->lanes.size * block);
-    if (pairs < MOST_STRETCHES) blocks = hd_min(blocks, keys / (MOST_STRETCHES * block));
+    const hd_attention_task *a = all->tiled.a;
+    const int64_t block = all->tiled.k->keys, keys = all->tiled.most_keys, pairs = hd_bias_pairs(a);
+    int64_t blocks = SECTION_BYTES / (2 * (a->D + a->Dv) * all->tiled.size * block);
+    if (pairs < MOST_SPLITS) blocks = hd_min(blocks, keys / (MOST_SPLITS * block));
     all->section = block * (blocks > 2 ? blocks : 2);
     const int64_t sections = (keys + all->section - 1) / all->section;
-    all->splits = hd_min(hd_min(sections, MOST_STRETCHES), (WANTED_TASKS + pairs - 1) / pairs);
+    all->splits = hd_min(hd_min(sections, MOST_SPLITS), (WANTED_TASKS + pairs - 1) / pairs);
     if (all->splits < 1) all->splits = 1;
     all->split = (sections + all->splits - 1) / all->splits * all->section;
 }
 
 static hd_status make_partials(hd_ctx *cx, backward *all) {
-    const hd_attention_task *a = all->lanes.a;
+    const hd_attention_task *a = all->tiled.a;
     const int64_t elements = a->B * a->H * a->L * a->D;
     all->dq[0] = a->dq;
     if (all->splits == 1 || !a->dq.data) return HD_OK;
-    all->partial = hd_alloc(cx, (size_t)((all->splits - 1) * elements * all->lanes.size));
+    all->partial = hd_alloc(cx, (size_t)((all->splits - 1) * elements * all->tiled.size));
     if (!all->partial) return cx->error.status;
     for (int64_t i = 1; i < all->splits; i++)
-        all->dq[i] = (hd_heads){all->partial + (i - 1) * elements * all->lanes.size, a->H * a->L * a->D,
+        all->dq[i] = (hd_heads){all->partial + (i - 1) * elements * all->tiled.size, a->H * a->L * a->D,
                                 a->L * a->D, a->D};
     return HD_OK;
 }
@@ -222,13 +222,13 @@ static hd_status make_partials(hd_ctx *cx, backward *all) {
 static void sum_partials(void *arg, int64_t first, int64_t last, int worker) {
     (void)worker;
     const backward *all = arg;
-    const hd_attention_task *a = all->lanes.a;
-    const hd_kernels *kernels = all->lanes.kernels;
+    const hd_attention_task *a = all->tiled.a;
+    const hd_kernels *kernels = all->tiled.kernels;
     for (int64_t r = first; r < last; r++)
         for (int64_t i = 1; i < all->splits; i++) {
             const int64_t batch = r / (a->H * a->L), head = r / a->L % a->H, row = r % a->L;
-            kernels->accumulate[a->dtype](a->D, hd_heads_row(&all->lanes, &all->dq[i], batch, head, row),
-                                          hd_heads_row(&all->lanes, &a->dq, batch, head, row));
+            kernels->accumulate[a->dtype](a->D, hd_heads_row(&all->tiled, &all->dq[i], batch, head, row),
+                                          hd_heads_row(&all->tiled, &a->dq, batch, head, row));
         }
 }
 
@@ -238,14 +238,14 @@ hd_status hd_attention_backward(hd_ctx *cx, const hd_attention_task *a) {
     if (a->sequences * a->Hk == 0) return HD_OK;
     hd_attention_longest(a, &longest, &most_keys);
     if (longest <= FEW_QUERIES && a->key_dtype == a->dtype) return hd_attention_decode_backward(cx, a);
-    if (hd_tiled_begin(cx, a, true, &all.lanes)) return cx->error.status;
+    if (hd_tiled_begin(cx, a, true, &all.tiled)) return cx->error.status;
     cut(&all);
-    hd_status status = hd_tiled_begin_wide(cx, all.section, &all.lanes);
+    hd_status status = hd_tiled_begin_wide(cx, all.section, &all.tiled);
     if (!status) status = make_partials(cx, &all);
     if (!status) status = hd_bias_parallel(cx, a, all.splits, backward_task, &all);
     if (!status && all.partial)
         status = hd_parallel_ranges(cx, a->B * a->H * a->L, hd_rows_grain(a->D), sum_partials, &all);
     hd_free(cx->account, all.partial);
-    hd_tiled_end(cx, &all.lanes);
+    hd_tiled_end(cx, &all.tiled);
     return status;
 }

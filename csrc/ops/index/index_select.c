@@ -13,7 +13,6 @@
 #include "ops/gradient.h"
 #include "ops/index/indexing.h"
 #include "ops/lines.h"
-#include "tensor/view.h"
 
 /* Elements a task copies or adds. */
 #define GRAIN 32768

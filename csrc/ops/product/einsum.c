@@ -14,7 +14,6 @@
 #include "ops/elementwise/inplace.h"
 #include "ops/elementwise/scalar.h"
 #include "ops/gradient.h"
-#include "tensor/view.h"
 
 /* Labels of dimensions: 'A'..'Z' are 0..25, 'a'..'z' 26..51, as they are sorted; behind them the dimensions of "...",
  * the last of which is the last label: so they meet from the right, as broadcasting does. */

@@ -13,7 +13,6 @@
 #include "ops/elementwise/scalar.h"
 #include "ops/elementwise/walk.h"
 #include "ops/gradient.h"
-#include "tensor/view.h"
 
 typedef struct amounts {
     int64_t before[HD_MAX_DIMS];

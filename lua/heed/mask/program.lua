@@ -116,7 +116,9 @@ end
 ---@return heed.Mask|nil
 function program.once(where, value, query)
     local mask = value ~= nil and tree.of(where, value) or nil
-    local bias = mask and mask.adds and not mask.sum and program.bias(mask, query.dtype)
+    -- What is no tensor is refused by whoever computes with it.
+    local adds = mask and mask.adds and not mask.sum and check.is_live(query)
+    local bias = adds and program.bias(mask, query.dtype)
     if not bias then return mask end
     mask.programs = mask.programs or {}
     local shared = {}

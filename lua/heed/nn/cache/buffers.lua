@@ -77,45 +77,64 @@ local function moves_of(list)
     return { to = core.tensor(to, { dtype = "i64" }), from = core.tensor(from, { dtype = "i64" }) }
 end
 
--- The chosen rows of a buffer, of which the first `length` tokens count. In its own memory when
--- they are not more than it has; then only what moves is written.
+-- The chosen rows of a buffer, of which the first `length` tokens count. Where they are not more
+-- than it has, they will lie in its own memory: `moved` is what to write there, at moves.to.
 local function reordered_buffer(self, buffer, rows, moves, length)
-    if not buffer then return nil end
     local count, old = rows:size(1), buffer:narrow(2, 1, length)
-    if count > self.batch then
-        local shape = { count, self.max_len, buffer:size(3), buffer:size(4) }
-        buffer = core.keep(core.zeros(shape, { dtype = buffer.dtype }))
-        buffer:narrow(2, 1, length):copy_(old:index_select(1, rows))
-        return buffer
+    if count <= self.batch then
+        return {
+            buffer = count < self.batch and core.keep(buffer:narrow(1, 1, count)) or buffer,
+            old = old, moved = moves and old:index_select(1, moves.from),
+        }
     end
-    if moves then old[moves.to] = old:index_select(1, moves.from) end
-    return count < self.batch and core.keep(buffer:narrow(1, 1, count)) or buffer
+    local shape = { count, self.max_len, buffer:size(3), buffer:size(4) }
+    local larger = core.keep(core.zeros(shape, { dtype = buffer.dtype }))
+    larger:narrow(2, 1, length):copy_(old:index_select(1, rows))
+    return { buffer = larger }
 end
 
--- Beams of one sentence share its memory: rows that come from the same one stay.
-local function reorder_memory(entry, rows, list, batch)
-    if not entry.memory_k then return end
+-- Beams of one sentence share its memory: rows that come from the same one stay. What a memory
+-- becomes: { origin =, k =, v = }, or nil when it stays.
+local function reordered_memory(entry, rows, list, batch)
+    if not entry.memory_k then return nil end
     local origin, changed = {}, #list ~= batch
     for i, b in ipairs(list) do
         origin[i] = entry.origin and entry.origin[b] or b
         changed = changed or origin[i] ~= (entry.origin and entry.origin[i] or i)
     end
-    if not changed then return end
-    entry.origin = origin
-    entry.memory_k = core.keep(entry.memory_k:index_select(1, rows))
-    entry.memory_v = core.keep(entry.memory_v:index_select(1, rows))
+    if not changed then return nil end
+    local k, v = entry.memory_k:index_select(1, rows), entry.memory_v:index_select(1, rows)
+    return { origin = origin, k = core.keep(k), v = core.keep(v) }
 end
 
----Row i becomes what row list[i] was, in all slots of all entries and in their memories.
+---Makes what is needed for row i to become what row list[i] was, in all slots of all entries and in
+---their memories: what may fail does so here, and changes nothing.
 ---@param self heed.Cache
 ---@param list integer[]
+---@return function apply makes the change
 function buffers.reorder(self, list)
     local rows, moves = core.tensor(list, { dtype = "i64" }), moves_of(list)
+    local memories, changes = {}, {}
     for _, entry in pairs(self.entries) do
-        reorder_memory(entry, rows, list, self.batch)
+        memories[entry] = reordered_memory(entry, rows, list, self.batch)
         for _, slot in ipairs(entry) do
-            slot.k = reordered_buffer(self, slot.k, rows, moves, slot.state.longest)
-            slot.v = reordered_buffer(self, slot.v, rows, moves, slot.state.longest)
+            for _, name in ipairs { "k", "v" } do
+                local made = slot[name]
+                    and reordered_buffer(self, slot[name], rows, moves, slot.state.longest)
+                if made then
+                    made.slot, made.name = slot, name
+                    changes[#changes + 1] = made
+                end
+            end
+        end
+    end
+    return function()
+        for entry, memory in pairs(memories) do
+            entry.origin, entry.memory_k, entry.memory_v = memory.origin, memory.k, memory.v
+        end
+        for _, change in ipairs(changes) do
+            if change.moved then change.old[moves.to] = change.moved end
+            change.slot[change.name] = change.buffer
         end
     end
 end

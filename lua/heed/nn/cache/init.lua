@@ -314,14 +314,16 @@ function Cache:reorder(rows)
     end
     if is_identity(list, self.batch) then return self end
     steps.settle(self)
-    buffers.reorder(self, list)
-    replace_states(self, function(old)
-        local lengths = {}
-        for i, b in ipairs(list) do lengths[i] = old.lengths[b] end
-        return state.new(lengths)
+    local move_buffers, empty = buffers.reorder(self, list), state.empty(#list)
+    core.uninterrupted(function() -- all rows, or none
+        move_buffers()
+        replace_states(self, function(old)
+            local lengths = {}
+            for i, b in ipairs(list) do lengths[i] = old.lengths[b] end
+            return state.new(lengths)
+        end)
+        self.batch, self.empty = #list, empty
     end)
-    self.batch = #list
-    self.empty = state.empty(#list)
     return self
 end
 
