@@ -4,6 +4,17 @@ target_compile_options(bench-limits PRIVATE -O3)
 target_link_libraries(bench-limits PRIVATE heed_flags Threads::Threads)
 set_target_properties(bench-limits PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bench)
 
+# bench-c: what measures the rooms below Lua, each a program of its own: attention, decoding, products, training steps.
+file(GLOB c_benches CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/spec/bench/c/*_bench.c)
+add_custom_target(bench-c)
+foreach(source ${c_benches})
+  get_filename_component(name ${source} NAME_WE)
+  add_executable(${name} EXCLUDE_FROM_ALL ${source} ${heed_compute_objects})
+  target_link_libraries(${name} PRIVATE heed_flags ${heed_compute_libraries})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bench)
+  add_dependencies(bench-c ${name})
+endforeach()
+
 set(HEED_BENCH_PYTHON "" CACHE FILEPATH "A Python that has torch 2.13, for the target bench (else $HEED_BENCH_PYTHON)")
 set(bench_python)
 if(HEED_BENCH_PYTHON)

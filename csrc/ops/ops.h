@@ -121,7 +121,7 @@ typedef enum hd_pad_mode {
 hd_tensor *hd_pad(hd_ctx *cx, hd_tensor *x, const int64_t *before, const int64_t *after, hd_pad_mode mode,
                   hd_scalar value /* of constant */);
 
-/* ---- index_select.c, assign.c: index tensors are i64, values from 1, checked; the message names position, value and range ---- */
+/* ---- index_select.c, scatter.c, masked.c, assign.c: index tensors are i64, values from 1, checked; the message names position, value and range ---- */
 hd_tensor *hd_index_select(hd_ctx *cx, hd_tensor *x, int dim, hd_tensor *index);
 hd_tensor *hd_gather(hd_ctx *cx, hd_tensor *x, int dim, hd_tensor *index);
 hd_tensor *hd_masked_select(hd_ctx *cx, hd_tensor *x, hd_tensor *mask); /* 1-d */
@@ -158,7 +158,7 @@ hd_status hd_assign_mask_(hd_ctx *cx, hd_tensor *x, hd_tensor *mask, hd_tensor *
 /* place is a view of x; index: one for each dimension of place, NULL for those that are taken whole. */
 hd_status hd_assign_index_(hd_ctx *cx, hd_tensor *x, hd_tensor *place, hd_tensor *const *index, hd_tensor *v);
 
-/* ---- reduce.c, norm.c, argmax.c, scan.c ---------------------------------------------------------------------------- */
+/* ---- reduce.c, moments.c, range.c, norm.c, argmax.c, scan.c ---------------------------------------------------------------------------- */
 hd_tensor *hd_reduce(hd_ctx *cx, hd_reduction op, hd_tensor *x, uint32_t dims, bool keepdim);
 hd_tensor *hd_mean(hd_ctx *cx, hd_tensor *x, uint32_t dims, bool keepdim);
 hd_tensor *hd_var(hd_ctx *cx, hd_tensor *x, uint32_t dims, bool keepdim, int correction);
@@ -199,7 +199,7 @@ hd_tensor *hd_linear(hd_ctx *cx, hd_tensor *x, hd_tensor *w, hd_tensor *b, hd_ac
 hd_tensor *hd_linear_residual(hd_ctx *cx, hd_tensor *residual, hd_tensor *x, hd_tensor *w, hd_tensor *b,
                               double dropout);
 
-/* ---- softmax.c, layer_norm.c, dropout.c, embedding.c, loss*.c -------------------------------------------------------------- */
+/* ---- softmax.c, layer_norm.c, dropout.c, embedding.c, the losses------------------------------------------------------------ */
 hd_tensor *hd_softmax(hd_ctx *cx, hd_tensor *x, int dim);
 hd_tensor *hd_log_softmax(hd_ctx *cx, hd_tensor *x, int dim);
 hd_tensor *hd_layer_norm(hd_ctx *cx, hd_tensor *x, hd_tensor *w, hd_tensor *b,

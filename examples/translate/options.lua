@@ -49,7 +49,8 @@ return function(arguments)
     parser:option("--train", "training pairs, source<TAB>target a line")
     parser:option("--valid", "pairs that choose the best checkpoint")
     parser:option("--test", "pairs that are translated and scored at the end")
-    parser:option("--save", "the best model goes here, what --resume needs to FILE.resume"):argname "FILE"
+    parser:option("--save", "the best model goes here, what --resume needs to FILE.resume")
+        :argname "FILE"
     parser:option("--load", "translate the lines of standard input with this model"):argname "FILE"
     parser:option("--attention", "with --load: translate one line and draw what is looked at, as "
         .. "an .svg or an .html page"):argname "FILE"
@@ -67,7 +68,8 @@ return function(arguments)
     parser:option("--d-model", "features of a token (256; 64)"):convert(positive)
     parser:option("--layers", "of the encoder, and of the decoder (3; 2)"):convert(positive)
     parser:option("--heads", "of every attention (8; 4)"):convert(positive)
-    parser:option("--d-ff", "features inside the feed-forward network (4 times --d-model; 256)"):convert(positive)
+    parser:option("--d-ff", "features inside the feed-forward network (4 times --d-model; 256)")
+        :convert(positive)
     parser:option("--vocab", "tokens of the BPE vocabulary (8000)", 8000):convert(positive)
     parser:option("--dropout", "of what each part adds (0.1; 0)"):convert(share)
     parser:option("--smoothing", "of the labels (0.1)", 0.1):convert(share)

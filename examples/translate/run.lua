@@ -193,7 +193,8 @@ function run.train(model, bpe, config, train, valid, o)
     end
     go_back_to_mark(parts)
     save(o.save .. ".resume", saved_parts(parts))
-    io.stderr:write(("\ninterrupted at step %d and saved; the same command with --resume goes on\n"):format(parts.progress.step))
+    io.stderr:write("\ninterrupted at step ", parts.progress.step,
+        " and saved; the same command with --resume goes on\n")
     return false
 end
 

@@ -106,7 +106,9 @@ end
 ---@param options? { wrt?: integer|integer[]|heed.Tensor[] } by which arguments (numbers), or by
 ---which leaves; default: by every argument that is a tensor of floats
 ---@return fun(...: any): heed.Tensor ... value (detached) and gradients
-function autograd.value_and_grad(fn, options) return with_value("heed.value_and_grad", fn, options) end
+function autograd.value_and_grad(fn, options)
+    return with_value("heed.value_and_grad", fn, options)
+end
 
 ---A function that returns the gradients of fn's value by its arguments.
 ---

@@ -19,7 +19,9 @@ local npy = {}
 ---@return heed.Tensor|nil tensor nil when the file cannot be read, is not of this form, or of a
 ---dtype that no tensor has
 ---@return string? message
-function npy.load(path) return core.npy_load(check.type("heed.npy.load", "path", path, "string")) end
+function npy.load(path)
+    return core.npy_load(check.type("heed.npy.load", "path", path, "string"))
+end
 
 ---Writes a tensor to a .npy file, whole or not at all. bf16 is refused: numpy has no such type.
 ---
@@ -32,6 +34,8 @@ function npy.load(path) return core.npy_load(check.type("heed.npy.load", "path",
 ---@param t heed.Tensor any shape and layout; written contiguous
 ---@return true|nil ok
 ---@return string? message
-function npy.save(path, t) return core.npy_save(check.type("heed.npy.save", "path", path, "string"), t) end
+function npy.save(path, t)
+    return core.npy_save(check.type("heed.npy.save", "path", path, "string"), t)
+end
 
 return npy

@@ -61,7 +61,9 @@ function call.cross_entropy(p, logits, targets)
             reduction = p.reduction })
 end
 
-function call.masked_fill(p, x, mask) return x:masked_fill(mask, p.value == "-inf" and -math.huge or p.value) end
+function call.masked_fill(p, x, mask)
+    return x:masked_fill(mask, p.value == "-inf" and -math.huge or p.value)
+end
 
 function call.where(_, condition, x, y) return heed.where(condition, x, y) end
 

@@ -137,7 +137,7 @@ static int mask_bias(lua_State *L) {
 /* ---- as tensors -------------------------------------------------------------------------- */
 
 /* mask_dense(mask, B, H, L, S, rows, dtype) -> bool [B, H, n, S], or nil when all is seen; with dtype, what
- * alibi adds to the same scores, [1, H, n, S], or nil. rows: i64 [n], default all L. */
+ * alibi adds to the same scores, [1, H, n, S] or, where rows have ends, [B, H, n, S]; or nil. rows: i64 [n], default all L. */
 static int mask_dense(lua_State *L) {
     hd_call c = hd_enter(L, "mask_dense");
     const hd_attention_options *o = mask_at(&c, 1);

@@ -25,7 +25,9 @@ local MAX_LINE = 1 << 20
 ---@param where string for messages
 ---@param value? integer default 2^20
 ---@return integer
-function reader.max_line(where, value) return check.integer(where, "max_line", value or MAX_LINE) end
+function reader.max_line(where, value)
+    return check.integer(where, "max_line", value or MAX_LINE)
+end
 
 ---@param path string
 ---@param max_line integer

@@ -6,7 +6,9 @@ Text.__index = Text
 
 ---@param decode fun(ids: integer[]): string
 ---@param stops string[]
-function Text.new(decode, stops) return setmetatable({ decode = decode, stops = stops, whole = "", given = 0 }, Text) end
+function Text.new(decode, stops)
+    return setmetatable({ decode = decode, stops = stops, whole = "", given = 0 }, Text)
+end
 
 local function first_stop(text, stops)
     local at

@@ -32,7 +32,9 @@ end
 ---A type without the names of modules: heed.Tensor as Tensor.
 ---@param name string
 ---@return string
-function text.short_type(name) return (name:gsub("heed%.(%u)", "%1"):gsub("heed%.dtype", "dtype")) end
+function text.short_type(name)
+    return (name:gsub("heed%.(%u)", "%1"):gsub("heed%.dtype", "dtype"))
+end
 
 local short_type = text.short_type
 

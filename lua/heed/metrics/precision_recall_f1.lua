@@ -14,8 +14,8 @@ function definition.start(where, options)
     state.positive = options.positive ~= nil and check.integer(where, "positive", options.positive)
         or nil
     if state.positive and options.average ~= nil then
-        errors.raise("%s: positive: the numbers of one class have no average; leave one of them out",
-            where)
+        errors.raise("%s: positive: the numbers of one class have no average; leave one of them "
+            .. "out", where)
     end
     if state.positive and state.classes and state.positive > state.classes then
         errors.raise("%s: positive: expected a class in 1..%d, got %d", where, state.classes,

@@ -91,7 +91,9 @@ function activation.Sigmoid:forward(x) return core.sigmoid(x) end -- luacheck: i
 activation.LeakyReLU = module.Module:extend "LeakyReLU"
 
 ---@param slope? number default 0.01
-function activation.LeakyReLU:init(slope) self.slope = check.number("heed.nn.LeakyReLU", "slope", check.default(slope, 0.01)) end
+function activation.LeakyReLU:init(slope)
+    self.slope = check.number("heed.nn.LeakyReLU", "slope", check.default(slope, 0.01))
+end
 
 ---@param x heed.Tensor
 ---@return heed.Tensor
@@ -109,7 +111,9 @@ function activation.LeakyReLU:extra() return ("%g"):format(self.slope) end
 activation.ELU = module.Module:extend "ELU"
 
 ---@param alpha? number default 1
-function activation.ELU:init(alpha) self.alpha = check.number("heed.nn.ELU", "alpha", check.default(alpha, 1)) end
+function activation.ELU:init(alpha)
+    self.alpha = check.number("heed.nn.ELU", "alpha", check.default(alpha, 1))
+end
 
 ---@param x heed.Tensor
 ---@return heed.Tensor

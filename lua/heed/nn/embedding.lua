@@ -40,7 +40,9 @@ end
 
 ---@param tokens heed.Tensor|integer[] integers [...], from 1
 ---@return heed.Tensor # [..., dim]
-function Embedding:forward(tokens) return embedding(self.weight, tokens, self.padding_idx, self.scale) end
+function Embedding:forward(tokens)
+    return embedding(self.weight, tokens, self.padding_idx, self.scale)
+end
 
 function Embedding:extra() return ("%d, %d"):format(self.weight:size(1), self.weight:size(2)) end
 

@@ -178,7 +178,9 @@ end
 ---@param nonlinearity string
 ---@param slope? number of leaky_relu below 0, default 0.01
 ---@return number
-function initial.calculate_gain(nonlinearity, slope) return gain_of("heed.nn.init.calculate_gain", nonlinearity, slope) end
+function initial.calculate_gain(nonlinearity, slope)
+    return gain_of("heed.nn.init.calculate_gain", nonlinearity, slope)
+end
 
 ---U(±gain · sqrt(6 / (in + out))) (Glorot and Bengio 2010).
 ---

@@ -95,7 +95,9 @@ end
 ---@return heed.Tensor # x plus the rows of its positions, or the rows [L, E]
 function SinusoidalPositions:forward(x, options) return add_rows(self, self.table, x, options) end
 
-function SinusoidalPositions:extra() return ("%d, %d"):format(self.table:size(1), self.table:size(2)) end
+function SinusoidalPositions:extra()
+    return ("%d, %d"):format(self.table:size(1), self.table:size(2))
+end
 
 ---A trained row for each position.
 ---
@@ -121,6 +123,8 @@ end
 ---@return heed.Tensor # x plus the rows of its positions, or the rows [L, E]
 function LearnedPositions:forward(x, options) return add_rows(self, self.weight, x, options) end
 
-function LearnedPositions:extra() return ("%d, %d"):format(self.weight:size(1), self.weight:size(2)) end
+function LearnedPositions:extra()
+    return ("%d, %d"):format(self.weight:size(1), self.weight:size(2))
+end
 
 return { SinusoidalPositions = SinusoidalPositions, LearnedPositions = LearnedPositions }

@@ -55,7 +55,7 @@ function inside.mask_bias(mask) end
 ---@param S integer
 ---@param rows? heed.Tensor i64 [n] in 1..L; all when left out
 ---@param dtype? "f32"|"f64"
----@return heed.Tensor|nil bool [B, H, n, S], or floats [1, H, n, S]
+---@return heed.Tensor|nil bool [B, H, n, S], or floats [1, H, n, S] or [B, H, n, S]
 function inside.mask_dense(mask, B, H, L, S, rows, dtype) end
 
 ---softmax(scale q k^T + bias) v.

@@ -29,7 +29,7 @@ typedef struct model {
     hd_tensor *embedding;
     hd_transformer_layer_params encoder[6], decoder[6];
     hd_norm_params encoder_norm, decoder_norm;
-    hd_adamw_slot slots[MAX_PARAMETERS];
+    hd_optim_slot slots[MAX_PARAMETERS];
 } model;
 
 static hd_ctx *cx;
@@ -101,8 +101,9 @@ static void build(model *m, const sizes *s) {
     m->decoder_norm = norm_of(m, s->E);
     for (int i = 0; i < m->count; i++) {
         hd_tensor *w = m->parameters[i];
-        m->slots[i] = (hd_adamw_slot){w, NULL, need(hd_tensor_zeros(cx, HD_F32, w->ndim, w->shape)),
-                                      need(hd_tensor_zeros(cx, HD_F32, w->ndim, w->shape))};
+        m->slots[i] = (hd_optim_slot){.w = w,
+                                      .m = need(hd_tensor_zeros(cx, HD_F32, w->ndim, w->shape)),
+                                      .v = need(hd_tensor_zeros(cx, HD_F32, w->ndim, w->shape))};
     }
 }
 
@@ -126,9 +127,19 @@ static hd_tensor *norm(const hd_norm_params *p, hd_tensor *x) {
 }
 
 static void update(model *m, int64_t step) {
-    hd_adamw_options o = {1e-3, 0.9, 0.98, 1e-9, 0.01, step, 1};
-    for (int i = 0; i < m->count; i++) m->slots[i].g = m->parameters[i]->grad;
-    if (hd_adamw(cx, m->count, m->slots, &o)) need(NULL);
+    const hd_optim_options o = {.kind = HD_ADAMW,
+                                .lr = 1e-3,
+                                .weight_decay = 0.01,
+                                .grad_scale = 1,
+                                .beta1 = 0.9,
+                                .beta2 = 0.98,
+                                .eps = 1e-9};
+    for (int i = 0; i < m->count; i++) {
+        m->slots[i].g = m->parameters[i]->grad;
+        m->slots[i].step = step;
+        m->slots[i].o = &o;
+    }
+    if (hd_optim_step(cx, m->count, m->slots)) need(NULL);
     for (int i = 0; i < m->count; i++) {
         hd_release(m->parameters[i]->grad);
         m->parameters[i]->grad = NULL;

@@ -387,7 +387,7 @@ function cache.new(model, options)
     return setmetatable(self, Cache)
 end
 
--- What a mask of the `mask` option says, for Cache:append.
+-- What a mask of the `mask` option says, for attention over a cache.
 function cache.mask(where, value)
     if value == nil then return nil end
     local given = mask_tree.of(where, value)
