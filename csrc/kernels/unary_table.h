@@ -28,6 +28,7 @@ HD_ROW(HD_LOG,          log,          "log",         HD_TO_F32,  HD_SAVES_INPUT,
 HD_ROW(HD_LOG1P,        log1p,        "log1p",       HD_TO_F32,  HD_SAVES_INPUT,  HD_GRAIN_HEAVY, HD_IN_PLACE)
 HD_ROW(HD_SIN,          sin,          "sin",         HD_TO_F32,  HD_SAVES_INPUT,  HD_GRAIN_HEAVY, HD_IN_PLACE)
 HD_ROW(HD_COS,          cos,          "cos",         HD_TO_F32,  HD_SAVES_INPUT,  HD_GRAIN_HEAVY, HD_IN_PLACE)
+HD_ROW(HD_TAN,          tan,          "tan",         HD_TO_F32,  HD_SAVES_OUTPUT, HD_GRAIN_HEAVY, HD_IN_PLACE)
 HD_ROW(HD_TANH,         tanh,         "tanh",        HD_TO_F32,  HD_SAVES_OUTPUT, HD_GRAIN_HEAVY, HD_IN_PLACE)
 HD_ROW(HD_SIGMOID,      sigmoid,      "sigmoid",     HD_TO_F32,  HD_SAVES_OUTPUT, HD_GRAIN_HEAVY, HD_IN_PLACE)
 HD_ROW(HD_ERF,          erf,          "erf",         HD_TO_F32,  HD_SAVES_INPUT,  HD_GRAIN_HEAVY, HD_IN_PLACE)

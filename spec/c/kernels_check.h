@@ -198,6 +198,7 @@ SHARED double (*const unary_of[HD_UNARY_COUNT])(double) = {[HD_NEG] = negative,
                                                            [HD_LOG] = log,
                                                            [HD_SIN] = sin,
                                                            [HD_COS] = cos,
+                                                           [HD_TAN] = tan,
                                                            [HD_TANH] = tanh,
                                                            [HD_SIGMOID] = sigmoid,
                                                            [HD_ERF] = erf,
@@ -232,6 +233,7 @@ SHARED double slope(int op, double x) {
     case HD_LOG1P: return 1 / (1 + x);
     case HD_SIN: return cos(x);
     case HD_COS: return -sin(x);
+    case HD_TAN: return 1 + x * x;
     case HD_TANH: return 1 - x * x;
     case HD_SIGMOID: return x * (1 - x);
     case HD_ERF: return 2 / sqrt(M_PI) * exp(-x * x);

@@ -25,6 +25,9 @@ FLOATS(frac, x - truncf(x), x - trunc(x))
 HD_INLINE vf vf_rsqrt(vf x) {
     return 1.0f / vf_sqrt(x);
 }
+HD_INLINE vf vf_tan(vf x) {
+    return vf_sin(x) / vf_cos(x);
+}
 /* Infinities as large finite numbers, of which the same is left. */
 HD_INLINE vf vf_softsign(vf x) {
     vf inside = vf_min(vf_set(0x1p127f), vf_max(vf_set(-0x1p127f), x));
@@ -41,6 +44,7 @@ VECTOR_MAP(rsqrt_f32, vf_rsqrt)
 VECTOR_MAP(round_f32, vf_rint)
 VECTOR_MAP(sin_f32, vf_sin)
 VECTOR_MAP(cos_f32, vf_cos)
+VECTOR_MAP(tan_f32, vf_tan)
 VECTOR_MAP(exp_f32, vf_exp)
 VECTOR_MAP(expm1_f32, vf_expm1)
 VECTOR_MAP(log_f32, vf_log)
@@ -61,6 +65,7 @@ SCALAR_MAP(rsqrt_f64, double, double, 1.0 / sqrt(x))
 SCALAR_MAP(round_f64, double, double, rint(x))
 SCALAR_MAP(sin_f64, double, double, sin(x))
 SCALAR_MAP(cos_f64, double, double, cos(x))
+SCALAR_MAP(tan_f64, double, double, tan(x))
 SCALAR_MAP(exp_f64, double, double, exp(x))
 SCALAR_MAP(expm1_f64, double, double, expm1(x))
 SCALAR_MAP(log_f64, double, double, log(x))
@@ -136,7 +141,7 @@ static const hd_unary_fn isfinite_i64 = always, isfinite_i32 = always, isfinite_
 
 /* abs_grad_f32 abs_grad_f64 square_grad_f32 square_grad_f64 sqrt_grad_f32 sqrt_grad_f64 rsqrt_grad_f32 rsqrt_grad_f64
  * exp_grad_f32 exp_grad_f64 expm1_grad_f32 expm1_grad_f64 log_grad_f32 log_grad_f64 log1p_grad_f32 log1p_grad_f64
- * tanh_grad_f32 tanh_grad_f64 sigmoid_grad_f32 sigmoid_grad_f64 relu_grad_f32 relu_grad_f64 */
+ * tan_grad_f32 tan_grad_f64 tanh_grad_f32 tanh_grad_f64 sigmoid_grad_f32 sigmoid_grad_f64 relu_grad_f32 relu_grad_f64 */
 GRADIENT(abs, b > 0 ? a : b < 0 ? -a : b * a, b > 0 ? a : b < 0 ? -a : b * a)
 GRADIENT(square, 2.0f * b * a, 2.0 * b * a)
 GRADIENT(sqrt, 0.5f * a / b, 0.5 * a / b)
@@ -145,6 +150,7 @@ GRADIENT(exp, a *b, a *b)
 GRADIENT(expm1, a *(b + 1.0f), a *(b + 1.0))
 GRADIENT(log, a / b, a / b)
 GRADIENT(log1p, a / (1.0f + b), a / (1.0 + b))
+GRADIENT(tan, a *(1.0f + b * b), a *(1.0 + b * b))
 GRADIENT(tanh, a *(1.0f - b * b), a *(1.0 - b * b))
 GRADIENT(sigmoid, a *b *(1.0f - b), a *b *(1.0 - b))
 GRADIENT(relu, b <= 0 ? 0.0f : a, b <= 0 ? 0.0 : a)

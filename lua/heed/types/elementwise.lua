@@ -131,6 +131,17 @@ both.sin_ = both.sin
 function both.cos(t) end
 both.cos_ = both.cos
 
+---y = sin x / cos x, x in radians; no number of f32 or f64 is exactly a pole. The gradient is
+---g (1 + y²).
+---
+---```lua
+---print((heed.tensor { 0, 0.25, -0.25 } * math.pi):tan()) --> [ 0.0000,  1.0000, -1.0000] f32 [3]
+---```
+---@param t heed.Tensor
+---@return heed.Tensor
+function both.tan(t) end
+both.tan_ = both.tan
+
 ---y = (e^x - e^-x) / (e^x + e^-x), between -1 and 1. The gradient is g (1 - y²).
 ---
 ---```lua

@@ -126,6 +126,7 @@ end), { inputs = { values.positive }, corners = { 0.0, -0.0, -1.0, -0.5, -2.0, I
     1e-30, -1e-30, 1e30 } })
 unary("sin", to_float(math.sin))
 unary("cos", to_float(math.cos))
+unary("tan", to_float(math.tan))
 unary("tanh", to_float(tanh))
 unary("sigmoid", to_float(sigmoid))
 unary("erf", to_float(layer.erf))
