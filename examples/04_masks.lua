@@ -30,6 +30,9 @@ show("padding of two sentences, for one query", mask.padding { 3, 5 }, 1, 5)
 -- to its length.
 show("window", mask.window(1, 1), 5)
 
+-- Dilated: every second word, counted from each query.
+show("dilated", mask.dilated(2), 5)
+
 -- Segments: several documents packed into one row do not see each other.
 show("segments", mask.segments { 1, 1, 2, 2, 2 }, 5)
 
@@ -38,8 +41,8 @@ show("causal and segments", mask.causal() & mask.segments { 1, 1, 2, 2, 2 }, 5)
 show("a prefix that all may see, causal after it", mask.causal() | mask.prefix(3), 5)
 show("strictly before", mask.causal() & ~mask.window(0), 5)
 
--- A function, for anything else: here every second word. A tensor of true and false is a mask too.
-show("a function of query and key", mask.fn(function(i, j) return (i - j) % 2 == 0 end), 5)
+-- A function, for anything else: here the even words. A tensor of true and false is a mask too.
+show("a function of query and key", mask.fn(function(_, j) return j % 2 == 0 end), 5)
 show("a tensor", mask.bool(heed.tensor { { 1, 0, 1 }, { 0, 1, 0 } }:ne(0)), 2, 3)
 
 -- A bias does not hide; it is added to the scores. ALiBi subtracts more from words further away, at

@@ -23,6 +23,11 @@ function makers.window(random, z)
     end
 end
 
+function makers.dilated(random, z)
+    local step = random(1, 6)
+    return mask.dilated(step), function(_, _, i, j) return (z.S - z.L + i - j) % step == 0 end
+end
+
 function makers.prefix(random, z)
     local n = random(0, z.S + 1)
     return mask.prefix(n), function(_, _, _, j) return j <= n end
@@ -107,7 +112,8 @@ function makers.fn(random)
     return mask.fn(by_head, { over = "bhij" }), nil, by_head
 end
 
-local NAMES = { "causal", "window", "prefix", "prefixes", "padding", "segments", "bool", "fn" }
+local NAMES = { "causal", "window", "dilated", "prefix", "prefixes", "padding", "segments", "bool",
+    "fn" }
 
 local function leaf(random, z, name)
     local m, rule, by_position = makers[name](random, z)
@@ -446,6 +452,7 @@ describe("memory of masks", function()
                 (mask.causal() | mask.prefix(100)) & mask.padding { 4000 },
             mask.segments(ids) & mask.causal() | mask.window(8, 8),
                 ~mask.window(100, 100) & ~mask.segments(ids),
+            mask.causal() & (mask.window(8) | mask.dilated(64)),
             mask.alibi(1) & mask.causal(),
                 mask.packed { 1000, 3000, 96 } & mask.causal() & mask.window(50) & mask.alibi(1),
         } do
@@ -491,6 +498,7 @@ describe("packed masks", function()
         check(mask.window(2, 1), function(z, _, _, i, j)
             return math.abs(2 * (z.S - z.L + i - j) - 1) <= 3
         end)
+        check(mask.dilated(3), function(z, _, _, i, j) return (z.S - z.L + i - j) % 3 == 0 end)
         check(mask.causal() | mask.prefix(3), function(z, s, h, i, j)
             return causal(z, s, h, i, j) or j <= 3
         end)

@@ -37,6 +37,13 @@ describe("masks", function()
         assert.are.same(rows "011", dense(mask.segments { 1, 2, 2 }, 1, 3))
     end)
 
+    it("dilated counts from each query, both ways", function()
+        assert.are.same(rows "1010\n0101\n1010\n0101", dense(mask.dilated(2), 4))
+        assert.are.same(rows "10010\n01001", dense(mask.dilated(3), 2, 5))
+        assert.are.same(rows "10\n01", dense(mask.dilated(math.maxinteger), 2))
+        assert.are.same(rows "11\n11", dense(mask.dilated(1), 2))
+    end)
+
     it("padding hides keys of each row", function()
         assert.are.same({ rows "10\n10", rows "11\n11" }, dense(mask.padding { 1, 2 }, 2))
         assert.are.same({ rows "10\n10", rows "10\n11" },
@@ -133,6 +140,7 @@ describe("masks", function()
     it("print", function()
         assert.are.equal("window(1, 0) & padding[2] & causal()",
             tostring(mask.window(1) & mask.padding { 1, 2 } & mask.causal()))
+        assert.are.equal("causal() & dilated(2)", tostring(mask.causal() & mask.dilated(2)))
         assert.are.equal("(causal() | prefix(2)) & ~window(0, 0)",
             tostring((mask.causal() | mask.prefix(2)) & ~mask.window(0)))
         assert.are.equal("causal() & window(1, 0) | ~(prefix[2] & fn)",
@@ -188,6 +196,8 @@ describe("masks", function()
     it("teach on misuse", function()
         assert.error_matches(function() mask.window(-1) end,
             "left: expected an integer of at least 0, got %-1")
+        assert.error_matches(function() mask.dilated(0) end,
+            "heed.mask.dilated: step: expected an integer of at least 1, got 0")
         assert.error_matches(function() mask.padding { 1.5 } end,
             "mask.padding: lengths: expected a number that i64 can hold, got 1.5")
         assert.error_matches(function() mask.segments { "a" } end,

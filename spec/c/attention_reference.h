@@ -48,6 +48,7 @@ static bool primitive_shows(const problem *p, const hd_mask_step *s, int64_t b, 
     case HD_MASK_LENGTHS:
     case HD_MASK_ENDS: return j < get(s->tensor, b);
     case HD_MASK_SEGMENTS: return get(s->tensor, b * p->L + i) == get(s->keys, b * p->S + j);
+    case HD_MASK_DILATED: return (at - j) % s->left == 0;
     default: return broadcast_entry(s->tensor, b, h, i, j) != 0;
     }
 }
@@ -223,6 +224,7 @@ static hd_mask_step random_primitive(const problem *p) {
     if (s.code == HD_MASK_PREFIX && pick(0, 1)) s.tensor = random_ids(p->B, 0, 0, p->S + 5);
     if (s.code == HD_MASK_SEGMENTS)
         s.tensor = random_ids(p->B, p->L, 1, 3), s.keys = random_ids(p->B, p->S, 1, 3);
+    if (s.code == HD_MASK_DILATED) s.left = pick(0, 5) ? pick(1, 8) : s.left + 1;
     if (s.code == HD_MASK_DENSE) s.tensor = random_mask(p);
     return s;
 }

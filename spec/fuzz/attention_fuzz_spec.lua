@@ -38,6 +38,11 @@ function makers.window(random, z)
     return mask.window(left, right), z.j:ge(z.p - left):logical_and(z.j:le(z.p + right))
 end
 
+function makers.dilated(random, z)
+    local step = random(1, 40)
+    return mask.dilated(step), ((z.p - z.j) % step):eq(0)
+end
+
 function makers.prefix(random, z)
     local n = random(0, z.S + 1)
     return mask.prefix(n), (z.j + z.p * 0):le(n)
@@ -62,8 +67,9 @@ function makers.segments(random, z)
     return mask.segments(queries, keys), queries:view(z.L, 1):eq(keys:view(1, z.S))
 end
 
-local ALONE = { "causal", "causal", "window", "prefix", "padding", "bool", "segments" }
-local IN_SEQUENCES = { "causal", "causal", "window", "prefix", "bool" }
+local ALONE = { "causal", "causal", "window", "dilated", "prefix", "padding", "bool",
+    "segments" }
+local IN_SEQUENCES = { "causal", "causal", "window", "dilated", "prefix", "bool" }
 
 local function composition(random, z, depth, names)
     local op = depth > 0 and random(1, 7) or 0

@@ -388,6 +388,7 @@ describe("masks over rows that end at different keys", function()
         function() return nil end,
         function() return causal end,
         function() return causal & heed.mask.window(7) end,
+        function() return causal & heed.mask.dilated(3) end,
         function() return heed.mask.window(3, 2) | heed.mask.prefix(4) end,
         function() return ~heed.mask.window(3) & causal & heed.mask.alibi(4) end,
         function(b)

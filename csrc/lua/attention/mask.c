@@ -34,9 +34,9 @@ static const step_kind step_kinds[] = {
     {"causal", HD_MASK_CAUSAL, 0, 0},   {"window", HD_MASK_WINDOW, 2, 0},
     {"prefix", HD_MASK_PREFIX, 1, 0},   {"prefixes", HD_MASK_PREFIX, 0, 1},
     {"lengths", HD_MASK_LENGTHS, 0, 1}, {"segments", HD_MASK_SEGMENTS, 0, 2},
-    {"dense", HD_MASK_DENSE, 0, 1},     {"ends", HD_MASK_ENDS, 0, 1},
-    {"and", HD_MASK_AND, 0, 0},         {"or", HD_MASK_OR, 0, 0},
-    {"not", HD_MASK_NOT, 0, 0},
+    {"dilated", HD_MASK_DILATED, 1, 0}, {"dense", HD_MASK_DENSE, 0, 1},
+    {"ends", HD_MASK_ENDS, 0, 1},       {"and", HD_MASK_AND, 0, 0},
+    {"or", HD_MASK_OR, 0, 0},           {"not", HD_MASK_NOT, 0, 0},
 };
 
 static const step_kind *kind_of(hd_call *c, int index) {

@@ -26,6 +26,9 @@ static hd_status check_step(hd_ctx *cx, const hd_mask_step *s) {
     case HD_MASK_SEGMENTS:
         return check_numbers(cx, "segments", s->tensor, 2) ? cx->error.status
                                                            : check_numbers(cx, "segments", s->keys, 2);
+    case HD_MASK_DILATED:
+        if (s->left >= 1) return HD_OK;
+        return hd_fail(cx, HD_EARG, "mask: step: expected at least 1, got %lld", (long long)s->left);
     case HD_MASK_DENSE:
         if (s->tensor && !hd_dtype_is_float((hd_dtype)s->tensor->dtype)) return HD_OK;
         return hd_fail(cx, HD_EARG,

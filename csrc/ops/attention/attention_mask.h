@@ -11,13 +11,14 @@
 #include "tensor/tensor.h"
 
 /* With p = S - L + i the position of query i among the keys (all from 0). Of packed sequences p and j count
- * within each for CAUSAL and WINDOW, and in the whole row for the others. */
+ * within each for CAUSAL, WINDOW and DILATED, and in the whole row for the others. */
 typedef enum hd_mask_code {
     HD_MASK_CAUSAL,   /* j <= p */
     HD_MASK_WINDOW,   /* p - left <= j <= p + right */
     HD_MASK_PREFIX,   /* j < left; with a tensor, i64 [B], j < tensor[b] */
     HD_MASK_LENGTHS,  /* j < tensor[b]: i64 [B], each 0..S: what stands behind is padding */
     HD_MASK_SEGMENTS, /* tensor[b, i] = keys[b, j]: i64 [L] or [B, L], and [S] or [B, S] */
+    HD_MASK_DILATED,  /* p - j is a multiple of left, which is at least 1 */
     HD_MASK_DENSE,    /* tensor[b, h, i, j] is not 0: bool or integers that broadcast to [B, H, L, S] */
     HD_MASK_ENDS, /* row b has tensor[b] keys (i64 [B]) instead of S, for all steps; once, joined by AND */
     HD_MASK_AND,
@@ -27,7 +28,7 @@ typedef enum hd_mask_code {
 
 typedef struct hd_mask_step {
     hd_mask_code code;
-    int64_t left, right; /* WINDOW, PREFIX */
+    int64_t left, right; /* WINDOW, PREFIX, DILATED */
     hd_tensor *tensor, *keys;
 } hd_mask_step;
 

@@ -247,6 +247,17 @@ static hd_seen segments_seen(const hd_resolved_step *s, const hd_resolved_block 
     return one ? HD_SEEN_ALL : HD_SEEN_SOME;
 }
 
+/* Key j is seen by every left-th lane: l with (l + p - j) a multiple of left, p the position of lane 0. */
+static void dilated_bits(const hd_resolved_step *s, const hd_resolved_block *b, uint32_t *bits) {
+    const int64_t offset = b->j - (b->i + b->shift), step = hd_min(s->left, HD_RESOLVED_LANES);
+    for (int64_t n = 0; n < b->keys; n++) {
+        const int64_t rest = (offset + n) % s->left;
+        bits[n] = 0;
+        for (int64_t l = rest < 0 ? rest + s->left : rest; l < b->lanes; l += step)
+            bits[n] |= (uint32_t)1 << l;
+    }
+}
+
 static bool entry_is_set(const char *entry, size_t size) {
     return size == 1   ? *(const uint8_t *)entry != 0
            : size == 4 ? *(const int32_t *)entry != 0
@@ -290,7 +301,9 @@ static void push(const hd_resolved_step *s, const hd_resolved_block *b, view *v)
         v->seen = segments_seen(s, b);
         if (v->seen != HD_SEEN_SOME) return;
         segments_bits(s, b, v->bits);
-    } else
+    } else if (s->code == HD_MASK_DILATED)
+        dilated_bits(s, b, v->bits);
+    else
         dense_bits(s, b, v->bits);
     settle(b, v);
 }

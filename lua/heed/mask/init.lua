@@ -17,7 +17,8 @@ local FLOATS = tree.FLOATS
 ---are added.
 ---
 ---Attention asks a mask block by block: what is hidden whole is not computed, and of whatever is
----composed of causal, window, prefix, padding, segments and packed no tensor [L, S] is made.
+---composed of causal, window, dilated, prefix, padding, segments and packed no tensor [L, S] is
+---made.
 ---@class heed.Mask
 ---@operator band(heed.Mask): heed.Mask
 ---@operator bor(heed.Mask): heed.Mask
@@ -100,8 +101,8 @@ local function sum_of(name, values)
 end
 
 ---For batches packed by heed.pack_sequences into one row: a query sees the keys of its own sequence
----only, and causal(), window(), prefix() and alibi() count within it, as they would in the batch.
----Tensors, functions and segments see the row as it is.
+---only, and causal(), window(), dilated(), prefix() and alibi() count within it, as they would in
+---the batch. Tensors, functions and segments see the row as it is.
 ---
 ---```lua
 ---local lengths = { 2, 3 }
@@ -146,6 +147,20 @@ function mask.window(left, right)
         left = check.integer("heed.mask.window", "left", left, 0),
         right = check.integer("heed.mask.window", "right", right or 0, 0),
     })
+end
+
+---A query sees every step-th key from its own position on, before it and behind: p - j is a
+---multiple of step (the strided pattern of Child et al. 2019). It hides keys but leaves out no work:
+---attention takes blocks of neighbouring keys, and each has some that are seen.
+---
+---```lua
+---print((heed.mask.causal() & heed.mask.dilated(2)):grid(4))
+---print((heed.mask.causal() & (heed.mask.window(1) | heed.mask.dilated(3))):grid(6))
+---```
+---@param step integer
+---@return heed.Mask
+function mask.dilated(step)
+    return tree.leaf("dilated", { every = check.integer("heed.mask.dilated", "step", step) })
 end
 
 ---Every query sees the keys j <= n.
@@ -264,7 +279,7 @@ end
 ---cell. What it said is kept for the sizes that were asked for last, a byte a cell.
 ---
 ---```lua
----local even = heed.mask.fn(function(p, j) return (p - j) % 2 == 0 end)
+---local even = heed.mask.fn(function(_, j) return j % 2 == 0 end)
 ---print(even:grid(4))
 ---```
 ---@param f function

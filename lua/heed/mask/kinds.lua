@@ -26,6 +26,12 @@ kinds.window = {
     step = function(leaf) return { "window", leaf.left, leaf.right } end,
 }
 
+kinds.dilated = {
+    fixed = true,
+    name = function(leaf) return ("dilated(%d)"):format(leaf.every) end,
+    step = function(leaf) return { "dilated", leaf.every } end,
+}
+
 -- ---- numbers: one, or one a row of the batch ----------------------------------------------------
 
 -- Of packed sequences a prefix of each: keys are told apart as segments are, and queries see those

@@ -32,8 +32,8 @@ function inside.info() end
 
 ---A mask as attention takes it: everything given hides at once. Steps are in postfix order: {
 ---"causal" }, { "window", left, right }, { "prefix", n }, { "prefixes", i64 [B] }, { "lengths", i64
----[B] }, { "segments", i64 [L] or [B, L], i64 [S] or [B, S] }, { "dense", integers or bool }, {
----"ends", i64 [B] }, { "and" }, { "or" }, { "not" }.
+---[B] }, { "segments", i64 [L] or [B, L], i64 [S] or [B, S] }, { "dilated", step }, { "dense",
+---integers or bool }, { "ends", i64 [B] }, { "and" }, { "or" }, { "not" }.
 ---@param steps? table[]|userdata or another mask: its steps, starts and alibi
 ---@param bias? heed.Tensor that broadcasts to [B, H, L, S]
 ---@param query_starts? heed.Tensor i64 [sequences + 1], of packed sequences
