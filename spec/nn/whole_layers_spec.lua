@@ -16,6 +16,7 @@ local OPTIONS = {
     gemma = { norm_first = true, norm = "rms", activation = "geglu_tanh", num_kv_heads = 1,
         head_dim = 6, rotary = { dim = 4, interleaved = true }, softcap = 3, scale = 0.4 },
     post_norm = { activation = "geglu", qk_norm = "layer", num_kv_heads = 4 },
+    reglu = { activation = "reglu", norm_first = true },
     tanh = { activation = "tanh", norm = "rms", scale = 1 },
     sigmoid = { activation = "sigmoid", head_dim = 2, norm_first = true },
     stretched = { head_dim = 4, rotary = {

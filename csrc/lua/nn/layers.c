@@ -65,7 +65,10 @@ static hd_mha_params attention_at(const hd_fields *outer, hd_field field) {
 static const struct {
     const char *name;
     hd_activation activation; /* inside the gate */
-} gated[] = {{"swiglu", HD_ACT_SILU}, {"geglu", HD_ACT_GELU}, {"geglu_tanh", HD_ACT_GELU_TANH}};
+} gated[] = {{"swiglu", HD_ACT_SILU},
+             {"geglu", HD_ACT_GELU},
+             {"geglu_tanh", HD_ACT_GELU_TANH},
+             {"reglu", HD_ACT_RELU}};
 
 /* Is the activation a gated one? */
 static bool read_activation(const hd_fields *f, hd_activation *activation) {

@@ -227,11 +227,11 @@ activation.by_name = {
 }
 
 ---The activation inside each gated one.
-activation.gated = { swiglu = "silu", geglu = "gelu", geglu_tanh = "gelu_tanh" }
+activation.gated = { swiglu = "silu", geglu = "gelu", geglu_tanh = "gelu_tanh", reglu = "relu" }
 
 ---All names, for messages.
 activation.names = { table.unpack(core.activations) }
-for _, name in ipairs { "swiglu", "geglu", "geglu_tanh" } do
+for _, name in ipairs { "swiglu", "geglu", "geglu_tanh", "reglu" } do
     activation.names[#activation.names + 1] = name
 end
 

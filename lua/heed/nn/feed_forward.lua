@@ -23,7 +23,7 @@ local BY_NAME, GATED, NAMES = activation.by_name, activation.gated, activation.n
 ---@field activation heed.Activation
 local FeedForward = module.Module:extend "FeedForward"
 
----@alias heed.Activation "relu"|"gelu"|"gelu_tanh"|"gelu_sigmoid"|"silu"|"tanh"|"sigmoid"|"swiglu"|"geglu"|"geglu_tanh"|function|heed.nn.Module
+---@alias heed.Activation "relu"|"gelu"|"gelu_tanh"|"gelu_sigmoid"|"silu"|"tanh"|"sigmoid"|"swiglu"|"geglu"|"geglu_tanh"|"reglu"|function|heed.nn.Module
 
 -- Gives a layer its activation, linear1, linear2 and, when the activation is a gated one, linear3.
 function FeedForward.add_parts(self, where, d_model, d_ff, options)
@@ -68,8 +68,8 @@ end
 ---@param d_ff integer F
 ---@param options? { activation?: heed.Activation, dropout?: number, bias?: boolean } activation:
 ---default "relu"; a name, a gated one among them ("swiglu": silu, "geglu": gelu, "geglu_tanh":
----gelu_tanh), a function or a module; dropout: of the hidden features, in training; bias: of the
----linear maps, default true
+---gelu_tanh, "reglu": relu), a function or a module; dropout: of the hidden features, in training;
+---bias: of the linear maps, default true
 function FeedForward:init(d_model, d_ff, options)
     options = check.options("heed.nn.FeedForward", options, check.set("activation", "dropout",
         "bias"))

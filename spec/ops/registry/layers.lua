@@ -121,7 +121,8 @@ add {
     name = "feed_forward",
     variant = "gated",
     cases = { case_of(shapes({ { 2, 3, E } }, GATED), { name = "swiglu", act = "silu" }),
-        case_of(shapes({ { 3, E } }, GATED), { name = "geglu", act = "gelu" }) },
+        case_of(shapes({ { 3, E } }, GATED), { name = "geglu", act = "gelu" }),
+        case_of(shapes({ { 3, E } }, GATED), { name = "reglu", act = "relu" }) },
     inputs = generators(7),
     large = case_of(shapes({ { 40, 80, E } }, GATED), { name = "swiglu", act = "silu" }),
     call = function(case, x, ...)
