@@ -141,7 +141,8 @@ static const hd_unary_fn isfinite_i64 = always, isfinite_i32 = always, isfinite_
 
 /* abs_grad_f32 abs_grad_f64 square_grad_f32 square_grad_f64 sqrt_grad_f32 sqrt_grad_f64 rsqrt_grad_f32 rsqrt_grad_f64
  * exp_grad_f32 exp_grad_f64 expm1_grad_f32 expm1_grad_f64 log_grad_f32 log_grad_f64 log1p_grad_f32 log1p_grad_f64
- * tan_grad_f32 tan_grad_f64 tanh_grad_f32 tanh_grad_f64 sigmoid_grad_f32 sigmoid_grad_f64 relu_grad_f32 relu_grad_f64 */
+ * tan_grad_f32 tan_grad_f64 tanh_grad_f32 tanh_grad_f64 sigmoid_grad_f32 sigmoid_grad_f64 relu_grad_f32
+ * relu_grad_f64 */
 GRADIENT(abs, b > 0 ? a : b < 0 ? -a : b * a, b > 0 ? a : b < 0 ? -a : b * a)
 GRADIENT(square, 2.0f * b * a, 2.0 * b * a)
 GRADIENT(sqrt, 0.5f * a / b, 0.5 * a / b)

@@ -1,7 +1,7 @@
 --- Masks over rows that end at different keys, as those of a cache do: each row is asked as if it
 --- were alone. Where rows end is a part of the mask, and causal, window, dilated, prefix, padding,
---- segments and ALiBi count from there; what is made is of the size of a row of keys at most, but for
---- functions, which are asked for every cell.
+--- segments and ALiBi count from there; what is made is of the size of a row of keys at most, but
+--- for functions, which are asked for every cell.
 
 local core = require "heed.core"
 local errors = require "heed.errors"

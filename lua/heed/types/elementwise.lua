@@ -135,7 +135,7 @@ both.cos_ = both.cos
 ---g (1 + y²).
 ---
 ---```lua
----print((heed.tensor { 0, 0.25, -0.25 } * math.pi):tan()) --> [ 0.0000,  1.0000, -1.0000] f32 [3]
+---print((heed.tensor { 0, 0.25, -0.25 } * math.pi):tan()) --> [ 0.0000, 1.0000, -1.0000] f32 [3]
 ---```
 ---@param t heed.Tensor
 ---@return heed.Tensor
