@@ -150,8 +150,8 @@ function mask.window(left, right)
 end
 
 ---A query sees every step-th key from its own position on, before it and behind: p - j is a
----multiple of step (the strided pattern of Child et al. 2019). It hides keys but leaves out no work:
----attention takes blocks of neighbouring keys, and each has some that are seen.
+---multiple of step (the strided pattern of Child et al. 2019). It hides keys but leaves out no
+---work: attention takes blocks of neighbouring keys, and each has some that are seen.
 ---
 ---```lua
 ---print((heed.mask.causal() & heed.mask.dilated(2)):grid(4))
