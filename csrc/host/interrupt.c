@@ -73,7 +73,8 @@ static void at_instruction(lua_State *L, lua_Debug *ar) {
     (void)ar;
     bool raised_by_library = !*self.cancel && !self.breaking;
     if (!raised_by_library && !heed_interruptible(L)) {
-        lua_sethook(L, at_instruction, LUA_MASKCOUNT, 100);
+        /* Again when a function returns, as uninterrupted does: between two of them there may be no time. */
+        lua_sethook(L, at_instruction, LUA_MASKRET | LUA_MASKCOUNT, 100);
         return;
     }
     if (self.breaking) {

@@ -32,6 +32,20 @@ describe("Ctrl-C in a script", function()
         assert.are.equal(0, status)
     end)
 
+    it("stops a loop that is hardly ever outside of uninterrupted, whatever its length", function()
+        for _, k in ipairs { 0, 5, 10, 15 } do
+            local output = command.script(later .. [[
+                local heed = require "heed"
+                later(0.1)
+                print(pcall(function()
+                    while true do
+                        heed.uninterrupted(function() for _ = 1, 100000 + ]] .. k .. [[ do end end)
+                    end
+                end)) ]])
+            assert.are.equal("false\tinterrupted\n", output)
+        end
+    end)
+
     it("stops a loop inside a coroutine", function()
         local output = command.script(later .. [[
             later(0.1)

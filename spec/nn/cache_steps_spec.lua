@@ -350,26 +350,26 @@ describe("rows that change places", function()
     local core = require "heed.core"
 
     -- A decoder layer's cache of two rows, read up to a token, and what reading one more gives.
-    local function started(layer, memory, x)
+    local function started(layer, memory, prompt)
         local cache = layer:new_cache { batch = 2, max_len = 6 }
-        layer(x, memory, { mask = causal, cache = cache })
+        layer(prompt, memory, { mask = causal, cache = cache })
         return cache
     end
 
     it("all do or none, when memory runs out on the way", function()
         heed.no_grad(function()
             local layer = nn.TransformerDecoderLayer(16, 4, 24):eval()
-            local memory, x, more = heed.randn(2, 3, 16), heed.randn(2, 2, 16), heed.randn(2, 1, 16)
+            local memory, prompt, more = heed.randn(2, 3, 16), heed.randn(2, 2, 16), heed.randn(2, 1, 16)
             for _, rows in ipairs { { 2, 1 }, { 2, 2, 1 }, { 2 } } do
                 local failed, n = true, 0
                 while failed do
                     n = n + 1
-                    local cache = started(layer, memory, x)
+                    local cache = started(layer, memory, prompt)
                     core.fail_allocation(n)
                     failed = not pcall(cache.reorder, cache, rows)
                     core.fail_allocation(0)
                     if failed then
-                        local fresh = started(layer, memory, x)
+                        local fresh = started(layer, memory, prompt)
                         local settings = function(of) return { mask = causal, cache = of } end
                         assert.are.equal(2, cache.batch)
                         assert.is_close(layer(more, memory, settings(cache)),

@@ -41,8 +41,11 @@ local function floats(step, least, normal, most, square, powers)
     }
     local finite = joined(some, signed { 20.0, 88.72283, 89.0, 103.0, 104.0, 709.78, 710.0, 745.0,
         746.0 })
-    for name, list in pairs(regimes) do
-        if name ~= "level" then finite = joined(finite, list) end
+    local names = {}
+    for name in pairs(regimes) do names[#names + 1] = name end
+    table.sort(names) -- the same list in every process
+    for _, name in ipairs(names) do
+        if name ~= "level" then finite = joined(finite, regimes[name]) end
     end
     regimes.finite, regimes.all = finite, joined(finite, { INF, -INF, NAN })
     regimes.nan, regimes.infinite, regimes.negative = joined(some, { NAN }), joined(some,

@@ -16,7 +16,7 @@ function state.check(what, value, least)
     if type(value) ~= "table" then return nil, "not the state of " .. what end
     for name, low in pairs(least) do
         if math.type(value[name]) ~= "integer" or value[name] < low then
-            return nil, ("not the state of %s: expected a whole number of at least %d as %s, got %s")
+            return nil, ("not the state of %s: expected an integer of at least %d as %s, got %s")
                 :format(what, low, name, check.describe(value[name]))
         end
     end

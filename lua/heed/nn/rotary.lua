@@ -97,8 +97,9 @@ local function check_scaling(scaling, dim)
         end
     end
     if kind == "llama3" and scaling.high_freq_factor <= scaling.low_freq_factor then
-        errors.raise("%s: scaling.high_freq_factor: expected more than low_freq_factor (%g), got %g",
-            WHERE, scaling.low_freq_factor, scaling.high_freq_factor)
+        errors.raise(
+            "%s: scaling.high_freq_factor: expected more than low_freq_factor (%g), got %g", WHERE,
+            scaling.low_freq_factor, scaling.high_freq_factor)
     end
     if (kind == "ntk" or kind == "dynamic") and dim <= 2 then
         errors.raise("%s: scaling: %q wants more than 2 features to turn, got %d", WHERE, kind, dim)

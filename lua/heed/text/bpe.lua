@@ -250,8 +250,8 @@ end
 ---@return heed.text.Bpe
 function bpe.train(lines, options)
     if type(lines) ~= "table" and type(lines) ~= "function" then
-        errors.raise("heed.text.bpe.train: lines: expected a list of strings or an iterator, got %s",
-            check.describe(lines))
+        errors.raise("heed.text.bpe.train: lines: expected a list of strings or an iterator, "
+            .. "got %s", check.describe(lines))
     end
     options = check.options("heed.text.bpe.train", options, check.set("vocab_size", "specials"))
     local self = bpe.new { specials = options.specials }
