@@ -93,10 +93,10 @@ describe("data.line_stream", function()
         refused("its buffer is none", function(s) s.files[1].buffered[2] = "a" end)
         refused("points behind the end", function(s) s.files[1].buffered[2] = 10 ^ 9 // 1 | 0 end)
         refused("the state is not of 1 files", function(s) s.files = {} end)
-        refused("expected a whole number of at least 1 as epoch, got nil", function(s)
+        refused("expected an integer of at least 1 as epoch, got nil", function(s)
             s.epoch = nil
         end)
-        refused("expected a whole number of at least 0 as offset, got %-1", function(s)
+        refused("expected an integer of at least 0 as offset, got %-1", function(s)
             s.files[1].offset = -1
         end)
         assert.error_matches(function() stream:load_state_dict(7) end, "not the state of a stream")
