@@ -31,7 +31,7 @@ typedef struct hd_reduce_params {
 } hd_reduce_params;
 /* t, of the reduced shape, repeated over `shape`: a view. */
 hd_tensor *hd_expand_reduced(hd_ctx *cx, const hd_tensor *t, const hd_reduce_params *p, int ndim,
-                     const int64_t *shape);
+                             const int64_t *shape);
 
 /* x with its reduced dimensions last, contiguous: rows of *length elements, one for each result. */
 hd_tensor *hd_rows_to_reduce(hd_ctx *cx, hd_tensor *x, uint32_t dims, int64_t *rows, int64_t *length);
