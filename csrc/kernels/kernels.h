@@ -20,7 +20,7 @@
 typedef void (*hd_unary_fn)(int64_t n, const void *x, int64_t sx, void *y, int64_t sy);
 typedef void (*hd_binary_fn)(int64_t n, const void *a, int64_t sa, const void *b, int64_t sb, void *y,
                              int64_t sy);
-/* dx = g * f'(...): s is what the operation saved, its input or its output (unary_table.h; of relu's only the sign counts). */
+/* dx = g * f'(...): s is what the operation saved, its input or its output (tables/unary.h; of relu's only the sign counts). */
 typedef void (*hd_unary_grad_fn)(int64_t n, const void *g, int64_t sg, const void *s, int64_t ss, void *dx,
                                  int64_t sdx);
 /* y[i sy] = x[i sx] for elements of a size. Transposing: y[r y_row + i] = x[r + i x_step]; neighbours in

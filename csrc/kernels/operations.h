@@ -37,7 +37,7 @@ typedef enum hd_binding { HD_IN_PLACE, HD_NEW_ONLY, HD_BY_HAND } hd_binding;
 
 #define HD_ROW(op, ...) op,
 typedef enum hd_unary {
-#include "kernels/unary_table.h"
+#include "kernels/tables/unary.h"
     HD_UNARY_COUNT
 } hd_unary;
 typedef struct hd_unary_row {
@@ -51,7 +51,7 @@ extern const hd_unary_row hd_unary_rows[HD_UNARY_COUNT];
 
 #define HD_ROW(op, ...) op,
 typedef enum hd_parametric {
-#include "kernels/parametric_table.h"
+#include "kernels/tables/parametric.h"
     HD_PARAMETRIC_COUNT
 } hd_parametric;
 typedef struct hd_parametric_row {
@@ -63,7 +63,7 @@ extern const hd_parametric_row hd_parametric_rows[HD_PARAMETRIC_COUNT];
 
 #define HD_ROW(op, ...) op,
 typedef enum hd_binary {
-#include "kernels/binary_table.h"
+#include "kernels/tables/binary.h"
     HD_BINARY_COUNT
 } hd_binary;
 typedef struct hd_binary_row {
@@ -76,7 +76,7 @@ extern const hd_binary_row hd_binary_rows[HD_BINARY_COUNT];
 
 #define HD_ROW(op, ...) op,
 typedef enum hd_pointwise {
-#include "kernels/pointwise_table.h"
+#include "kernels/tables/pointwise.h"
     HD_POINTWISE_COUNT
 } hd_pointwise;
 typedef struct hd_pointwise_row {
@@ -88,7 +88,7 @@ extern const hd_pointwise_row hd_pointwise_rows[HD_POINTWISE_COUNT];
 #define HD_ROW(act, ...) act,
 typedef enum hd_activation {
     HD_ACT_NONE = -1,
-#include "kernels/activation_table.h"
+#include "kernels/tables/activation.h"
     HD_ACT_COUNT
 } hd_activation;
 typedef struct hd_activation_row {

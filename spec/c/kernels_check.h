@@ -220,7 +220,7 @@ SHARED double (*const unary_of[HD_UNARY_COUNT])(double) = {[HD_NEG] = negative,
                                                            [HD_ISINF] = is_inf,
                                                            [HD_ISFINITE] = is_finite};
 
-/* f' by what was saved: see kernels/unary_table.h */
+/* f' by what was saved: see kernels/tables/unary.h */
 SHARED double slope(int op, double x) {
     switch (op) {
     case HD_ABS: return sign(x);

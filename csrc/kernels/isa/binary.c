@@ -152,7 +152,7 @@ COMPARISONS(u8, uint8_t) /* of bool too */
 
 void HD_ISA(hd_fill_binary)(hd_kernels *k) {
 #define HD_ROW(op, kernel, name, metamethod, sort, ...) FILL_##sort(op, kernel)
-#include "kernels/binary_table.h"
+#include "kernels/tables/binary.h"
     k->gradient_mul[HD_F32] = gradient_mul_f32;
     k->gradient_mul[HD_F64] = gradient_mul_f64;
     k->gradient_div[HD_F32] = gradient_div_f32;

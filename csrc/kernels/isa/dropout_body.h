@@ -101,7 +101,7 @@ static void NAME(dropout_add)(hd_draw draw, int64_t first, int64_t n, double p, 
         NAME(operands) o = {.x = x, .bias = bias, .g = g, .y = dx};                                          \
         NAME(drop)(draw, first, n, p, &o, NAME(name##_grad_of));                                             \
     }
-#include "kernels/activation_table.h"
+#include "kernels/tables/activation.h"
 
 static void NAME(fill_dropout)(hd_kernels *k, hd_dtype t) {
     k->dropout[t] = NAME(dropout);
@@ -109,7 +109,7 @@ static void NAME(fill_dropout)(hd_kernels *k, hd_dtype t) {
 #define HD_ROW(act, name, ...)                                                                               \
     k->bias_act[act][t] = NAME(bias_##name);                                                                 \
     k->bias_act_grad[act][t] = NAME(bias_##name##_grad);
-#include "kernels/activation_table.h"
+#include "kernels/tables/activation.h"
 }
 
 #include "kernels/vec_real_end.h"

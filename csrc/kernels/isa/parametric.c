@@ -75,7 +75,7 @@ HD_INLINE void parametric_f32(int64_t n, float p, const float *g, int64_t sg, co
 
 /* leaky_relu_f32 leaky_relu_f64 leaky_relu_grad_f32 leaky_relu_grad_f64 elu_f32 elu_f64 elu_grad_f32 elu_grad_f64 */
 #define HD_ROW(op, kernel, ...) PARAMETRIC(kernel)
-#include "kernels/parametric_table.h"
+#include "kernels/tables/parametric.h"
 
 void HD_ISA(hd_fill_parametric)(hd_kernels *k) {
 #define HD_ROW(op, kernel, ...)                                                                              \
@@ -83,5 +83,5 @@ void HD_ISA(hd_fill_parametric)(hd_kernels *k) {
     k->parametric[op][HD_F64] = kernel##_f64;                                                                \
     k->parametric_grad[op][HD_F32] = kernel##_grad_f32;                                                      \
     k->parametric_grad[op][HD_F64] = kernel##_grad_f64;
-#include "kernels/parametric_table.h"
+#include "kernels/tables/parametric.h"
 }

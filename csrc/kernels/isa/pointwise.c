@@ -20,5 +20,5 @@ void HD_ISA(hd_fill_pointwise)(hd_kernels *k) {
     k->pointwise_loss[op][HD_F64] = kernel##_f64;                                                            \
     k->pointwise_loss_slope[op][HD_F32] = kernel##_slope_f32;                                                \
     k->pointwise_loss_slope[op][HD_F64] = kernel##_slope_f64;
-#include "kernels/pointwise_table.h"
+#include "kernels/tables/pointwise.h"
 }

@@ -138,7 +138,7 @@ HD_INLINE void NAME(each_loss)(int64_t n, const real *x, const real *y, const re
 /* squared_f32 squared_slope_f32 absolute_f32 absolute_slope_f32 huber_f32 huber_slope_f32 bce_f32 bce_slope_f32 kl_f32
  * kl_slope_f32 kl_log_f32 kl_log_slope_f32, and the same in _f64 */
 #define HD_ROW(op, kernel, ...) LOSS(kernel)
-#include "kernels/pointwise_table.h"
+#include "kernels/tables/pointwise.h"
 #undef LOSS
 
 #include "kernels/vec_real_end.h"

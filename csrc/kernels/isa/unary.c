@@ -1,4 +1,4 @@
-/* unary.c: y = f(x), and dx = g f'(...) from what the operation saved (unary_table.h). Integers have the functions that keep
+/* unary.c: y = f(x), and dx = g f'(...) from what the operation saved (tables/unary.h). Integers have the functions that keep
  * them whole; bool only those that give bool.
  */
 #include "kernels/isa/map.h"
@@ -227,5 +227,5 @@ GRADIENT_MAP(log_sigmoid_grad_f64, double, a *hd_sigmoid(-b))
 
 void HD_ISA(hd_fill_unary)(hd_kernels *k) {
 #define HD_ROW(op, kernel, name, result, slope, ...) FILL_##result(op, kernel) FILL_##slope(op, kernel)
-#include "kernels/unary_table.h"
+#include "kernels/tables/unary.h"
 }

@@ -1,4 +1,4 @@
-/* Functions of two operands: those of kernels/binary_table.h, with Lua's operators. */
+/* Functions of two operands: those of kernels/tables/binary.h, with Lua's operators. */
 #include "lua/runtime/check.h"
 
 static hd_binary op_of(const hd_binary_row *row) {

@@ -1,4 +1,4 @@
-/* Functions of one operand and a number: those of kernels/parametric_table.h. */
+/* Functions of one operand and a number: those of kernels/tables/parametric.h. */
 #include "lua/runtime/check.h"
 
 static double parameter_of(hd_call *c, const hd_parametric_row *row) {

@@ -1,4 +1,4 @@
-/* Functions of one operand: those of kernels/unary_table.h, and gelu and round, which take options. */
+/* Functions of one operand: those of kernels/tables/unary.h, and gelu and round, which take options. */
 #include <string.h>
 
 #include "lua/runtime/check.h"

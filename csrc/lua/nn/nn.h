@@ -4,7 +4,7 @@
 
 #include "lua/runtime/check.h"
 
-/* Is it a name of kernels/activation_table.h? */
+/* Is it a name of kernels/tables/activation.h? */
 bool hd_parse_activation(const char *name, hd_activation *activation);
 /* One of them, or absent: none. */
 hd_activation hd_opt_activation(hd_call *c, int index, const char *argument);

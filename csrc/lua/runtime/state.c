@@ -352,48 +352,7 @@ static void push_methods_and_module(hd_registrar *r) {
     r->tensor = lua_gettop(L);
 }
 
-static void register_rooms(hd_registrar *r) {
-    hd_define(r, functions);
-    hd_register_tensor(r);
-    hd_register_property(r);
-    hd_register_create(r);
-    hd_register_index(r);
-    hd_register_print(r);
-    hd_register_shape(r);
-    hd_register_arrange(r);
-    hd_register_split(r);
-    hd_register_scatter(r);
-    hd_register_einsum(r);
-    hd_register_unary(r);
-    hd_register_parametric(r);
-    hd_register_binary(r);
-    hd_register_where(r);
-    hd_register_lerp(r);
-    hd_register_in_place(r);
-    hd_register_matmul(r);
-    hd_register_tril(r);
-    hd_register_softmax(r);
-    hd_register_compare(r);
-    hd_register_reduce(r);
-    hd_register_sort(r);
-    hd_register_nonzero(r);
-    hd_register_nn(r);
-    hd_register_mask(r);
-    hd_register_loss(r);
-    hd_register_layers(r);
-    hd_register_modes(r);
-    hd_register_autograd(r);
-    hd_register_function(r);
-    hd_register_recompute(r);
-    hd_register_memory(r);
-    hd_register_random(r);
-    hd_register_optim(r);
-    hd_register_info(r);
-    hd_register_dtypes(r);
-    hd_register_io(r);
-}
-
-int luaopen_heed_core(lua_State *L) {
+int hd_open(lua_State *L, void (*register_rooms)(hd_registrar *r)) {
     lua_settop(L, 0);
     luaL_checkstack(L, 40, NULL);
     if (lua_rawgetp(L, LUA_REGISTRYINDEX, &record_key) != LUA_TUSERDATA) {
@@ -401,6 +360,7 @@ int luaopen_heed_core(lua_State *L) {
         push_record(L);
         hd_registrar r = {.L = L, .h = lua_touserdata(L, 1), .record = 1};
         push_methods_and_module(&r);
+        hd_define(&r, functions);
         register_rooms(&r);
         lua_settop(L, 1);
         lua_pushvalue(L, 1);

@@ -173,7 +173,9 @@ static inline const void *hd_entry(lua_State *L) {
  * address. */
 const void *hd_new_type(const hd_registrar *r, const char *name, int n);
 
-/* One a file of this room. */
+/* The module heed.core on the stack, its record made and its functions registered when the state has none. */
+int hd_open(lua_State *L, void (*register_rooms)(hd_registrar *r));
+/* One a file of csrc/lua that has functions for Lua; open.c calls them all. */
 void hd_register_tensor(hd_registrar *r);
 void hd_register_property(hd_registrar *r);
 void hd_register_create(hd_registrar *r);

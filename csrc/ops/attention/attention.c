@@ -6,7 +6,7 @@
  * what the gradients of q, k and v are written into: three tensors, one packed [B, L, 3E], or one [B, L, E]
  * and one [B, S, 2E].
  */
-#include "ops/attention/attention.h"
+#include "ops/attention/attention_task.h"
 
 #include <math.h>
 #include <string.h>

@@ -7,7 +7,7 @@
 #define HD_ATTENTION_BIAS_H
 
 #include "base/parallel.h"
-#include "ops/attention/attention.h"
+#include "ops/attention/attention_task.h"
 
 /* Pairs of a sequence and a head of keys whose tasks may run at the same time. */
 int64_t hd_bias_pairs(const hd_attention_task *a);

@@ -4,7 +4,7 @@
 #ifndef HD_ATTENTION_DECODE_H
 #define HD_ATTENTION_DECODE_H
 
-#include "ops/attention/attention.h"
+#include "ops/attention/attention_task.h"
 
 #include "kernels/kernels.h"
 

@@ -1,7 +1,7 @@
 /* mask_dense.c: masks and linear biases of attention as tensors, for all queries or for chosen ones: to
  * print, and to give weights of a few rows without those of the others.
  */
-#include "ops/attention/attention.h"
+#include "ops/attention/attention_task.h"
 
 #include <math.h>
 #include <string.h>

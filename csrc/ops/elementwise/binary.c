@@ -18,11 +18,11 @@ static hd_status scalar_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *gr
 
 static const hd_node_class tensor_classes[HD_BINARY_COUNT] = {
 #define HD_ROW(op, kernel, name, ...) [op] = {name, tensor_backward, NULL},
-#include "kernels/binary_table.h"
+#include "kernels/tables/binary.h"
 };
 static const hd_node_class scalar_classes[HD_BINARY_COUNT] = {
 #define HD_ROW(op, kernel, name, ...) [op] = {name, scalar_backward, NULL},
-#include "kernels/binary_table.h"
+#include "kernels/tables/binary.h"
 };
 
 /* ---- dtypes ---------------------------------------------------------------------------------- */

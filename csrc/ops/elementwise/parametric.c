@@ -53,7 +53,7 @@ static hd_status parametric_backward(hd_ctx *cx, hd_node *node, hd_tensor *const
 }
 static const hd_node_class classes[HD_PARAMETRIC_COUNT] = {
 #define HD_ROW(op, kernel, name, ...) [op] = {name, parametric_backward, NULL},
-#include "kernels/parametric_table.h"
+#include "kernels/tables/parametric.h"
 };
 
 hd_tensor *hd_parametric_op(hd_ctx *cx, hd_parametric op, hd_tensor *x, double p) {

@@ -1,4 +1,4 @@
-/* unary.c: y = f(x), element by element; kernels/unary_table.h has a row for each f.
+/* unary.c: y = f(x), element by element; kernels/tables/unary.h has a row for each f.
  *
  *     dx = g f'(x), by the kernel unary_grad of the same name from x or, where it is cheaper, from y. At 0, abs and relu
  *     give 0 (of what relu saves the sign is all that counts), sqrt infinity.
@@ -16,7 +16,7 @@ static hd_status unary_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *gra
 
 static const hd_node_class classes[HD_UNARY_COUNT] = {
 #define HD_ROW(op, kernel, name, ...) [op] = {name, unary_backward, NULL},
-#include "kernels/unary_table.h"
+#include "kernels/tables/unary.h"
 };
 
 /* y = f(x)  ->  dx = g f'(saved) */

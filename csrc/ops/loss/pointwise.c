@@ -140,7 +140,7 @@ static hd_status pointwise_backward(hd_ctx *cx, hd_node *node, hd_tensor *const 
 
 static const hd_node_class classes[HD_POINTWISE_COUNT] = {
 #define HD_ROW(op, kernel, name, public_name, ...) [op] = {public_name, pointwise_backward, NULL},
-#include "kernels/pointwise_table.h"
+#include "kernels/tables/pointwise.h"
 };
 
 /* ---- forward --------------------------------------------------------------------------------------- */

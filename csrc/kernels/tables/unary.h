@@ -1,4 +1,4 @@
-/* unary_table.h: the functions of one operand, a row each. To read it, define HD_ROW and include
+/* unary.h: the functions of one operand, a row each. To read it, define HD_ROW and include
  * it (operations.c has all columns).
  *
  *   op       its hd_unary

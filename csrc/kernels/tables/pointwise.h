@@ -1,5 +1,5 @@
-/* pointwise_table.h: the losses of an input x against a target y, element by element, a row each
- * (unary_table.h says how to read it; ops/loss/pointwise.c has the formulas).
+/* pointwise.h: the losses of an input x against a target y, element by element, a row each
+ * (tables/unary.h says how to read it; ops/loss/pointwise.c has the formulas).
  *
  *   op           its hd_pointwise
  *   kernel       huber: huber_f32, huber_f64, huber_slope_f32 and huber_slope_f64, made in

@@ -1,5 +1,5 @@
-/* activation_table.h: the functions that may follow a linear map in the same pass (bias_act), a
- * row each (unary_table.h says how to read it).
+/* activation.h: the functions that may follow a linear map in the same pass (bias_act), a
+ * row each (tables/unary.h says how to read it).
  *
  *   act     its hd_activation
  *   kernel  silu: bias_silu_f32, bias_silu_f64, bias_silu_grad_f32 and bias_silu_grad_f64, made in

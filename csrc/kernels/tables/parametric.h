@@ -1,5 +1,5 @@
-/* parametric_table.h: the functions of one operand with a number as their parameter, a row each
- * (unary_table.h says how to read it). Integers and bool become f32, backward saves the input, Lua
+/* parametric.h: the functions of one operand with a number as their parameter, a row each
+ * (tables/unary.h says how to read it). Integers and bool become f32, backward saves the input, Lua
  * has name and name_.
  *
  *   op         its hd_parametric

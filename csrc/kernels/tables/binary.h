@@ -1,4 +1,4 @@
-/* binary_table.h: the functions of two operands, a row each (unary_table.h says how to read it).
+/* binary.h: the functions of two operands, a row each (tables/unary.h says how to read it).
  * Their gradients are in ops/elementwise/binary.c. mod is of floored quotients.
  *
  *   op          its hd_binary

@@ -1,9 +1,9 @@
-/* attention.h: what attention's rules (attention.c) and its computation (attention_tiled.c,
+/* attention_task.h: what attention's rules (attention.c) and its computation (attention_tiled.c,
  * attention_tiled_backward.c and, for few queries, attention_decode.c) say to each other. The computation is
  * given everything resolved, and allocates only scratch.
  */
-#ifndef HD_ATTENTION_H
-#define HD_ATTENTION_H
+#ifndef HD_ATTENTION_TASK_H
+#define HD_ATTENTION_TASK_H
 
 #include "ops/attention/resolved_mask.h"
 #include "ops/ops.h"
