@@ -46,47 +46,32 @@ static void keep_what_was_read(hd_call *c) {
     }
 }
 
-/* The value of a key that the module itself does not have, which is at `key`, the top: from its classes, and
- * from whatever else __index reads. Its type. */
-static int push_inherited(const hd_fields *f, int key, bool *kept) {
-    lua_State *L = f->c->L;
-    lua_pushvalue(L, f->table);
-    for (int depth = 0; depth < 100 && lua_getmetatable(L, key + 1); depth++) {
-        lua_rawgeti(L, f->names, INDEX);
-        const int kind = lua_rawget(L, -2);
-        if (kind == LUA_TNIL) return LUA_TNIL;
-        if (kind != LUA_TTABLE) {
-            keep_what_was_read(f->c);
-            *kept = true;
-            lua_pushvalue(L, key);
-            return lua_gettable(L, f->table);
-        }
-        lua_replace(L, key + 1);
-        lua_settop(L, key + 1);
-        lua_pushvalue(L, key);
-        const int type = lua_rawget(L, key + 1);
-        if (type != LUA_TNIL) return type;
-        lua_settop(L, key + 1);
+/* Does reading a field of the table at this index run functions: is one an __index of its classes? */
+static bool runs_functions(lua_State *L, int names, int table) {
+    const int top = lua_gettop(L);
+    int kind = LUA_TNIL;
+    lua_pushvalue(L, table);
+    for (int depth = 0; depth < 100 && lua_getmetatable(L, top + 1); depth++) {
+        lua_rawgeti(L, names, INDEX);
+        kind = lua_rawget(L, -2);
+        if (kind != LUA_TTABLE) break;
+        lua_replace(L, top + 1);
+        lua_settop(L, top + 1);
     }
-    lua_pushnil(L);
-    return LUA_TNIL;
+    lua_settop(L, top);
+    return kind != LUA_TNIL && kind != LUA_TTABLE;
 }
 
 /* Pushes the field, of which raw assignment, classes and whatever else __index reads are seen. Its type. */
 static int push(const hd_fields *f, hd_field field) {
     lua_State *L = f->c->L;
     lua_rawgeti(L, f->names, field);
-    int type = lua_rawget(L, f->table);
+    if (!f->runs_functions) return lua_gettable(L, f->table);
+    const int type = lua_rawget(L, f->table);
     if (type != LUA_TNIL) return type;
-    const int key = lua_gettop(L);
+    keep_what_was_read(f->c);
     lua_rawgeti(L, f->names, field);
-    lua_replace(L, key);
-    bool kept = false;
-    type = push_inherited(f, key, &kept);
-    if (kept) return type; /* what was kept lies below it */
-    lua_replace(L, key);
-    lua_settop(L, key);
-    return type;
+    return lua_gettable(L, f->table);
 }
 
 hd_fields hd_fields_of(hd_call *c, int index, const char *argument) {
@@ -95,14 +80,16 @@ hd_fields hd_fields_of(hd_call *c, int index, const char *argument) {
     luaL_checkstack(c->L, 120, NULL);
     c->reads_fields = true;
     hd_push_uv(c->L, HD_UV_FIELDS);
-    return (hd_fields){c, lua_gettop(c->L), index, NULL, HD_FIELD_NONE};
+    const int names = lua_gettop(c->L);
+    return (hd_fields){c, names, index, NULL, HD_FIELD_NONE, runs_functions(c->L, names, index)};
 }
 
 hd_fields hd_fields_opt(const hd_fields *outer, hd_field field) {
     int type = push(outer, field);
     if (type != LUA_TTABLE && lua_toboolean(outer->c->L, -1)) hd_field_expected(outer, field, "a module");
-    return (hd_fields){outer->c, outer->names, type == LUA_TTABLE ? lua_gettop(outer->c->L) : 0, outer,
-                       field};
+    const int table = type == LUA_TTABLE ? lua_gettop(outer->c->L) : 0;
+    return (hd_fields){outer->c, outer->names, table,
+                       outer,    field,        table && runs_functions(outer->c->L, outer->names, table)};
 }
 
 hd_fields hd_fields_in(const hd_fields *outer, hd_field field) {
