@@ -11,17 +11,14 @@
 #include "lua/runtime/check.h"
 
 /* Every field that is read: HD_FIELD_weight is "weight". Their names are made strings of Lua once. */
-#define HD_EACH_FIELD(X)                                                                                     \
-    X(activation)                                                                                            \
-    X(before)                                                                                                \
-    X(bias)                                                                                                  \
-    X(dropout)                                                                                               \
-    X(eps)                                                                                                   \
-    X(in_proj_bias)                                                                                          \
-    X(in_proj_weight) X(interleaved) X(k) X(k_norm) X(k_proj_weight) X(length) X(linear1) X(linear2)         \
-        X(linear3) X(multihead_attn) X(norm1) X(norm2) X(norm3) X(norm_first) X(norm_kind) X(num_heads)      \
-            X(num_kv_heads) X(of_memory) X(out_proj) X(places) X(q_norm) X(q_proj_weight) X(rotary) X(scale) \
-                X(self_attn) X(softcap) X(training) X(v) X(v_proj_weight) X(weight)
+/* clang-format off */
+#define HD_EACH_FIELD(X) \
+    X(activation) X(before) X(bias) X(dropout) X(eps) X(in_proj_bias) X(in_proj_weight) \
+    X(interleaved) X(k) X(k_norm) X(k_proj_weight) X(length) X(linear1) X(linear2) X(linear3) \
+    X(multihead_attn) X(norm1) X(norm2) X(norm3) X(norm_first) X(norm_kind) X(num_heads) \
+    X(num_kv_heads) X(of_memory) X(out_proj) X(places) X(q_norm) X(q_proj_weight) X(rotary) X(scale) \
+    X(self_attn) X(softcap) X(training) X(v) X(v_proj_weight) X(weight)
+/* clang-format on */
 
 #define HD_FIELD_ID(name) HD_FIELD_##name,
 typedef enum hd_field { HD_FIELD_NONE, HD_EACH_FIELD(HD_FIELD_ID) HD_FIELD_COUNT } hd_field;
