@@ -51,6 +51,16 @@ typedef struct hd_sgd_rates {
     bool first; /* the buffer has no content yet */
 } hd_sgd_rates;
 
+/* For RMSprop. The gradient is scale * g + decay * w. */
+typedef struct hd_rmsprop_rates {
+    double lr, alpha, eps, momentum, decay, scale;
+} hd_rmsprop_rates;
+
+/* For Lion. The gradient is scale * g; w is first multiplied by 1 - lr * decay. */
+typedef struct hd_lion_rates {
+    double lr, beta1, beta2, decay, scale;
+} hd_lion_rates;
+
 typedef struct hd_kernels {
     hd_isa isa;
     const char *name; /* "avx512" */
@@ -195,9 +205,13 @@ typedef struct hd_kernels {
                                                         void *dx);
 
     /* One pass of an optimiser over the n elements of a parameter w with gradient g (hd_adam_rates,
-     * hd_sgd_rates). m, v and the buffer b (NULL: no momentum) are updated too. */
+     * hd_sgd_rates). m, v, the mean gradient a (NULL: not centred) and the buffer b (NULL: no momentum)
+     * are updated too. */
     void (*adam[HD_DTYPE_COUNT])(int64_t n, void *w, const void *g, void *m, void *v, const hd_adam_rates *o);
     void (*sgd[HD_DTYPE_COUNT])(int64_t n, void *w, const void *g, void *b, const hd_sgd_rates *o);
+    void (*rmsprop[HD_DTYPE_COUNT])(int64_t n, void *w, const void *g, void *b, void *v, void *a,
+                                    const hd_rmsprop_rates *o);
+    void (*lion[HD_DTYPE_COUNT])(int64_t n, void *w, const void *g, void *m, const hd_lion_rates *o);
 
     const hd_attention_kernels *attention[HD_DTYPE_COUNT]; /* see kernels/attention.h */
     const hd_row_kernels *attention_rows[HD_DTYPE_COUNT];  /* by what is stored: kernels/attention_rows.h */

@@ -289,18 +289,21 @@ hd_tensor *hd_unpack_sequences(hd_ctx *cx, hd_tensor *x, hd_tensor *lengths, int
 hd_tensor *hd_sequence_starts(hd_ctx *cx, hd_tensor *lengths);
 
 /* ---- optim.c: one pass over all tensors; no graph ---------------------------------------------------------------------- */
-typedef enum hd_optimizer { HD_SGD, HD_ADAM, HD_ADAMW } hd_optimizer;
+typedef enum hd_optimizer { HD_SGD, HD_ADAM, HD_ADAMW, HD_RMSPROP, HD_LION } hd_optimizer;
 typedef struct hd_optim_options {
     hd_optimizer kind;
     double lr, weight_decay, grad_scale;
-    double beta1, beta2, eps;   /* of Adam and AdamW */
-    double momentum, dampening; /* of SGD */
+    double beta1, beta2;        /* of Adam, AdamW and Lion */
+    double eps;                 /* of Adam, AdamW and RMSprop */
+    double alpha;               /* of RMSprop */
+    double momentum, dampening; /* of SGD; momentum of RMSprop too */
     bool nesterov;
 } hd_optim_options;
-/* A parameter, its gradient, what the optimiser keeps of it (SGD: m is the buffer, NULL without momentum; v NULL), and
- * which step of its own this is, from 1. */
+/* A parameter, its gradient, what the optimiser keeps of it, and which step of its own this is, from 1. m: the mean
+ * gradient of Adam and Lion; the buffer of SGD and RMSprop, NULL without momentum. v: the mean of squares of Adam and
+ * RMSprop, else NULL. a: the mean gradient of RMSprop that is centred, else NULL. */
 typedef struct hd_optim_slot {
-    hd_tensor *w, *g, *m, *v;
+    hd_tensor *w, *g, *m, *v, *a;
     int64_t step;
     const hd_optim_options *o;
 } hd_optim_slot;
