@@ -204,6 +204,24 @@ typedef struct hd_kernels {
                                                         const void *g, const void *x, const void *bias,
                                                         void *dx);
 
+    /* One step of a row of n units of a recurrent layer. gates: in, what the input gives to them, out, the
+     * gates: r, z, n of a GRU, i, f, g, o of an LSTM, n elements each. recurrent: what the state gives to
+     * them. b_ih, b_hh: both or NULL. before: the state before; h, c: after. inner (NULL: not wanted):
+     * what r multiplies; tanh_c (NULL: not wanted): tanh of c. */
+    void (*gru_row[HD_DTYPE_COUNT])(int64_t n, void *gates, const void *recurrent, const void *b_ih,
+                                    const void *b_hh, const void *before, void *inner, void *h);
+    void (*lstm_row[HD_DTYPE_COUNT])(int64_t n, void *gates, const void *recurrent, const void *b_ih,
+                                     const void *b_hh, const void *before, void *c, void *tanh_c, void *h);
+    /* Their gradients. g (NULL: zeros) is that of the output h; dh and dc those of the state after. dh (of a
+     * GRU) and dc become what goes to the state before beside the recurrent product. dx: of the gates before
+     * their functions, by what the input gives; dr by what the state gives (of an LSTM the same). 0 where
+     * what arrives is 0. */
+    void (*gru_row_grad[HD_DTYPE_COUNT])(int64_t n, const void *gates, const void *inner, const void *before,
+                                         const void *g, void *dh, void *dx, void *dr);
+    void (*lstm_row_grad[HD_DTYPE_COUNT])(int64_t n, const void *gates, const void *tanh_c,
+                                          const void *before, const void *g, const void *dh, void *dc,
+                                          void *dx);
+
     /* One pass of an optimiser over the n elements of a parameter w with gradient g (hd_adam_rates,
      * hd_sgd_rates). m, v, the mean gradient a (NULL: not centred) and the buffer b (NULL: no momentum)
      * are updated too. */

@@ -31,6 +31,7 @@ static void register_rooms(hd_registrar *r) {
     hd_register_mask(r);
     hd_register_loss(r);
     hd_register_layers(r);
+    hd_register_recurrent(r);
     hd_register_modes(r);
     hd_register_autograd(r);
     hd_register_function(r);

@@ -123,8 +123,8 @@ static void count_steps(hd_call *c, const group *g) {
     }
 }
 
-/* optim_step(kind, groups): groups are tables { params, m, v, a, steps, lr, ... }; parameters without a gradient are passed
- * over. All of them move, or none; steps counts up for those that did. */
+/* optim_step(kind, groups): groups are tables { params, m, v, a, steps, lr, ... }; parameters without a
+ * gradient are passed over. All of them move, or none; steps counts up for those that did. */
 static int optim_step(lua_State *L) {
     hd_call c = hd_begin(L, "heed.optim.Optimizer:step");
     const int kind = kind_at(&c, 1);

@@ -203,6 +203,7 @@ void hd_register_nn(hd_registrar *r);
 void hd_register_mask(hd_registrar *r);
 void hd_register_loss(hd_registrar *r);
 void hd_register_layers(hd_registrar *r);
+void hd_register_recurrent(hd_registrar *r);
 void hd_register_modes(hd_registrar *r);
 void hd_register_autograd(hd_registrar *r);
 void hd_register_function(hd_registrar *r);

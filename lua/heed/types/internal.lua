@@ -71,6 +71,34 @@ function inside.mask_dense(mask, B, H, L, S, rows, dtype) end
 ---@return heed.Tensor? weights [B, H, L, S]
 function inside.attention(q, k, v, scale, softcap, dropout, mask, want_weights) end
 
+---One layer of a GRU in one direction.
+---@param x heed.Tensor [B, L, E]
+---@param h? heed.Tensor [B, H] before, default zeros
+---@param lengths? heed.Ids [B], default L for all
+---@param weight_ih heed.Tensor [3 H, E]: r, z, n
+---@param weight_hh heed.Tensor [3 H, H]
+---@param bias_ih? heed.Tensor [3 H]
+---@param bias_hh? heed.Tensor [3 H]
+---@param reverse? boolean each sequence is read from its own end
+---@return heed.Tensor y [B, L, H], 0 at padding
+---@return heed.Tensor h [B, H] after
+function inside.gru(x, h, lengths, weight_ih, weight_hh, bias_ih, bias_hh, reverse) end
+
+---One layer of an LSTM in one direction.
+---@param x heed.Tensor [B, L, E]
+---@param h? heed.Tensor [B, H] before, default zeros
+---@param c? heed.Tensor [B, H] before, default zeros
+---@param lengths? heed.Ids [B], default L for all
+---@param weight_ih heed.Tensor [4 H, E]: i, f, g, o
+---@param weight_hh heed.Tensor [4 H, H]
+---@param bias_ih? heed.Tensor [4 H]
+---@param bias_hh? heed.Tensor [4 H]
+---@param reverse? boolean each sequence is read from its own end
+---@return heed.Tensor y [B, L, H], 0 at padding
+---@return heed.Tensor h [B, H] after
+---@return heed.Tensor c [B, H] after
+function inside.lstm(x, h, c, lengths, weight_ih, weight_hh, bias_ih, bias_hh, reverse) end
+
 ---Pairs of features turned by angles: y_a = x_a cos - x_b sin, y_b = x_b cos + x_a sin.
 ---heed.nn.Rotary gives it its tables.
 ---@param x heed.Tensor [..., L, D]
@@ -245,9 +273,9 @@ function inside.encoder_layer(layer, x, mask, cos, sin, step) end
 ---@return heed.Tensor
 function inside.decoder_layer(layer, x, memory, mask, memory_mask, cos, sin, step, memory_step) end
 
----One step of all groups, { params, m, v, steps, lr, ... }; parameters without a gradient are
+---One step of all groups, { params, m, v, a, steps, lr, ... }; parameters without a gradient are
 ---passed over. Never left half done; steps, a list, counts up for those that moved.
----@param kind "sgd"|"adam"|"adamw"
+---@param kind "sgd"|"adam"|"adamw"|"rmsprop"|"lion"
 ---@param groups table[]
 function inside.optim_step(kind, groups) end
 
