@@ -84,8 +84,8 @@ local function checked(pixels, format)
         and (channels == 2 or channels == 4)
     if not fits then
         local first = dims == 3 and pixels:size(1) or 0
-        errors.raise("heed.image.save: image: expected [H, W] or [H, W, C] of %s channels, got %s%s",
-            format == "png" and "1 to 4" or "1 or 3", tostring(pixels.shape),
+        errors.raise("heed.image.save: image: expected [H, W] or [H, W, C] of %s channels, "
+            .. "got %s%s", format == "png" and "1 to 4" or "1 or 3", tostring(pixels.shape),
             (first == 1 or first == 3) and "; channels come last: image:permute(2, 3, 1)" or "")
     end
     return pixels
@@ -95,7 +95,8 @@ end
 ---
 ---```lua
 ---local path = os.tmpname() .. ".jpg"
----print(heed.image.save(path, heed.full({ 8, 8, 3 }, 200, { dtype = "u8" }), { quality = 95 })) --> true
+---local pixels = heed.full({ 8, 8, 3 }, 200, { dtype = "u8" })
+---print(heed.image.save(path, pixels, { quality = 95 })) --> true
 ---print(heed.image.load(path).shape) --> [8, 8, 3]
 ---os.remove(path)
 ---```

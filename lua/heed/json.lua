@@ -20,9 +20,8 @@ json.null = core.json_null
 ---```lua
 ---print(heed.json.encode {}, heed.json.encode(heed.json.array {})) --> {} []
 ---```
----@generic T: table
----@param list T changed and returned
----@return T
+---@param list table changed and returned
+---@return table
 function json.array(list)
     check.type("heed.json.array", "list", list, "table")
     local before = getmetatable(list)
@@ -36,7 +35,8 @@ end
 ---Was it marked as a list, by heed.json.array or by decode?
 ---
 ---```lua
----print(heed.json.is_array(heed.json.decode "[]"), heed.json.is_array(heed.json.decode "{}")) --> true false
+---local list, object = heed.json.decode "[]", heed.json.decode "{}"
+---print(heed.json.is_array(list), heed.json.is_array(object)) --> true false
 ---```
 ---@param value any
 ---@return boolean

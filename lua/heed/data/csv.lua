@@ -240,7 +240,8 @@ end
 ---file:write "name,age,weight\nAda,36,54.5\nAlan,41,\n"
 ---file:flush()
 ---local columns = assert(heed.data.csv(path)):columns()
----print(columns.name[2], columns.age, columns.weight) --> Alan [36, 41] i64 [2] [54.5000, nan] f32 [2]
+---print(columns.name[2], columns.age) --> Alan [36, 41] i64 [2]
+---print(columns.weight) --> [54.5000, nan] f32 [2]
 ---os.remove(path)
 ---```
 ---@param options? { dtype?: "f32"|"f64" } of numbers, default "f32"
@@ -261,9 +262,10 @@ end
 ---```lua
 ---local path = os.tmpname()
 ---local file <close> = assert(io.open(path, "w"))
----file:write "name,age,weight\nAda,36,54.5\nAlan,41,70\n"
+---file:write "name,age,weight\nAda,36,54\nAlan,41,70\n"
 ---file:flush()
----print(assert(heed.data.csv(path)):tensor { "age", "weight" }) --> [[36.0000, 54.5000], [41.0000, 70.0000]] f32 [2, 2]
+---local rows = assert(heed.data.csv(path))
+---print(rows:tensor { "age", "weight" }) --> [[36., 54.], [41., 70.]] f32 [2, 2]
 ---os.remove(path)
 ---```
 ---@param names? (string|integer)[] which, in which order; default all that are numbers

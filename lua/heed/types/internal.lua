@@ -353,6 +353,35 @@ function inside.npy_save(path, t) end
 ---@return string? message
 function inside.png_encode(pixels, width, height) end
 
+---heed.image.load.
+---@param path string
+---@param channels integer 0: as the file has them
+---@param max_pixels integer
+---@return heed.Tensor|nil pixels u8 [H, W, C], as it is stored
+---@return integer|string # the EXIF orientation, 1 to 8; or message
+function inside.image_load(path, channels, max_pixels) end
+
+---heed.image.save.
+---@param path string
+---@param image heed.Tensor u8 [H, W, C]
+---@param format "png"|"jpeg"
+---@param quality integer 1 to 100, of JPEG
+---@return true|nil
+---@return string? message
+function inside.image_save(path, image, format, quality) end
+
+---heed.json.decode.
+---@param text string
+---@param null any what null becomes
+---@param list_type table the metatable of lists
+---@return any value nil when it is not JSON
+---@return string? message
+function inside.json_decode(text, null, list_type) end
+
+---heed.json.null.
+---@type userdata
+inside.json_null = nil
+
 ---Replaces a file whole or not at all.
 ---@param path string
 ---@param bytes string
