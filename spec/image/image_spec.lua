@@ -110,6 +110,8 @@ describe("image.load refuses", function()
             "image.load: path: expected a string")
         assert.error_matches(function() heed.image.load("x", { channels = 5 }) end,
             "channels: expected 1..4, got 5")
+        assert.error_matches(function() heed.image.load("x", { channels = (1 << 32) + 1 }) end,
+            "channels: expected 1..4, got 4294967297")
         assert.error_matches(function() heed.image.load("x", { channels = 0 }) end,
             "channels: expected an integer of at least 1")
         assert.error_matches(function() heed.image.load("x", { max_pixels = 0 }) end, "max_pixels")
@@ -167,7 +169,7 @@ describe("image.save", function()
             assert.error_matches(function() heed.image.save(path, pixels, options) end, said)
         end
         local u8 = { dtype = "u8" }
-        refused("image: expected u8, got f32 tensor %[2, 2%]; of values from 0 to 1:", "x.png",
+        refused("pixels: expected u8, got f32 tensor %[2, 2%]; of values from 0 to 1:", "x.png",
             heed.ones(2, 2))
         refused("expected %[H, W%] or %[H, W, C%] of 1 to 4 channels, got %[3, 8, 9%]; channels "
             .. "come last",

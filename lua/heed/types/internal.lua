@@ -363,12 +363,12 @@ function inside.image_load(path, channels, max_pixels) end
 
 ---heed.image.save.
 ---@param path string
----@param image heed.Tensor u8 [H, W, C]
+---@param pixels heed.Tensor u8 [H, W, C]
 ---@param format "png"|"jpeg"
 ---@param quality integer 1 to 100, of JPEG
 ---@return true|nil
 ---@return string? message
-function inside.image_save(path, image, format, quality) end
+function inside.image_save(path, pixels, format, quality) end
 
 ---heed.json.decode.
 ---@param text string
