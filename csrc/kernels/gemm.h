@@ -18,6 +18,16 @@ typedef struct hd_matrix {
     int64_t batch_stride;           /* elements from one product of a batch to the next; 0 repeats it */
 } hd_matrix;
 
+/* An operand that lies nowhere as a matrix: a function writes it where the product would pack it. So a
+ * convolution gathers the patches of its input. */
+typedef struct hd_panels {
+    /* to[q * width + i] = the element of row (of a; of b: column) first + i at depth p + q, for i < count and
+     * q < k; 0 for the rest of the width. */
+    void (*write)(const void *source, int64_t entry, int64_t first, int64_t count, int64_t p, int64_t k,
+                  int64_t width, void *to);
+    const void *source;
+} hd_panels;
+
 typedef struct hd_gemm {
     hd_dtype dtype; /* HD_F32 or HD_F64 */
     int64_t m, n, k;
@@ -26,6 +36,11 @@ typedef struct hd_gemm {
     hd_matrix a; /* m x k */
     hd_matrix b; /* k x n */
     hd_matrix c; /* m x n; must not overlap a or b, nor one batch another */
+    /* The rest may be left out, and is looked at in products with panels alone. */
+    const hd_panels *a_panels, *b_panels; /* in place of a, of b */
+    const void *row_bias;                 /* batch x m: added to the rows of c; beta must be 0 */
+    /* The columns of c lie in runs of c_run (0: in one), whose first ones are c_run_stride apart. */
+    int64_t c_run, c_run_stride;
 } hd_gemm;
 
 /* HD_ENOMEM if there is no memory for the packing buffers; HD_ECANCEL if interrupted between tasks, with

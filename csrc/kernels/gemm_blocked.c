@@ -76,10 +76,26 @@ static void pack_rows(const blocked *d, const hd_gemm_block *w, int64_t p, int64
     const int64_t mr = d->t->mr, size = hd_gemm_size(g), stretch = g->a.row_stride == 1 ? PACK_STRETCH : k;
     for (int64_t q = 0; q < k; q += stretch) {
         char *panel = to + q * mr * size;
-        for (int64_t i = w->row; i < w->row_end; i += mr, panel += d->a_panel_bytes)
-            d->t->pack(mr, hd_min(mr, w->row_end - i), hd_min(stretch, k - q),
-                       hd_gemm_at(g, &g->a, w->entry, i, p + q), g->a.row_stride, g->a.col_stride, panel);
+        const int64_t part = hd_min(stretch, k - q);
+        for (int64_t i = w->row; i < w->row_end; i += mr, panel += d->a_panel_bytes) {
+            const int64_t m = hd_min(mr, w->row_end - i);
+            if (g->a_panels)
+                g->a_panels->write(g->a_panels->source, w->entry, i, m, p + q, part, mr, panel);
+            else
+                d->t->pack(mr, m, part, hd_gemm_at(g, &g->a, w->entry, i, p + q), g->a.row_stride,
+                           g->a.col_stride, panel);
+        }
     }
+}
+
+/* The panel of n columns of b from column j on. */
+static void pack_columns(const blocked *d, int64_t entry, int64_t j, int64_t n, int64_t p, int64_t k,
+                         char *to) {
+    const hd_gemm *g = d->g;
+    if (g->b_panels)
+        g->b_panels->write(g->b_panels->source, entry, j, n, p, k, d->t->nr, to);
+    else
+        d->t->pack(d->t->nr, n, k, hd_gemm_at(g, &g->b, entry, p, j), g->b.col_stride, g->b.row_stride, to);
 }
 
 /* The rows of a task: packed, or where they lie. */
@@ -111,7 +127,7 @@ static void multiply(const blocked *d, const hd_gemm_block *w, int64_t p, int64_
         if (d->b_as_it_lies)
             columns_of_b = hd_gemm_at(g, &g->b, w->entry, p, j), b_rs = g->b.row_stride;
         else
-            t->pack(t->nr, n, k, hd_gemm_at(g, &g->b, w->entry, p, j), g->b.col_stride, g->b.row_stride, b);
+            pack_columns(d, w->entry, j, n, p, k, b);
         ahead columns =
             j + n < w->column_end
                 ? fetch_with(g, &g->b, w->entry, p, j + n, k, hd_min(t->nr, w->column_end - j - n), panels)

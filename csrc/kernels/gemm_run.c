@@ -45,10 +45,11 @@ hd_status hd_gemm_run(hd_ctx *cx, const hd_gemm *g) {
     if (ready != HD_OK) return ready;
     const bool wide = g->dtype == HD_F64;
     const hd_gemm_tile *direct = wide ? &cx->gemm->direct.f64 : &cx->gemm->direct.f32;
+    const hd_gemm_tile *blocked = wide ? &cx->gemm->blocked.f64 : &cx->gemm->blocked.f32;
+    if (g->a_panels || g->b_panels) return hd_gemm_blocked(cx, blocked, g);
     const hd_gemm flipped = mirrored(g);
     if (few_rows(g->m <= g->n ? g : &flipped)) return hd_gemm_dots(cx, direct, g->m <= g->n ? g : &flipped);
     const hd_gemm product = better_mirrored(g) ? flipped : *g;
-    const hd_gemm_tile *blocked = wide ? &cx->gemm->blocked.f64 : &cx->gemm->blocked.f32;
     if (large(&product, blocked)) return hd_gemm_blocked(cx, blocked, &product);
     return hd_gemm_direct(cx, direct, &product);
 }

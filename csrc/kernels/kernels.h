@@ -14,6 +14,7 @@
 #include "base/cpu.h"
 #include "kernels/attention.h"
 #include "kernels/attention_rows.h"
+#include "kernels/conv.h"
 #include "kernels/operations.h"
 #include "tensor/dtype.h"
 
@@ -233,6 +234,7 @@ typedef struct hd_kernels {
 
     const hd_attention_kernels *attention[HD_DTYPE_COUNT]; /* see kernels/attention.h */
     const hd_row_kernels *attention_rows[HD_DTYPE_COUNT];  /* by what is stored: kernels/attention_rows.h */
+    const hd_conv_kernels *conv[HD_DTYPE_COUNT];           /* see kernels/conv.h */
 } hd_kernels;
 
 /* 0 to 3 for elements of 1, 2, 4 and 8 bytes. */

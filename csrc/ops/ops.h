@@ -199,6 +199,16 @@ hd_tensor *hd_linear(hd_ctx *cx, hd_tensor *x, hd_tensor *w, hd_tensor *b, hd_ac
 hd_tensor *hd_linear_residual(hd_ctx *cx, hd_tensor *residual, hd_tensor *x, hd_tensor *w, hd_tensor *b,
                               double dropout);
 
+/* ---- conv.c: convolution over one dimension or two --------------------------------------------------------------- */
+typedef struct hd_conv_options {
+    int64_t stride[2], dilation[2];  /* of each dimension, from the first on */
+    int64_t before[2], after[2];     /* zeros around x */
+    int64_t groups;
+    int dims; /* 1 or 2 */
+} hd_conv_options;
+/* x [B, C, L] or [B, C, H, W], w [out, C / groups, kernel], b [out] or NULL -> [B, out, ...] */
+hd_tensor *hd_convolution(hd_ctx *cx, hd_tensor *x, hd_tensor *w, hd_tensor *b, const hd_conv_options *o);
+
 /* ---- softmax.c, layer_norm.c, dropout.c, embedding.c, the losses------------------------------------------------------------ */
 hd_tensor *hd_softmax(hd_ctx *cx, hd_tensor *x, int dim);
 hd_tensor *hd_log_softmax(hd_ctx *cx, hd_tensor *x, int dim);

@@ -19,6 +19,7 @@ void HD_ISA(hd_fill_kernels)(hd_kernels *k) {
     HD_ISA(hd_fill_softmax_columns)(k);
     HD_ISA(hd_fill_norm)(k);
     HD_ISA(hd_fill_recurrent)(k);
+    HD_ISA(hd_fill_conv)(k);
     HD_ISA(hd_fill_rotary)(k);
     HD_ISA(hd_fill_loss)(k);
     HD_ISA(hd_fill_pointwise)(k);
