@@ -16,6 +16,7 @@
 #include "kernels/attention_rows.h"
 #include "kernels/conv.h"
 #include "kernels/operations.h"
+#include "kernels/planes.h"
 #include "tensor/dtype.h"
 
 typedef void (*hd_unary_fn)(int64_t n, const void *x, int64_t sx, void *y, int64_t sy);
@@ -235,6 +236,8 @@ typedef struct hd_kernels {
     const hd_attention_kernels *attention[HD_DTYPE_COUNT]; /* see kernels/attention.h */
     const hd_row_kernels *attention_rows[HD_DTYPE_COUNT];  /* by what is stored: kernels/attention_rows.h */
     const hd_conv_kernels *conv[HD_DTYPE_COUNT];           /* see kernels/conv.h */
+    const hd_pool_kernels *pool[HD_DTYPE_COUNT];           /* see kernels/planes.h */
+    const hd_channel_norm_kernels *channel_norm[HD_DTYPE_COUNT];
 } hd_kernels;
 
 /* 0 to 3 for elements of 1, 2, 4 and 8 bytes. */

@@ -28,7 +28,7 @@ static void register_rooms(hd_registrar *r) {
     hd_register_sort(r);
     hd_register_nonzero(r);
     hd_register_nn(r);
-    hd_register_conv(r);
+    hd_register_channels(r);
     hd_register_mask(r);
     hd_register_loss(r);
     hd_register_layers(r);

@@ -209,6 +209,24 @@ typedef struct hd_conv_options {
 /* x [B, C, L] or [B, C, H, W], w [out, C / groups, kernel], b [out] or NULL -> [B, out, ...] */
 hd_tensor *hd_convolution(hd_ctx *cx, hd_tensor *x, hd_tensor *w, hd_tensor *b, const hd_conv_options *o);
 
+/* ---- pool.c: windows of x [C, L], [B, C, L] (dims = 1), [C, H, W] or [B, C, H, W] (dims = 2) ------------------------- */
+typedef struct hd_pool_options {
+    int64_t kernel[2], stride[2], padding[2], dilation[2]; /* adaptive: kernel is the output's size */
+    int dims;                                              /* 1 or 2 */
+    bool largest;                                          /* else the average, whose dilation is 1 */
+    bool adaptive, ceil_mode, count_include_pad;
+} hd_pool_options;
+hd_tensor *hd_pool(hd_ctx *cx, hd_tensor *x, const hd_pool_options *o);
+
+/* ---- channel_norm.c: x [N, C, ...], w and b [C] or NULL ------------------------------------------------------------- */
+typedef struct hd_batch_norm_options {
+    hd_tensor *running_mean, *running_var; /* [C]; or both NULL, in training. In training they are updated */
+    bool training;                         /* statistics of x; else the running ones */
+    double momentum, eps;
+} hd_batch_norm_options;
+hd_tensor *hd_batch_norm(hd_ctx *cx, hd_tensor *x, hd_tensor *w, hd_tensor *b, const hd_batch_norm_options *o);
+hd_tensor *hd_group_norm(hd_ctx *cx, hd_tensor *x, int64_t groups, hd_tensor *w, hd_tensor *b, double eps);
+
 /* ---- softmax.c, layer_norm.c, dropout.c, embedding.c, the losses------------------------------------------------------------ */
 hd_tensor *hd_softmax(hd_ctx *cx, hd_tensor *x, int dim);
 hd_tensor *hd_log_softmax(hd_ctx *cx, hd_tensor *x, int dim);

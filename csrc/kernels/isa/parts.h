@@ -21,6 +21,8 @@ void HD_ISA(hd_fill_softmax_columns)(hd_kernels *k);
 void HD_ISA(hd_fill_norm)(hd_kernels *k);
 void HD_ISA(hd_fill_recurrent)(hd_kernels *k);
 void HD_ISA(hd_fill_conv)(hd_kernels *k);
+void HD_ISA(hd_fill_pool)(hd_kernels *k);
+void HD_ISA(hd_fill_channel_norm)(hd_kernels *k);
 void HD_ISA(hd_fill_rotary)(hd_kernels *k);
 void HD_ISA(hd_fill_loss)(hd_kernels *k);
 void HD_ISA(hd_fill_pointwise)(hd_kernels *k);

@@ -193,7 +193,7 @@ void hd_register_where(hd_registrar *r);
 void hd_register_lerp(hd_registrar *r);
 void hd_register_in_place(hd_registrar *r);
 void hd_register_matmul(hd_registrar *r);
-void hd_register_conv(hd_registrar *r);
+void hd_register_channels(hd_registrar *r);
 void hd_register_tril(hd_registrar *r);
 void hd_register_softmax(hd_registrar *r);
 void hd_register_compare(hd_registrar *r);
