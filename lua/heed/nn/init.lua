@@ -4,6 +4,9 @@
 local module = require "heed.nn.module"
 local activation = require "heed.nn.activation"
 local norm = require "heed.nn.norm"
+local channel_norm = require "heed.nn.channel_norm"
+local conv = require "heed.nn.conv"
+local pool = require "heed.nn.pool"
 local positions = require "heed.nn.positions"
 local recurrent = require "heed.nn.recurrent"
 
@@ -17,6 +20,17 @@ local nn = {
     Embedding = require "heed.nn.embedding",
     LayerNorm = norm.LayerNorm,
     RMSNorm = norm.RMSNorm,
+    Conv1d = conv.Conv1d,
+    Conv2d = conv.Conv2d,
+    MaxPool1d = pool.MaxPool1d,
+    MaxPool2d = pool.MaxPool2d,
+    AvgPool1d = pool.AvgPool1d,
+    AvgPool2d = pool.AvgPool2d,
+    AdaptiveAvgPool1d = pool.AdaptiveAvgPool1d,
+    AdaptiveAvgPool2d = pool.AdaptiveAvgPool2d,
+    BatchNorm1d = channel_norm.BatchNorm1d,
+    BatchNorm2d = channel_norm.BatchNorm2d,
+    GroupNorm = channel_norm.GroupNorm,
     Dropout = require "heed.nn.dropout",
     Sequential = require "heed.nn.sequential",
     ModuleList = require "heed.nn.module_list",
