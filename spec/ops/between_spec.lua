@@ -18,6 +18,12 @@ local SCALED = {
         { eps = 0 }) end },
     layer_norm = { 0, function(x) return core.layer_norm(x, nil, nil, 0) end },
     rms_norm = { 0, function(x) return core.rms_norm(x, nil, 0) end },
+    batch_norm = { 0, function(x)
+        return heed.batch_norm(x, nil, nil, nil, nil, { training = true, eps = 0 })
+    end },
+    group_norm = { 0, function(x) return heed.group_norm(x, 2, nil, nil, 0) end },
+    avg_pool1d = { 1, function(x) return heed.avg_pool1d(x, 3, { stride = 1 }) end },
+    adaptive_avg_pool1d = { 1, function(x) return heed.adaptive_avg_pool1d(x, 1) end },
     lerp = { 1, function(x) return heed.lerp(x, x:flip(2), 0.25) end },
 }
 for _, p in ipairs { 1, 1.5, 2, 3, 100, 0.5, -1, -2, INF, -INF } do

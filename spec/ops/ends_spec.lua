@@ -16,7 +16,8 @@ local MOST_ELEMENTS, MOST_CASES = 250, 6
 local ADDS_UP = {}
 for name in ([[ add sub sum mean cumsum var std matmul outer einsum linear attention lerp layer_norm
     rotary embedding index_add index_add_ scatter_add scatter_add_ scatter_reduce mse_loss l1_loss
-    huber_loss gelu silu softplus sigmoid ]])
+    huber_loss gelu silu softplus sigmoid conv1d conv2d avg_pool1d avg_pool2d adaptive_avg_pool1d
+    adaptive_avg_pool2d batch_norm group_norm ]])
     :gmatch "%S+" do ADDS_UP[name] = true end
 
 -- Inputs that keep their own contents; what is left out, and why.
@@ -29,6 +30,8 @@ local OWN = {
     kl_div = { [2] = true, [3] = true }, kl_div_log = { [2] = true, [3] = true },
     lerp = { [3] = true },
     layer_norm = { [2] = true, [3] = true }, rms_norm = { [2] = true },
+    group_norm = { [2] = true, [3] = true },
+    batch_norm = { [2] = true, [3] = true, [4] = true, [5] = true }, -- statistics too
 }
 -- Regimes, where others are beyond what the steps of the definition hold.
 local LOW = { "zeros", "subnormal", "tiny", "small" }
@@ -52,9 +55,13 @@ local ONLY = {
     average_all = { "subnormal", "tiny", "small", "large", "huge" },
     layer_norm = { "zeros", "subnormal", "tiny", "small", "squares", "large", "nan" },
     rms_norm = { "zeros", "subnormal", "tiny", "small", "squares", "large", "huge", "nan" },
+    batch_norm = { "zeros", "subnormal", "tiny", "small", "squares", "large", "nan" },
+    group_norm = { "zeros", "subnormal", "tiny", "small", "squares", "large" },
+    conv1d = { "zeros", "subnormal", "tiny", "small", "nan" },
+    conv2d = { "zeros", "subnormal", "tiny", "small", "nan" },
 }
 -- Their references leave the range of f64 themselves; what is right there says between_spec.lua.
-local NOT_F64 = { layer_norm = true, rms_norm = true }
+local NOT_F64 = { layer_norm = true, rms_norm = true, batch_norm = true, group_norm = true }
 -- In f32 the gradient follows from a result that was rounded to f32, or is a sum: of these regimes
 -- it can be told.
 local GRADIENT_ONLY = {
@@ -63,6 +70,7 @@ local GRADIENT_ONLY = {
     logsumexp = { "zeros", "tiny", "small", "nan" },
     norm = { "zeros", "tiny", "small", "large", "nan" },
     layer_norm = { "small" }, rms_norm = { "small" },
+    batch_norm = { "zeros" }, group_norm = { "zeros" },
     encoder_layer = { "zeros" }, decoder_layer = { "zeros" },
 }
 -- Slopes between 0 and 1 that are worked out of results near 1: to the steps of 1.
@@ -72,7 +80,8 @@ local SKIPPED = { allclose = "has specs of its own", equal = "NaN is not itself"
 -- Zeros of either sign: the order of what is compared, added or chosen decides.
 local SIGNLESS = {}
 for name in ([[ sign amax amin max min maximum minimum cumsum sum mean relu add sub sort topk unique
-    prod average_all matmul einsum linear attention outer log_sigmoid ]]):gmatch "%S+" do
+    prod average_all matmul einsum linear attention outer log_sigmoid conv1d conv2d max_pool1d
+    max_pool2d avg_pool1d avg_pool2d adaptive_avg_pool1d adaptive_avg_pool2d ]]):gmatch "%S+" do
     SIGNLESS[name] = true
 end
 local DIVISORS = { mod = true, floordiv = true }

@@ -59,11 +59,12 @@ end
 ---Batch normalization (Ioffe and Szegedy 2015): heed.batch_norm with parameters and running
 ---statistics of its own. In training each channel gets the mean 0 and the variance 1 over the batch,
 ---times weight, plus bias, and running_mean and running_var move by `momentum` towards its
----statistics; in evaluation (model:eval()) the running ones are used.
+---statistics; in evaluation (model:eval()) the running ones are used. (Inside heed.recompute it runs
+---twice in training, and moves them twice.)
 ---
 ---```lua
 ---local norm = nn.BatchNorm1d(2)
----print(norm(heed.tensor { { 1, 10 }, { 3, 30 } })) --> [[-1., -1.], [1., 1.]] f32 [2, 2], recorded
+---print(norm(heed.tensor { { 1, 10 }, { 3, 30 } })) --> [[-1.0000, -1.0000], [ 1.0000, 1.0000]] f32 [2, 2], recorded
 ---print(norm.running_mean, norm.num_batches_tracked:item()) --> [0.2000, 2.0000] f32 [2] 1
 ---```
 ---@class heed.nn.BatchNorm1d: heed.nn.Module

@@ -54,10 +54,10 @@ function core.rms_norm(x, weight, eps) end
 ---
 ---```lua
 ---local x = heed.tensor { { 1, 10 }, { 3, 30 } }
----print(heed.batch_norm(x, { training = true })) --> [[-1., -1.], [1., 1.]] f32 [2, 2]
+---print(heed.batch_norm(x, { training = true })) --> [[-1.0000, -1.0000], [ 1.0000, 1.0000]] f32 [2, 2]
 ---local mean, var = heed.zeros(2), heed.ones(2)
 ---heed.batch_norm(x, mean, var, { training = true, momentum = 0.5 })
----print(mean, var) --> [1., 10.] f32 [2] [1.5000, 100.5000] f32 [2]
+---print(mean, var) --> [ 1., 10.] f32 [2] [ 1.5000, 100.5000] f32 [2]
 ---```
 ---@param x heed.Tensor [B, C, ...] f32 or f64
 ---@param running_mean? heed.Tensor [C]
@@ -133,7 +133,7 @@ function core.max_pool1d(x, kernel_size, options) end
 ---ceil_mode: what is left over at the end is a window too, if it begins within x.
 ---
 ---```lua
----print(heed.max_pool2d(heed.range(1, 16):view(1, 4, 4), 2)) --> [[[6., 8.], [14., 16.]]] f32 [1, 2, 2]
+---print(heed.max_pool2d(heed.range(1, 16):view(1, 4, 4), 2)) --> [[[ 6., 8.], [14., 16.]]] f32 [1, 2, 2]
 ---```
 ---@param x heed.Tensor [B, C, H, W] or [C, H, W], f32 or f64
 ---@param kernel_size integer|integer[]
@@ -161,7 +161,7 @@ function core.avg_pool1d(x, kernel_size, options) end
 ---ceil_mode: what is left over at the end is a window too, if it begins within x.
 ---
 ---```lua
----print(heed.avg_pool2d(heed.range(1, 16):view(1, 4, 4), 2)) --> [[[3.5000, 5.5000], [11.5000, 13.5000]]] f32 [1, 2, 2]
+---print(heed.avg_pool2d(heed.range(1, 16):view(1, 4, 4), 2)) --> [[[ 3.5000, 5.5000], [11.5000, 13.5000]]] f32 [1, 2, 2]
 ---```
 ---@param x heed.Tensor [B, C, H, W] or [C, H, W], f32 or f64
 ---@param kernel_size integer|integer[]
