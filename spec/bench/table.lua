@@ -74,6 +74,10 @@ local function plan(o)
     add(1, 10, "encdec encoder_layer_1x512 attention_forward_backward_L1024")
     add(2, 20, "adamw_124m sgemm_512 sgemm_1024 sgemm_2048")
     add(2, 20, "linear_1x768x3072 linear_8x768x3072 linear_32x768x3072 linear_512x768x3072")
+    for threads = 1, 2 do
+        add(threads, 20, "conv_patches conv_patches_backward conv_whisper_1 "
+            .. "conv_whisper_1_backward conv_whisper_2 conv_whisper_2_backward")
+    end
     for _, way in ipairs { "forward", "forward_backward" } do
         for _, length in ipairs { 128, 512, 1024 } do
             add(2, 20, ("attention_%s_L%d attention_%s_L%d_causal"):format(way, length, way,

@@ -51,6 +51,34 @@ for _, m in ipairs { 1, 8, 32, 512 } do
     end)
 end
 
+-- The patches of a vision transformer, and Whisper's two convolutions over 3000 frames.
+for _, row in ipairs {
+    { "conv_patches", { 8, 3, 224, 224 }, { 768, 3, 16, 16 }, { stride = 16 }, 8 * 196 },
+    { "conv_whisper_1", { 1, 80, 3000 }, { 384, 80, 3 }, { padding = 1 }, 3000 },
+    { "conv_whisper_2", { 1, 384, 3000 }, { 384, 384, 3 }, { padding = 1, stride = 2 }, 1500 },
+} do
+    local name, x_shape, w_shape, options, positions = table.unpack(row)
+    local work = 2 * positions
+    for _, size in ipairs(w_shape) do work = work * size end
+    local function parts()
+        return heed["conv" .. #w_shape - 2 .. "d"], heed.randn(x_shape), heed.randn(w_shape),
+            heed.randn(w_shape[1])
+    end
+    add(name, work, "flop", function()
+        local conv, x, w, b = parts()
+        return inference(function() return conv(x, w, b, options) end)
+    end)
+    add(name .. "_backward", 3 * work, "flop", function()
+        local conv, x, w, b = parts()
+        local g = heed.randn(conv(x, w, b, options).shape)
+        for _, t in ipairs { x, w, b } do t.requires_grad = true end
+        return function()
+            x.grad, w.grad, b.grad = nil, nil, nil
+            conv(x, w, b, options):backward(g)
+        end
+    end)
+end
+
 local HEADS, HEAD_DIM = 12, 64
 
 local function visible_pairs(length, causal)

@@ -7,15 +7,33 @@ HD_INLINE void NAME(zero_run)(int64_t n, real *to) {
     for (int64_t i = 0; i < n; i += LANES) V(store_n)(to + i, V(set)(0), hd_min(LANES, n - i));
 }
 
+/* to[i] = from[2 i], in whole vectors, but not the last elements: behind the last one may be nothing to read.
+ * Returns how many. */
+HD_INLINE int64_t NAME(copy_even)(int64_t n, const real *from, real *to) {
+    int64_t i = 0;
+#if HD_REAL == 32
+    for (; i + LANES < n; i += LANES) {
+        const vu a = vu_load((const uint32_t *)(from + 2 * i)),
+                 b = vu_load((const uint32_t *)(from + 2 * i + LANES));
+        vu_store((uint32_t *)(to + i), vu_even(a, b));
+    }
+#else
+    (void)n, (void)from, (void)to;
+#endif
+    return i;
+}
+
 /* to[i] = from[i * stride] */
 HD_INLINE void NAME(copy_run)(int64_t n, const real *from, int64_t stride, real *to) {
-    if (stride == 1)
+    if (stride == 1) {
         for (int64_t i = 0; i < n; i += LANES) {
             int64_t count = hd_min(LANES, n - i);
             V(store_n)(to + i, V(load_n)(from + i, count), count);
         }
-    else
-        for (int64_t i = 0; i < n; i++) to[i] = from[i * stride];
+    } else {
+        int64_t i = stride == 2 ? NAME(copy_even)(n, from, to) : 0;
+        for (; i < n; i++) to[i] = from[i * stride];
+    }
 }
 
 /* Which of n elements, the first at `start` and `stride` apart, lie in a row of `length`: [first, last). */
@@ -31,36 +49,39 @@ HD_INLINE NAME(inside) NAME(inside_of)(int64_t n, int64_t start, int64_t stride,
     return r;
 }
 
-/* n outputs of one row meet the tap whose column is `start` for the first of them. */
-HD_INLINE void NAME(gather_tap)(int64_t n, const real *row, int64_t start, int64_t stride, int64_t length,
-                                real *to) {
-    NAME(inside) r = NAME(inside_of)(n, start, stride, length);
-    NAME(zero_run)(r.first, to);
-    NAME(copy_run)(r.last - r.first, row + start + r.first * stride, stride, to + r.first);
-    NAME(zero_run)(n - r.last, to + r.last);
-}
-
 /* ---- patches ------------------------------------------------------------------------------------- */
 
-/* n positions of output row i from column j on, in the entry that x begins: taps p .. p + k - 1. */
+/* n positions of an output row meet one tap in channels `first` to `last`, whose planes lie `plane` apart and
+ * whose rows of the panel `step`. start: the tap's column for the first position. */
+HD_INLINE void NAME(gather_tap)(int64_t n, const real *row, int64_t start, int64_t stride, int64_t length,
+                                int64_t channels, int64_t plane, real *to, int64_t step) {
+    const NAME(inside) r = NAME(inside_of)(n, start, stride, length);
+    const real *from = row + start + r.first * stride;
+    for (int64_t c = 0; c < channels; c++, to += step) {
+        if (r.first > 0) NAME(zero_run)(r.first, to);
+        NAME(copy_run)(r.last - r.first, from + c * plane, stride, to + r.first);
+        if (r.last < n) NAME(zero_run)(n - r.last, to + r.last);
+    }
+}
+
+/* n positions of output row i from column j on, in the entry that x begins: taps p .. p + k - 1. What a tap of
+ * the kernel meets is found once for all channels. */
 HD_INLINE void NAME(gather_run)(const hd_conv_plane *s, const real *x, int64_t i, int64_t j, int64_t n,
                                 int64_t p, int64_t k, int64_t width, real *to) {
-    const int64_t rows = s->kernel[HD_HEIGHT], columns = s->kernel[HD_WIDTH], height = s->in[HD_HEIGHT],
-                  length = s->in[HD_WIDTH];
+    const int64_t columns = s->kernel[HD_WIDTH], taps = s->kernel[HD_HEIGHT] * columns,
+                  height = s->in[HD_HEIGHT], length = s->in[HD_WIDTH], stride = s->stride[HD_WIDTH];
     const int64_t top = i * s->stride[HD_HEIGHT] - s->before[HD_HEIGHT],
-                  left = j * s->stride[HD_WIDTH] - s->before[HD_WIDTH];
-    int64_t channel = p / (rows * columns), u = p / columns % rows, v = p % columns;
-    for (int64_t q = 0; q < k;) {
-        const int64_t y = top + u * s->dilation[HD_HEIGHT], taps = hd_min(columns - v, k - q);
-        const real *row = x + (channel * height + y) * length;
-        for (int64_t t = 0; t < taps; t++, q++)
-            if (y < 0 || y >= height)
-                NAME(zero_run)(n, to + q * width);
-            else
-                NAME(gather_tap)
-                (n, row, left + (v + t) * s->dilation[HD_WIDTH], s->stride[HD_WIDTH], length, to + q * width);
-        v = 0;
-        if (++u == rows) u = 0, channel++;
+                  left = j * stride - s->before[HD_WIDTH];
+    for (int64_t q = 0, tap = p % taps; q < hd_min(taps, k); q++, tap = tap + 1 < taps ? tap + 1 : 0) {
+        const int64_t channels = (k - q + taps - 1) / taps, channel = (p + q) / taps,
+                      y = top + tap / columns * s->dilation[HD_HEIGHT];
+        real *first = to + q * width;
+        if (y < 0 || y >= height)
+            for (int64_t c = 0; c < channels; c++) NAME(zero_run)(n, first + c * taps * width);
+        else
+            NAME(gather_tap)
+            (n, x + (channel * height + y) * length, left + tap % columns * s->dilation[HD_WIDTH], stride,
+             length, channels, height * length, first, taps * width);
     }
 }
 
@@ -164,9 +185,8 @@ static void NAME(channel_grad_x)(const hd_conv_plane *s, const void *pg, const v
     for (int64_t i = 0; i < s->out[HD_HEIGHT]; i++, g += n)
         for (int64_t u = 0; u < s->kernel[HD_HEIGHT]; u++) {
             real *to = dx + (i * s->stride[HD_HEIGHT] + u * s->dilation[HD_HEIGHT]) * pitch;
-            for (int64_t v = 0; v < columns; v++)
-                NAME(add_scaled)
-                (n, w[u * columns + v], g, s->stride[HD_WIDTH], to + v * s->dilation[HD_WIDTH]);
+            for (int64_t v = 0; v < columns; v++) NAME(add_scaled)
+            (n, w[u * columns + v], g, s->stride[HD_WIDTH], to + v * s->dilation[HD_WIDTH]);
         }
 }
 

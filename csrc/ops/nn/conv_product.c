@@ -36,14 +36,69 @@ static int64_t group_taps(const hd_conv *c) {
 
 /* ---- forward --------------------------------------------------------------------------------------- */
 
+/* What is turned at a time lies on the stack. */
+#define STACK_BYTES 16384
+
+/* Patches that lie side by side, as those of a vision transformer: rows of them are contiguous in x. */
+static bool side_by_side(const hd_conv *c, int64_t width) {
+    const hd_conv_plane *s = &c->plane;
+    return s->kernel[HD_WIDTH] >= 8 && s->stride[HD_WIDTH] == s->kernel[HD_WIDTH] &&
+           s->dilation[HD_WIDTH] == 1 && s->before[HD_WIDTH] == 0 && s->before[HD_HEIGHT] == 0 &&
+           (s->out[HD_HEIGHT] - 1) * s->stride[HD_HEIGHT] +
+                   (s->kernel[HD_HEIGHT] - 1) * s->dilation[HD_HEIGHT] <
+               s->in[HD_HEIGHT] &&
+           s->out[HD_WIDTH] * s->kernel[HD_WIDTH] <= s->in[HD_WIDTH] &&
+           s->kernel[HD_WIDTH] * width * hd_conv_size(c) <= STACK_BYTES;
+}
+
+/* Row u of the kernel in channel c, at `count` positions from `first` on: to [count, columns of the kernel]. */
+static void copy_kernel_rows(const hd_conv *conv, const char *x, int64_t channel, int64_t u, int64_t first,
+                             int64_t count, char *to) {
+    const hd_conv_plane *s = &conv->plane;
+    const int64_t size = hd_conv_size(conv), columns = s->out[HD_WIDTH],
+                  row_bytes = s->kernel[HD_WIDTH] * size;
+    for (int64_t i = 0, n; i < count; i += n) {
+        const int64_t entry = (first + i) / conv->out, at = (first + i) % conv->out,
+                      y = at / columns * s->stride[HD_HEIGHT] + u * s->dilation[HD_HEIGHT];
+        n = hd_min(count - i, columns - at % columns);
+        const char *row = x + ((entry * conv->channels + channel) * conv->in + y * s->in[HD_WIDTH]) * size;
+        memcpy(to + i * row_bytes, row + at % columns * row_bytes, (size_t)(n * row_bytes));
+    }
+}
+
+/* to[q * width + i] = 0 for count <= i < width */
+static void clear_rest(const hd_conv *c, int64_t count, int64_t k, int64_t width, char *to) {
+    const int64_t size = hd_conv_size(c);
+    for (int64_t q = 0; q < k && count < width; q++)
+        memset(to + (q * width + count) * size, 0, (size_t)((width - count) * size));
+}
+
+/* A panel of patches that lie side by side, one row of the kernel after the other. */
+static void write_rows_of_patches(const panel_source *s, const char *x, int64_t first, int64_t count,
+                                  int64_t p, int64_t k, int64_t width, char *to) {
+    const hd_conv *c = s->conv;
+    const int64_t size = hd_conv_size(c), columns = c->plane.kernel[HD_WIDTH];
+    _Alignas(64) char rows[STACK_BYTES];
+    clear_rest(c, count, k, width, to);
+    for (int64_t q = 0, n; q < k; q += n) {
+        const int64_t tap = (p + q) % c->taps, v = tap % columns;
+        n = hd_min(k - q, columns - v);
+        copy_kernel_rows(c, x, (p + q) / c->taps, tap / columns, first, count, rows);
+        s->kernels->transpose[hd_size_class((size_t)size)](n, count, rows + v * size, columns,
+                                                           to + q * width * size, width);
+    }
+}
+
 /* A panel of patches: columns are positions. */
 static void write_patches(const void *source, int64_t group, int64_t first, int64_t count, int64_t p,
                           int64_t k, int64_t width, void *to) {
     const panel_source *s = source;
     const hd_conv *c = s->conv;
     const char *x = s->data + group * group_channels(c) * c->in * hd_conv_size(c);
-    s->kernels->conv[c->dtype]->patches(&c->plane, x, c->channels * c->in, s->first + first, count, p, k,
-                                        width, to);
+    if (side_by_side(c, width))
+        write_rows_of_patches(s, x, first, count, p, k, width, to);
+    else
+        s->kernels->conv[c->dtype]->patches(&c->plane, x, c->channels * c->in, first, count, p, k, width, to);
 }
 
 static hd_status forward(hd_ctx *cx, const hd_conv *c, const void *x, const void *w, const void *b, void *y) {
@@ -153,16 +208,6 @@ static hd_status grad_x(hd_ctx *cx, const hd_conv *c, const void *g, const void 
 }
 
 /* ---- the gradient of w ----------------------------------------------------------------------------- */
-
-/* Patches that are turned at a time lie on the stack. */
-#define STACK_BYTES 16384
-
-/* to[q * width + i] = 0 for count <= i < width */
-static void clear_rest(const hd_conv *c, int64_t count, int64_t k, int64_t width, char *to) {
-    const int64_t size = hd_conv_size(c);
-    for (int64_t q = 0; q < k && count < width; q++)
-        memset(to + (q * width + count) * size, 0, (size_t)((width - count) * size));
-}
 
 /* A panel of g: rows are outputs, the depth is positions. */
 static void write_gradient_rows(const void *source, int64_t group, int64_t first, int64_t count, int64_t p,

@@ -62,6 +62,26 @@ def linear(torch, o, m):
     return inference(torch, o, lambda: torch.nn.functional.linear(x, w, b))
 
 
+CONVOLUTIONS = (("conv_patches", (8, 3, 224, 224), (768, 3, 16, 16), dict(stride=16)),
+                ("conv_whisper_1", (1, 80, 3000), (384, 80, 3), dict(padding=1)),
+                ("conv_whisper_2", (1, 384, 3000), (384, 384, 3), dict(padding=1, stride=2)))
+
+
+@several([(name + ("_backward" if back else ""), x, w, options, back)
+          for name, x, w, options in CONVOLUTIONS for back in (False, True)])
+def convolution(torch, o, x, w, options, back):
+    f = torch.nn.functional.conv1d if len(w) == 3 else torch.nn.functional.conv2d
+    x, w, b = (torch.randn(*shape, requires_grad=back) for shape in (x, w, w[:1]))
+    if not back:
+        return inference(torch, o, lambda: f(x, w, b, **options))
+    g = torch.randn_like(f(x, w, b, **options))
+
+    def step():
+        x.grad = w.grad = b.grad = None
+        f(x, w, b, **options).backward(g)
+    return step
+
+
 LENGTHS = (128, 512, 1024, 2048, 4096)
 
 
