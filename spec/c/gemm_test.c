@@ -249,6 +249,60 @@ static void test_threads_give_the_same_bits(hd_ctx *cx) {
     hd_set_num_threads(cx, 2);
 }
 
+/* ---- panels, rows of a bias, and columns in runs ------------------------------------------------------ */
+
+/* Panels of small integers that a formula tells: of a by row and depth, of b by column and depth. */
+static double formula(int64_t entry, int64_t i, int64_t p) {
+    return (double)((3 * i + 5 * p + 7 * entry) % 11 - 5);
+}
+
+static void write_formula(const void *source, int64_t entry, int64_t first, int64_t count, int64_t p,
+                          int64_t k, int64_t width, void *to) {
+    const hd_dtype dtype = *(const hd_dtype *)source;
+    for (int64_t q = 0; q < k; q++)
+        for (int64_t i = 0; i < width; i++)
+            set(dtype, to, q * width + i, i < count ? formula(entry, first + i, p + q) : 0);
+}
+
+static double wanted(const hd_gemm *g, int64_t entry, int64_t i, int64_t j) {
+    double sum = (double)(entry + i);
+    for (int64_t p = 0; p < g->k; p++) sum += formula(entry, i, p) * formula(entry, j, p);
+    return sum;
+}
+
+static void try_panels(hd_ctx *cx, hd_dtype dtype, int64_t m, int64_t n, int64_t k, int64_t run) {
+    const hd_panels panels = {write_formula, &dtype};
+    const int64_t batch = 2, runs = (n + run - 1) / run, apart = m * run + 3;
+    block c = new_block(dtype, batch * runs * apart), bias = new_block(dtype, batch * m);
+    for (int64_t i = 0; i < batch * m; i++) set(dtype, bias.bytes, i, (double)(i / m + i % m));
+    hd_gemm g = {.dtype = dtype, .m = m, .n = n, .k = k, .batch = batch, .alpha = 1};
+    g.a_panels = g.b_panels = &panels;
+    g.row_bias = bias.bytes;
+    g.c = (hd_matrix){c.bytes, run, 1, runs * apart};
+    g.c_run = run;
+    g.c_run_stride = apart;
+    CHECK(hd_gemm_run(cx, &g) == HD_OK);
+    int wrong = 0;
+    for (int64_t e = 0; e < batch; e++)
+        for (int64_t i = 0; i < m; i++)
+            for (int64_t j = 0; j < n; j++)
+                wrong += get(dtype, c.bytes, e * runs * apart + j / run * apart + i * run + j % run) !=
+                         wanted(&g, e, i, j);
+    CHECK(wrong == 0);
+    free(c.bytes);
+    free(bias.bytes);
+}
+
+static void test_panels(hd_ctx *cx) {
+    for (int dtype = HD_F32; dtype <= HD_F64; dtype++) {
+        try_panels(cx, (hd_dtype)dtype, 1, 1, 1, 1);
+        try_panels(cx, (hd_dtype)dtype, 37, 70, 9, 7);
+        try_panels(cx, (hd_dtype)dtype, 15, 33, 600, 33);
+        try_panels(cx, (hd_dtype)dtype, 40, 100, 30, 1);
+        try_panels(cx, (hd_dtype)dtype, 5, 65, 0, 13);
+    }
+}
+
 static void test_failing_memory(hd_ctx *cx) {
     product p = new_product(HD_F32, 300, 300, 300, 1, ROWS, COLUMNS, ROWS);
     const int64_t live = cx->account->live;
@@ -306,6 +360,7 @@ int main(void) {
         test_not_finite(cx);
         test_rounding(cx);
         test_threads_give_the_same_bits(cx);
+        test_panels(cx);
         test_failing_memory(cx);
         test_cancel(cx);
     }
