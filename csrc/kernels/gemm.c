@@ -229,7 +229,6 @@ static bool own_is_better(hd_isa isa) {
     const hd_microarch cpu = hd_cpu_microarch();
     if (isa == HD_ISA_AVX512 && (cpu == HD_UARCH_ZEN4 || cpu == HD_UARCH_ZEN5)) return true;
     if (isa == HD_ISA_AVX512 && strcmp(blis.arch, "haswell") == 0) return true;
-    if (isa == HD_ISA_AVX512 && (cpu == HD_UARCH_ZEN4 || cpu == HD_UARCH_ZEN5 || cpu == HD_UARCH_SKX)) return true;
 #if defined(__x86_64__)
     if (isa == HD_ISA_PLAIN) return true;
 #endif

@@ -94,6 +94,8 @@
 ---@operator call(heed.Tensor): heed.Tensor
 
 ---@class heed.nn.GRUCell
+---@operator call(heed.Tensor): heed.Tensor
+
 ---@class heed.nn.GroupNorm
 ---@operator call(heed.Tensor): heed.Tensor
 
