@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* What one output sees along a dimension: first, first + step, ... below end. size: what an average counts. */
+/* What one output sees along a dimension: first, first + step, ... below end. size: what averages count. */
 typedef struct hd_window {
     int64_t first, end, step, size;
 } hd_window;

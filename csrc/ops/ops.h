@@ -201,8 +201,8 @@ hd_tensor *hd_linear_residual(hd_ctx *cx, hd_tensor *residual, hd_tensor *x, hd_
 
 /* ---- conv.c: convolution over one dimension or two --------------------------------------------------------------- */
 typedef struct hd_conv_options {
-    int64_t stride[2], dilation[2];  /* of each dimension, from the first on */
-    int64_t before[2], after[2];     /* zeros around x */
+    int64_t stride[2], dilation[2]; /* of each dimension, from the first on */
+    int64_t before[2], after[2];    /* zeros around x */
     int64_t groups;
     int dims; /* 1 or 2 */
 } hd_conv_options;
@@ -224,7 +224,8 @@ typedef struct hd_batch_norm_options {
     bool training;                         /* statistics of x; else the running ones */
     double momentum, eps;
 } hd_batch_norm_options;
-hd_tensor *hd_batch_norm(hd_ctx *cx, hd_tensor *x, hd_tensor *w, hd_tensor *b, const hd_batch_norm_options *o);
+hd_tensor *hd_batch_norm(hd_ctx *cx, hd_tensor *x, hd_tensor *w, hd_tensor *b,
+                         const hd_batch_norm_options *o);
 hd_tensor *hd_group_norm(hd_ctx *cx, hd_tensor *x, int64_t groups, hd_tensor *w, hd_tensor *b, double eps);
 
 /* ---- softmax.c, layer_norm.c, dropout.c, embedding.c, the losses------------------------------------------------------------ */

@@ -64,8 +64,8 @@ HD_INLINE void NAME(gather_tap)(int64_t n, const real *row, int64_t start, int64
     }
 }
 
-/* n positions of output row i from column j on, in the entry that x begins: taps p .. p + k - 1. What a tap of
- * the kernel meets is found once for all channels. */
+/* n positions of output row i from column j on, in the entry that x begins: taps p .. p + k - 1. What a tap
+ * of the kernel meets is found once for all channels. */
 HD_INLINE void NAME(gather_run)(const hd_conv_plane *s, const real *x, int64_t i, int64_t j, int64_t n,
                                 int64_t p, int64_t k, int64_t width, real *to) {
     const int64_t columns = s->kernel[HD_WIDTH], taps = s->kernel[HD_HEIGHT] * columns,
@@ -80,8 +80,8 @@ HD_INLINE void NAME(gather_run)(const hd_conv_plane *s, const real *x, int64_t i
             for (int64_t c = 0; c < channels; c++) NAME(zero_run)(n, first + c * taps * width);
         else
             NAME(gather_tap)
-            (n, x + (channel * height + y) * length, left + tap % columns * s->dilation[HD_WIDTH], stride,
-             length, channels, height * length, first, taps * width);
+        (n, x + (channel * height + y) * length, left + tap % columns * s->dilation[HD_WIDTH], stride, length,
+         channels, height * length, first, taps * width);
     }
 }
 

@@ -1,4 +1,4 @@
-/* Operations on channels [B, C, ...]: convolution and pooling, whose options are numbers or lists with one for
+/* Operations on channels [B, C, ...]: convolution and pooling, whose options are numbers or lists of one for
  * each dimension, and norms. */
 #include <string.h>
 
@@ -123,7 +123,7 @@ static int adaptive_avg_pool2d(lua_State *L) {
     return pool(L, "adaptive_avg_pool2d", (hd_pool_options){.dims = 2, .adaptive = true}, "");
 }
 
-/* ---- norms of channels ---------------------------------------------------------------------------------- */
+/* ---- norms of channels -------------------------------------------------------------------------- */
 
 static double eps_at(hd_call *c, double eps) {
     if (!(eps >= 0)) hd_arg_error(c, "eps", "expected a number of at least 0, got %g", eps);

@@ -10,8 +10,8 @@
  *
  * Where batch norm takes running statistics, they are constants: dx = rstd h.
  *
- * A run is a plane of one channel of one entry; a set is what is normalized together. Backward makes two sums of
- * each run, then adds those of sets and of channels, in order.
+ * A run is a plane of one channel of one entry; a set is what is normalized together. Backward makes two sums
+ * of each run, then adds those of sets and of channels, in order.
  */
 #include "base/parallel.h"
 #include "ops/gradient.h"

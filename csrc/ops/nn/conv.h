@@ -4,7 +4,7 @@
 
 #include "ops/ops.h"
 
-/* x [batch, channels, in], w [outputs, channels / groups, kernel], y [batch, outputs, out], all contiguous. */
+/* x [batch, channels, in], w [outputs, channels / groups, kernel], y [batch, outputs, out]; contiguous. */
 typedef struct hd_conv {
     hd_conv_plane plane;
     int64_t batch, channels, outputs, groups;

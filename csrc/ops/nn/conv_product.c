@@ -51,7 +51,7 @@ static bool side_by_side(const hd_conv *c, int64_t width) {
            s->kernel[HD_WIDTH] * width * hd_conv_size(c) <= STACK_BYTES;
 }
 
-/* Row u of the kernel in channel c, at `count` positions from `first` on: to [count, columns of the kernel]. */
+/* Row u of the kernel in a channel, at `count` positions from `first` on: to [count, kernel columns]. */
 static void copy_kernel_rows(const hd_conv *conv, const char *x, int64_t channel, int64_t u, int64_t first,
                              int64_t count, char *to) {
     const hd_conv_plane *s = &conv->plane;

@@ -3,9 +3,9 @@
  *     max:      y = the largest; the gradient goes to the first of equal ones, or to the first NaN
  *     average:  y = sum / size; dx = the sum of g / size over the windows that see x
  *
- * Output i of a dimension sees the kernel's elements from i stride - padding on, `dilation` apart, as far as x
- * goes. ceil_mode: a last window may begin within x, or before it in the padding, and reach beyond. The size of
- * an average counts the padding, if count_include_pad is set, but never what lies beyond it.
+ * Output i of a dimension sees the kernel's elements from i stride - padding on, `dilation` apart, as far as
+ * x goes. ceil_mode: a last window may begin within x, or before it in the padding, and reach beyond. The size
+ * of an average counts the padding, if count_include_pad is set, but never what lies beyond it.
  * Adaptive: output i of n sees floor(i size / n) .. ceil((i + 1) size / n).
  */
 #include "base/minmax.h"
