@@ -4,8 +4,8 @@
  *     average:  y = sum / size; dx = the sum of g / size over the windows that see x
  *
  * Output i of a dimension sees the kernel's elements from i stride - padding on, `dilation` apart, as far as
- * x goes. ceil_mode: a last window may begin within x, or before it in the padding, and reach beyond. The size
- * of an average counts the padding, if count_include_pad is set, but never what lies beyond it.
+ * x goes. ceil_mode: a last window may begin within x, or before it in the padding, and reach beyond. What an
+ * average counts includes the padding, if count_include_pad is set, but never what lies beyond it.
  * Adaptive: output i of n sees floor(i size / n) .. ceil((i + 1) size / n).
  */
 #include "base/minmax.h"
