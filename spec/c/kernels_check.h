@@ -199,6 +199,17 @@ SHARED double (*const unary_of[HD_UNARY_COUNT])(double) = {[HD_NEG] = negative,
                                                            [HD_SIN] = sin,
                                                            [HD_COS] = cos,
                                                            [HD_TAN] = tan,
+                                                           [HD_EXP2] = exp2,
+                                                           [HD_LOG2] = log2,
+                                                           [HD_LOG10] = log10,
+                                                           [HD_ASIN] = asin,
+                                                           [HD_ACOS] = acos,
+                                                           [HD_ATAN] = atan,
+                                                           [HD_SINH] = sinh,
+                                                           [HD_COSH] = cosh,
+                                                           [HD_ASINH] = asinh,
+                                                           [HD_ACOSH] = acosh,
+                                                           [HD_ATANH] = atanh,
                                                            [HD_TANH] = tanh,
                                                            [HD_SIGMOID] = sigmoid,
                                                            [HD_ERF] = erf,
@@ -233,6 +244,17 @@ SHARED double slope(int op, double x) {
     case HD_LOG1P: return 1 / (1 + x);
     case HD_SIN: return cos(x);
     case HD_COS: return -sin(x);
+    case HD_EXP2: return x * log(2);
+    case HD_LOG2: return 1 / (x * log(2));
+    case HD_LOG10: return 1 / (x * log(10));
+    case HD_ASIN: return 1 / sqrt(1 - x * x);
+    case HD_ACOS: return -1 / sqrt(1 - x * x);
+    case HD_ATAN: return 1 / (1 + x * x);
+    case HD_SINH: return cosh(x);
+    case HD_COSH: return sinh(x);
+    case HD_ASINH: return 1 / sqrt(1 + x * x);
+    case HD_ACOSH: return 1 / sqrt(x - 1) / sqrt(x + 1);
+    case HD_ATANH: return 1 / ((1 - x) * (1 + x));
     case HD_TAN: return 1 + x * x;
     case HD_TANH: return 1 - x * x;
     case HD_SIGMOID: return x * (1 - x);

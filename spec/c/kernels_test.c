@@ -125,6 +125,8 @@ static double binary_of(int op, hd_dtype t, double a, double b) {
     case HD_POW: return integer && b < 0 ? (a == 1 ? 1 : a == -1 ? pow(a, b) : 0) : pow(a, b);
     case HD_MOD: return integer && b == 0 ? 0 : floored(a, b);
     case HD_FLOORDIV: return integer && b == 0 ? 0 : floor(a / b);
+    case HD_ATAN2: return atan2(a, b);
+    case HD_HYPOT: return hypot(a, b);
     case HD_MAXIMUM: return a != a || b != b ? NAN : fmax(a, b);
     case HD_MINIMUM: return a != a || b != b ? NAN : fmin(a, b);
     case HD_EQ: return a == b;

@@ -27,7 +27,7 @@ local OWN = {
     mse_loss = { [3] = true }, l1_loss = { [3] = true }, huber_loss = { [3] = true },
     bce_with_logits = { [2] = true, [3] = true, [4] = true }, -- probabilities and weights
     kl_div = { [2] = true, [3] = true }, kl_div_log = { [2] = true, [3] = true },
-    lerp = { [3] = true },
+    lerp = { [3] = true }, searchsorted = { [1] = true }, bucketize = { [2] = true },
     layer_norm = { [2] = true, [3] = true }, rms_norm = { [2] = true },
 }
 -- Regimes, where others are beyond what the steps of the definition hold.

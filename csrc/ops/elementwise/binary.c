@@ -10,6 +10,7 @@
 #include "ops/elementwise/chain.h"
 #include "ops/elementwise/inplace.h"
 #include "ops/elementwise/scalar.h"
+#include "ops/elementwise/ternary.h"
 #include "ops/elementwise/walk.h"
 #include "ops/gradient.h"
 
@@ -55,7 +56,7 @@ static hd_status make_plan(hd_ctx *cx, hd_binary op, hd_dtype promoted, plan *p)
     p->compute = promoted;
     if (is_logic(op))
         p->compute = HD_BOOL;
-    else if (op == HD_DIV && !hd_dtype_is_float(promoted))
+    else if (hd_binary_rows[op].sort == HD_DIVISION && !hd_dtype_is_float(promoted))
         p->compute = HD_F32;
     else if (!cx->kernels->binary[op][promoted])
         p->compute = HD_I64;
@@ -172,6 +173,31 @@ static hd_tensor *d_exponent(hd_ctx *cx, hd_tensor *g, hd_tensor *a, hd_tensor *
     return hd_chain_masked_fill(cx, db, at_zero, 0);
 }
 
+/* y = hypot(a, b)  ->  da = g a / y; y = atan2(a, b)  ->  da = g b / (a² + b²), db = -g a / (a² + b²); all 0
+ * where a = b = 0. In f32 by f64, which holds the squares. */
+static inline double along(double g, double a, double b) {
+    double h = hypot(a, b);
+    return h == 0 ? 0 : g * (a / h);
+}
+static inline double across(double g, double a, double b) {
+    double h = hypot(a, b);
+    return h == 0 ? 0 : g / h * (b / h);
+}
+static inline float along_f32(double g, double a, double b) {
+    double h = sqrt(a * a + b * b);
+    return h == 0 ? 0 : (float)(g * (a / h));
+}
+static inline float across_f32(double g, double a, double b) {
+    double hh = a * a + b * b;
+    return hh == 0 ? 0 : (float)(g * b / hh);
+}
+HD_GRADIENT_RUN(hypot_gradient_f32, float, along_f32(a, b, c))
+HD_GRADIENT_RUN(hypot_gradient_f64, double, along(a, b, c))
+HD_GRADIENT_RUN(atan2_gradient_f32, float, across_f32(a, b, c))
+HD_GRADIENT_RUN(atan2_gradient_f64, double, across(a, b, c))
+static const hd_ternary hypot_gradient = {hypot_gradient_f32, hypot_gradient_f64};
+static const hd_ternary atan2_gradient = {atan2_gradient_f32, atan2_gradient_f64};
+
 /* The gradient with respect to a, in y's shape. */
 static hd_tensor *d_first(hd_ctx *cx, hd_binary op, hd_tensor *g, hd_tensor *a, hd_tensor *b) {
     switch (op) {
@@ -181,6 +207,8 @@ static hd_tensor *d_first(hd_ctx *cx, hd_binary op, hd_tensor *g, hd_tensor *a, 
     case HD_MUL: /* y = a b */ return hd_gradient_mul(cx, g, b);
     case HD_DIV: /* y = a / b */ return hd_gradient_div(cx, g, b);
     case HD_POW: return d_base(cx, g, a, b);
+    case HD_ATAN2: return hd_gradient_ternary(cx, &atan2_gradient, g, a, b);
+    case HD_HYPOT: return hd_gradient_ternary(cx, &hypot_gradient, g, a, b);
     case HD_MAXIMUM:
     case HD_MINIMUM: return d_extremum(cx, op, g, a, b);
     default: /* y = floor(a/b) */ return hd_tensor_zeros(cx, (hd_dtype)g->dtype, g->ndim, g->shape);
@@ -197,6 +225,8 @@ static hd_tensor *d_second(hd_ctx *cx, hd_binary op, hd_tensor *g, hd_tensor *a,
         return hd_chain_unary(cx, HD_NEG, hd_chain_gradient(cx, q, g));
     }
     case HD_POW: return d_exponent(cx, g, a, b, y);
+    case HD_ATAN2: return hd_chain_unary(cx, HD_NEG, hd_gradient_ternary(cx, &atan2_gradient, g, b, a));
+    case HD_HYPOT: return hd_gradient_ternary(cx, &hypot_gradient, g, b, a);
     case HD_MOD: /* y = a - q b, q whole  ->  db = -q g, -q = (y - a)/b rounded */ {
         hd_tensor *minus_qb = hd_chain_binary(cx, HD_SUB, hd_binary_op(cx, HD_MOD, a, b), a);
         hd_tensor *minus_q = hd_chain_unary(cx, HD_ROUND, hd_chain_binary(cx, HD_DIV, minus_qb, b));
@@ -213,7 +243,7 @@ enum { SAVED_A, SAVED_B, SAVED_Y, SAVED_COUNT };
 static void choose_saved(hd_binary op, hd_tensor *a, hd_tensor *b, hd_tensor *y,
                          hd_tensor *saved[SAVED_COUNT]) {
     bool wants_a = a->requires_grad, wants_b = b->requires_grad;
-    bool either = op == HD_POW || op == HD_MAXIMUM || op == HD_MINIMUM;
+    bool either = op == HD_POW || op == HD_MAXIMUM || op == HD_MINIMUM || op == HD_ATAN2 || op == HD_HYPOT;
     bool quotient = op == HD_DIV || op == HD_MOD;
     saved[SAVED_A] = either || (wants_b && (op == HD_MUL || quotient)) ? a : NULL;
     saved[SAVED_B] = either || (wants_a && op == HD_MUL) || op == HD_DIV || (wants_b && quotient) ? b : NULL;
