@@ -212,11 +212,17 @@ static hd_status check(hd_ctx *cx, const hd_tensor *x, const hd_tensor *y, doubl
 
 hd_tensor *hd_cdist(hd_ctx *cx, hd_tensor *x, hd_tensor *y, double p) {
     if (check(cx, x, y, p)) return NULL;
-    hd_dtype t = hd_dtype_promote(hd_dtype_promote((hd_dtype)x->dtype, (hd_dtype)y->dtype), HD_F32);
+    hd_dtype t = hd_dtype_promote((hd_dtype)x->dtype, (hd_dtype)y->dtype);
+    bool whole = !hd_dtype_is_float(t); /* f64 holds the differences of integers */
     operands o;
-    hd_status status = begin(cx, x, y, t, &o);
+    hd_status status = begin(cx, x, y, whole ? HD_F64 : t, &o);
     hd_tensor *d = status ? NULL : distances(cx, &o, p);
     end(&o);
+    if (d && whole) {
+        hd_tensor *narrow = hd_cast(cx, d, HD_F32);
+        hd_release(d);
+        return narrow;
+    }
     hd_tensor *inputs[] = {x, y}, *saved[] = {x, y, d};
     return hd_record(cx, &cdist_class, d, 2, inputs, 3, saved, &p, sizeof p);
 }
