@@ -109,8 +109,15 @@ HD_INLINE void NAME(add_slopes)(int64_t n, double p, const real *x, const real *
 
 /* dx += s[0] (x - y[0]) + .. + s[3] (x - y[3]), rows of y one behind the other */
 static void NAME(add_four)(int64_t n, const real *x, const real *y, const real *s, real *dx) {
-    for (int64_t i = 0; i < n; i += LANES) {
-        int64_t count = n - i < LANES ? n - i : LANES;
+    int64_t i = 0;
+    for (; i + LANES <= n; i += LANES) {
+        vr xi = V(load)(x + i);
+        vr a = s[0] * (xi - V(load)(y + i)) + s[1] * (xi - V(load)(y + n + i));
+        vr b = s[2] * (xi - V(load)(y + 2 * n + i)) + s[3] * (xi - V(load)(y + 3 * n + i));
+        V(store)(dx + i, V(load)(dx + i) + (a + b));
+    }
+    if (i < n) {
+        int64_t count = n - i;
         vr xi = V(load_n)(x + i, count);
         vr a = s[0] * (xi - V(load_n)(y + i, count)) + s[1] * (xi - V(load_n)(y + n + i, count));
         vr b = s[2] * (xi - V(load_n)(y + 2 * n + i, count)) + s[3] * (xi - V(load_n)(y + 3 * n + i, count));

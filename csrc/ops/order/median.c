@@ -258,8 +258,9 @@ hd_status hd_median_dim(hd_ctx *cx, hd_tensor *x, int dim, bool keepdim, hd_tens
 
 /* Elements that equal y; where it is NaN, those that are. (No other median is of elements with NaN.) */
 static hd_tensor *equal_to(hd_ctx *cx, hd_tensor *x, hd_tensor *y) {
-    hd_tensor *nan = hd_unary_op(cx, HD_ISNAN, x);
-    hd_tensor *equal = nan ? hd_chain_binary(cx, HD_OR, nan, hd_binary_op(cx, HD_EQ, x, y)) : NULL;
+    hd_tensor *nan = hd_unary_op(cx, HD_ISNAN, x), *equal = nan ? hd_binary_op(cx, HD_EQ, x, y) : NULL;
+    equal = hd_chain_binary(cx, HD_OR, equal, nan);
+    hd_release(nan);
     return equal;
 }
 

@@ -16,17 +16,17 @@ typedef struct search_loop {
     bool right;
 } search_loop;
 
-/* Steps over halves that need no jump: `base` elements are known to stand before the value. */
+/* search_f32 search_f64 search_i64 search_i32 search_u8: steps over halves without a jump: `base` elements are known to stand before the value. No comparison with NaN
+ * holds, so it stands behind all numbers; where the value is NaN, all numbers stand before it. */
 #define SEARCH_OF(name, type)                                                                                \
-    static inline bool below_##name(type a, type b) {                                                        \
-        return a < b || (b != b && a == a);                                                                  \
-    }                                                                                                        \
     static inline int64_t place_##name(const type *sorted, int64_t n, type v, bool right) {                  \
         int64_t base = 0;                                                                                    \
+        const bool nan = v != v;                                                                             \
+        if (nan && right) return n + 1;                                                                      \
         while (n > 0) {                                                                                      \
             int64_t half = (n + 1) / 2;                                                                      \
             type a = sorted[base + half - 1];                                                                \
-            bool before = right ? !below_##name(v, a) : below_##name(a, v);                                  \
+            bool before = nan ? a == a : right ? a <= v : a < v;                                             \
             base += before ? half : 0;                                                                       \
             n = before ? n - half : half - 1;                                                                \
         }                                                                                                    \

@@ -4,7 +4,7 @@
  *     ->  dx[i] = sum over j of g[i][j] sign(x[i] - y[j]) (|x[i] - y[j]| / d[i][j])^(p - 1), dy[j] alike
  *
  * p = 0 counts what differs (no gradient), infinity takes the largest difference (whose gradient goes to all that
- * are it). A distance of 0 has the gradient 0. Many rows of many elements go through a product of matrices for
+ * are it). A distance of 0 has the gradient 0. Many rows go through a product of matrices for
  * p = 2, but not the pairs that it would cost digits (kernels/isa/distance.c).
  */
 #include <math.h>
@@ -17,7 +17,6 @@
 #include "ops/gradient.h"
 
 #define ROWS 25      /* from so many rows on, on both sides, products are worth it */
-#define WIDTH 8      /* and from so many elements */
 #define BLOCK 16384  /* elements of y that several rows of x meet before the next ones */
 #define GRAIN 100000 /* differences of a task */
 
@@ -142,13 +141,13 @@ static hd_tensor *products(hd_ctx *cx, const operands *o, hd_tensor **squares) {
 
 static hd_tensor *distances(hd_ctx *cx, const operands *o, double p) {
     distance_loop l = loop_of(cx, o, p);
-    bool by_products = p == 2 && l.P > ROWS && l.R > ROWS && l.M >= WIDTH;
+    bool by_products = p == 2 && l.P > ROWS && l.R > ROWS;
     hd_tensor *squares = NULL;
     hd_tensor *d = by_products ? products(cx, o, &squares) : hd_tensor_new(cx, l.dtype, o->ndim, o->shape);
-    if (!d || hd_numel(d) == 0) return d;
+    if (!d) return NULL;
     l.d = hd_data(d);
     l.yy = squares ? hd_data(squares) : NULL;
-    hd_status status = run(cx, &l, o->batches);
+    hd_status status = hd_numel(d) ? run(cx, &l, o->batches) : HD_OK;
     hd_release(squares);
     if (!status) return d;
     hd_release(d);

@@ -12,6 +12,7 @@
 #include "ops/gradient.h"
 #include "ops/lines.h"
 
+#define COLUMNS 64        /* of a task of backward */
 #define SEGMENT (1 << 20) /* elements of a line between two looks at the flag that cancels */
 
 typedef struct extreme_loop {
@@ -24,7 +25,8 @@ typedef struct extreme_loop {
     int64_t first, last; /* the segment */
 } extreme_loop;
 
-/* A line of elements `step` apart; and lines of one outer index, row after row. */
+/* Elements of a line, which are neighbours; and lines of one outer index, row after row: line_f32 line_f64 line_i64
+ * line_i32 line_u8 rows_f32 rows_f64 rows_i64 rows_i32 rows_u8 */
 #define EXTREMES_OF(name, type)                                                                              \
     static inline bool replaces_##name(type now, type best, bool smallest) {                                 \
         return now != now || (smallest ? now <= best : now >= best);                                         \
@@ -75,22 +77,22 @@ static void run_extremes(void *arg, int64_t first, int64_t last, int worker) {
         }
 }
 
-/* From the last element on: what goes to one element comes in a row, and is summed in f64. */
+/* Columns of a block, from the last element on: what goes to one element comes in a row, and is summed in f64. */
 #define SLOPES_OF(name, type)                                                                                \
-    static void slopes_##name(const extreme_loop *l, int64_t line) {                                         \
-        int64_t inner = l->lines.inner, size = l->lines.size;                                                \
-        int64_t start = line / inner * size * inner + line % inner;                                          \
+    static void slopes_##name(const extreme_loop *l, int64_t start, int64_t columns) {                       \
+        int64_t inner = l->lines.inner;                                                                      \
         const type *g = (const type *)l->x + start;                                                          \
         type *dx = (type *)l->y + start;                                                                     \
         const int64_t *index = l->index + start;                                                             \
-        double sum = 0;                                                                                      \
-        for (int64_t i = size - 1; i >= 0; i--) {                                                            \
-            int64_t at = index[i * inner];                                                                   \
-            sum += (double)g[i * inner];                                                                     \
-            bool ends = i == 0 || index[(i - 1) * inner] != at;                                              \
-            dx[i * inner] = 0;                                                                               \
-            if (ends) dx[(at - 1) * inner] = (type)sum, sum = 0;                                             \
-        }                                                                                                    \
+        double sum[COLUMNS] = {0};                                                                           \
+        for (int64_t i = l->lines.size - 1; i >= 0; i--)                                                     \
+            for (int64_t j = 0, to = i * inner; j < columns; j++, to++) {                                    \
+                sum[j] += (double)g[to];                                                                     \
+                dx[to] = 0;                                                                                  \
+                if (i > 0 && index[to - inner] == index[to]) continue;                                       \
+                dx[(index[to] - 1) * inner + j] = (type)sum[j];                                              \
+                sum[j] = 0;                                                                                  \
+            }                                                                                                \
     }
 SLOPES_OF(f32, float)
 SLOPES_OF(f64, double)
@@ -98,7 +100,11 @@ SLOPES_OF(f64, double)
 static void run_slopes(void *arg, int64_t first, int64_t last, int worker) {
     (void)worker;
     const extreme_loop *l = arg;
-    for (int64_t line = first; line < last; line++) (l->dtype == HD_F32 ? slopes_f32 : slopes_f64)(l, line);
+    int64_t inner = l->lines.inner, blocks = (inner + COLUMNS - 1) / COLUMNS;
+    for (int64_t task = first; task < last; task++) {
+        int64_t column = task % blocks * COLUMNS, start = task / blocks * l->lines.size * inner + column;
+        (l->dtype == HD_F32 ? slopes_f32 : slopes_f64)(l, start, hd_min(inner - column, COLUMNS));
+    }
 }
 
 typedef struct extreme_params {
@@ -122,8 +128,9 @@ static hd_status extreme_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *g
                           .x = hd_data(g),
                           .y = hd_data(dx),
                           .index = hd_data(index)};
-        status = hd_parallel_ranges(cx, l.lines.outer * l.lines.inner, HD_GRAIN_LIGHT / l.lines.size + 1,
-                                    run_slopes, &l);
+        int64_t blocks = (l.lines.inner + COLUMNS - 1) / COLUMNS;
+        int64_t grain = HD_GRAIN_LIGHT / (l.lines.size * hd_min(l.lines.inner, COLUMNS)) + 1;
+        status = hd_parallel_ranges(cx, l.lines.outer * blocks, grain, run_slopes, &l);
     }
     hd_release(g);
     return status;

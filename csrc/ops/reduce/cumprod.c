@@ -43,48 +43,71 @@ static line_block block_of(const product_loop *l, int64_t task) {
     return (line_block){task / l->blocks * size * inner + column, inner, 1, hd_min(inner - column, LINES)};
 }
 
-/* y[i] = x[1] .. x[i]; p: the products so far */
-#define PRODUCTS_OF(name, type, product)                                                                     \
-    static void products_##name(const product_loop *l, int64_t task) {                                       \
+/* Calls f with the numbers of lines and their distance known to the compiler where they are the usual ones. */
+#define BLOCKS_OF(f)                                                                                         \
+    static void f##_task(const product_loop *l, int64_t task) {                                              \
         line_block b = block_of(l, task);                                                                    \
+        void *state = l->state + task * LINES;                                                               \
+        if (b.count == LINES && b.apart == 1)                                                                \
+            f(l, b, LINES, 1, state);                                                                        \
+        else if (b.count == LINES)                                                                           \
+            f(l, b, LINES, b.apart, state);                                                                  \
+        else                                                                                                 \
+            f(l, b, b.count, b.apart, state);                                                                \
+    }
+
+/* y[i] = x[1] .. x[i]; state: the products so far. products_f32 products_f64 products_i64 */
+#define PRODUCTS_OF(name, type, product)                                                                     \
+    static inline void products_##name(const product_loop *l, line_block b, int64_t count, int64_t apart,    \
+                                       product *state) {                                                     \
         const type *x = (const type *)l->x + b.start;                                                        \
         type *y = (type *)l->y + b.start;                                                                    \
-        product *p = (product *)l->state + task * LINES;                                                     \
-        for (int64_t j = 0; l->first == 0 && j < LINES; j++) p[j] = 1;                                       \
+        product p[LINES];                                                                                    \
+        for (int64_t j = 0; j < LINES; j++) p[j] = l->first == 0 ? 1 : state[j];                             \
         for (int64_t i = l->first; i < l->last; i++)                                                         \
-            for (int64_t j = 0, at = i * b.step; j < b.count; j++, at += b.apart)                            \
-                y[at] = (type)(p[j] *= (product)x[at]);                                                      \
-    }
+            for (int64_t j = 0; j < count; j++)                                                              \
+                y[i * b.step + j * apart] = (type)(p[j] *= (product)x[i * b.step + j * apart]);              \
+        memcpy(state, p, sizeof p);                                                                          \
+    }                                                                                                        \
+    BLOCKS_OF(products_##name)
 PRODUCTS_OF(f32, float, double)
 PRODUCTS_OF(f64, double, double)
 PRODUCTS_OF(i64, int64_t, uint64_t)
 
-/* s, from the last element on; then dx by the products before each element. */
+/* s, from the last element on; then dx by the products before each element. sums_f32 sums_f64 slopes_f32
+ * slopes_f64 */
 #define SLOPES_OF(name, type)                                                                                \
-    static void sums_##name(const product_loop *l, int64_t task) {                                           \
-        line_block b = block_of(l, task);                                                                    \
+    static inline void sums_##name(const product_loop *l, line_block b, int64_t count, int64_t apart,        \
+                                   double *state) {                                                          \
         const type *x = (const type *)l->x + b.start, *g = (const type *)l->g + b.start;                     \
-        double *s = l->s + b.start, *behind = (double *)l->state + task * LINES;                             \
-        for (int64_t j = 0; l->last == l->lines.size && j < LINES; j++) behind[j] = 0;                       \
+        double *s = l->s + b.start, behind[LINES];                                                           \
+        for (int64_t j = 0; j < LINES; j++) behind[j] = l->last == l->lines.size ? 0 : state[j];             \
         for (int64_t i = l->last - 1; i >= l->first; i--)                                                    \
-            for (int64_t j = 0, at = i * b.step; j < b.count; j++, at += b.apart) {                          \
-                s[at] = behind[j] + (double)g[at];                                                           \
-                behind[j] = s[at] == 0 ? 0 : s[at] * (double)x[at];                                          \
+            for (int64_t j = 0; j < count; j++) {                                                            \
+                int64_t at = i * b.step + j * apart;                                                         \
+                double sum = behind[j] + (double)g[at];                                                      \
+                s[at] = sum;                                                                                 \
+                behind[j] = sum == 0 ? 0 : sum * (double)x[at];                                              \
             }                                                                                                \
+        memcpy(state, behind, sizeof behind);                                                                \
     }                                                                                                        \
-    static void slopes_##name(const product_loop *l, int64_t task) {                                         \
-        line_block b = block_of(l, task);                                                                    \
+    static inline void slopes_##name(const product_loop *l, line_block b, int64_t count, int64_t apart,      \
+                                     double *state) {                                                        \
         const type *x = (const type *)l->x + b.start;                                                        \
         const double *s = l->s + b.start;                                                                    \
         type *dx = (type *)l->y + b.start;                                                                   \
-        double *p = (double *)l->state + task * LINES;                                                       \
-        for (int64_t j = 0; l->first == 0 && j < LINES; j++) p[j] = 1;                                       \
+        double p[LINES];                                                                                     \
+        for (int64_t j = 0; j < LINES; j++) p[j] = l->first == 0 ? 1 : state[j];                             \
         for (int64_t i = l->first; i < l->last; i++)                                                         \
-            for (int64_t j = 0, at = i * b.step; j < b.count; j++, at += b.apart) {                          \
+            for (int64_t j = 0; j < count; j++) {                                                            \
+                int64_t at = i * b.step + j * apart;                                                         \
                 dx[at] = s[at] == 0 ? 0 : (type)(p[j] * s[at]);                                              \
                 p[j] *= (double)x[at];                                                                       \
             }                                                                                                \
-    }
+        memcpy(state, p, sizeof p);                                                                          \
+    }                                                                                                        \
+    BLOCKS_OF(sums_##name)                                                                                   \
+    BLOCKS_OF(slopes_##name)
 SLOPES_OF(f32, float)
 SLOPES_OF(f64, double)
 
@@ -116,7 +139,7 @@ static hd_tensor *products(hd_ctx *cx, hd_tensor *x, int dim, hd_dtype dtype) {
     hd_tensor *y = dense ? hd_tensor_like(cx, dense) : NULL;
     if (y && hd_numel(y) > 0) {
         product_loop l = {.lines = hd_lines_of(x, dim), .x = hd_data(dense), .y = hd_data(y)};
-        l.run = dtype == HD_F32 ? products_f32 : dtype == HD_F64 ? products_f64 : products_i64;
+        l.run = dtype == HD_F32 ? products_f32_task : dtype == HD_F64 ? products_f64_task : products_i64_task;
         if (run(cx, &l, false)) {
             hd_release(y);
             y = NULL;
@@ -131,9 +154,9 @@ static hd_status slopes(hd_ctx *cx, hd_tensor *x, int dim, hd_tensor *g, hd_tens
     product_loop l = {
         .lines = hd_lines_of(x, dim), .x = hd_data(x), .g = hd_data(g), .y = hd_data(dx), .s = hd_data(s)};
     if (hd_numel(x) == 0) return HD_OK;
-    l.run = single ? sums_f32 : sums_f64;
+    l.run = single ? sums_f32_task : sums_f64_task;
     if (run(cx, &l, true)) return cx->error.status;
-    l.run = single ? slopes_f32 : slopes_f64;
+    l.run = single ? slopes_f32_task : slopes_f64_task;
     return run(cx, &l, false);
 }
 

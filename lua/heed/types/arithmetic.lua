@@ -129,7 +129,7 @@ both.atan2_ = both.atan2
 ---gradients are g a/y and g b/y, 0 at the origin.
 ---
 ---```lua
----print(heed.tensor { 3, 3e30 }:hypot(heed.tensor { 4, 4e30 })) --> [5.0000, 5.0000e+30] f32 [2]
+---print(heed.tensor { 3, 3e30 }:hypot(heed.tensor { 4, 4e30 })) --> [5.0000e+00, 5.0000e+30] f32 [2]
 ---```
 ---@param a heed.Tensor|number
 ---@param b heed.Tensor|number
