@@ -1,9 +1,9 @@
-/* vec_inverse.h: further elementary functions of vectors of f32: hyperbolic ones, the inverse ones of angles, and
- * powers and logarithms of 2 and 10.
+/* vec_inverse.h: further elementary functions of vectors of f32: hyperbolic ones, the inverse ones of angles,
+ * and powers and logarithms of 2 and 10.
  *
- * As in vec_math.h, polynomials are fitted for this file. Largest errors in units of the last place: exp2 log2
- * log10 1, acos atanh 1.3, sinh cosh asinh 1.7, atan atan2 1.9, asin 2.3, acosh 2.8. log2 is exact at powers of
- * two, log10 at powers of ten.
+ * As in vec_math.h, polynomials are fitted for this file. Largest errors in units of the last place: exp2
+ * log2 log10 1, acos atanh 1.3, sinh cosh asinh 1.7, atan atan2 1.9, asin 2.3, acosh 2.8. log2 is exact at
+ * powers of two, log10 at powers of ten.
  */
 #ifndef HD_VEC_INVERSE_H
 #define HD_VEC_INVERSE_H
@@ -22,8 +22,8 @@ HD_INLINE vf vf_exp2(vf x) {
     return vf_ldexp(1.0f + p, n);
 }
 
-/* e u + (f + low) v, with u and v in two parts each; the products with the first ones are exact, and what their
- * sum is rounded by is added with the rest. */
+/* e u + (f + low) v, with u and v in two parts each; the products with the first ones are exact, and what
+ * their sum is rounded by is added with the rest. */
 HD_INLINE vf vf_log_in(vf x, float u, float u_low, float v, float v_low) {
     vf e, low, f = vf_log_reduced(x, &e, &low);
     vf upper = (vf)((vu)f & 0xfffff000u), rest = (f - upper) + low;
@@ -58,7 +58,8 @@ HD_INLINE vf vf_sinh(vf x) {
     return vf_select(vf_lt(a, vf_set(1.0f)), x + x * (z * p), vf_copysign(half - 0.25f / half, x));
 }
 
-/* Near 0, x + x³ p(x²); else log(1 + a + a² / (1 + sqrt(1 + a²))), and log(2 a) where a² would be too large. */
+/* Near 0, x + x³ p(x²); else log(1 + a + a² / (1 + sqrt(1 + a²))), and log(2 a) where a² would be too large.
+ * */
 HD_INLINE vf vf_asinh(vf x) {
     vf z = x * x, a = vf_abs(x);
     vf p = -1.997851770e-02f + z * 9.165539168e-03f;

@@ -178,10 +178,10 @@ local function quantiles_along(t, list, placed)
     return core.where(last:isnan(), last, y)
 end
 
----The element that a share q of all is not above: of the elements in order the one at 1 + q (n - 1),
----by default interpolated between its neighbours; q = 0 and q = 1 give the smallest and the largest
----exactly. A list of q gives a first dimension. NaN is the quantile of what has one. Gradients go to
----the elements that were taken, none to q.
+---The element that a share q of all is not above: of the elements in order the one at 1 + q (n -
+---1), by default interpolated between its neighbours; q = 0 and q = 1 give the smallest and the
+---largest exactly. A list of q gives a first dimension. NaN is the quantile of what has one.
+---Gradients go to the elements that were taken, none to q.
 ---
 ---```lua
 ---local x = heed.tensor { 4, 1, 3, 2 }
@@ -364,15 +364,16 @@ local function grid_arguments(first, ...)
     return list, indexing
 end
 
----The coordinates of all points of a grid: of n vectors, n tensors of n dimensions, the i-th of which
----varies along dimension i as the i-th vector does. With indexing = "xy" the first two dimensions
----are exchanged, as for pictures. Views.
+---The coordinates of all points of a grid: of n vectors, n tensors of n dimensions, the i-th of
+---which varies along dimension i as the i-th vector does. With indexing = "xy" the first two
+---dimensions are exchanged, as for pictures. Views.
 ---
 ---```lua
 ---local a, b = heed.meshgrid(heed.tensor { 1, 2 }, heed.tensor { 3, 4, 5 })
 ---print(a, b) --> [[1., 1., 1.], [2., 2., 2.]] f32 [2, 3] [[3., 4., 5.], [3., 4., 5.]] f32 [2, 3]
 ---```
----@param ... heed.Tensor|heed.Tensor[]|{ indexing?: "ij"|"xy" } vectors, or a list of them, and options
+---@param ... heed.Tensor|heed.Tensor[]|{ indexing?: "ij"|"xy" } vectors, or a list of them, and
+---options
 ---@return heed.Tensor ...
 function both.meshgrid(...)
     local list, indexing = grid_arguments(...)

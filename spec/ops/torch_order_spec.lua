@@ -29,7 +29,9 @@ function call.searchsorted(p, sorted, x) return sorted:searchsorted(x, { right =
 
 function call.bucketize(p, x, boundaries) return x:bucketize(boundaries, { right = p.right }) end
 
-function call.cdist(p, x, y) return x:cdist(y, { p = p.p == "inf" and math.huge or tonumber(p.p) }) end
+function call.cdist(p, x, y)
+    return x:cdist(y, { p = p.p == "inf" and math.huge or tonumber(p.p) })
+end
 
 function call.atan2(_, a, b) return a:atan2(b) end
 
@@ -126,7 +128,8 @@ describe("quantile", function()
         assert.matches("q: expected numbers from 0 to 1", message(x.quantile, x, { 0.5, NAN }))
         assert.matches('interpolation: expected "linear"',
             message(x.quantile, x, 0.5, { interpolation = "cubic" }))
-        assert.matches("t: expected at least one element", message(heed.quantile, heed.zeros(0), 0.5))
+        assert.matches("t: expected at least one element",
+            message(heed.quantile, heed.zeros(0), 0.5))
     end)
 end)
 

@@ -1,7 +1,7 @@
 /* distance_body.h: distance.c for one element type (names: see vec_real.h).
  *
- * Sums of squares that leave the range, and powers other than 1 and 2, are taken of the differences as shares of
- * the largest one: no share is above 1.
+ * Sums of squares that leave the range, and powers other than 1 and 2, are taken of the differences as shares
+ * of the largest one: no share is above 1.
  */
 #include "kernels/vec_real.h"
 
@@ -68,7 +68,8 @@ static void NAME(distances)(int64_t n, int64_t width, double p, const void *px, 
     for (int64_t j = 0; j < n; j++) d[j] = NAME(distance)(width, p, px, (const real *)py + j * width);
 }
 
-/* |x - y|² = |x|² + |y|² - 2 x · y, unless so much cancels that digits are lost, or squares left the range. */
+/* |x - y|² = |x|² + |y|² - 2 x · y, unless so much cancels that digits are lost, or squares left the range.
+ * */
 static void NAME(distances_by_products)(int64_t n, int64_t width, const void *px, const void *py, double xx,
                                         const void *pyy, void *pd) {
     const real *yy = pyy;
@@ -87,7 +88,8 @@ static void NAME(distances_by_products)(int64_t n, int64_t width, const void *px
     }
 }
 
-/* ---- gradient ---------------------------------------------------------------------------------------------- */
+/* ---- gradient
+ * ---------------------------------------------------------------------------------------------- */
 
 /* What a distance d with gradient g adds to dx, of the difference x - y. */
 HD_INLINE vr NAME(distance_slope)(double p, vr difference, real d, real g) {
@@ -125,7 +127,8 @@ static void NAME(add_four)(int64_t n, const real *x, const real *y, const real *
     }
 }
 
-/* g / d of four distances, where they and their products with differences keep their digits; a g of 0 gives 0. */
+/* g / d of four distances, where they and their products with differences keep their digits; a g of 0 gives
+ * 0. */
 static int NAME(four_scales)(const real *d, int64_t sd, const real *g, int64_t sg, real *s) {
     for (int k = 0; k < 4; k++) {
         s[k] = g[k * sg] == 0 ? 0 : g[k * sg] / d[k * sd];

@@ -164,8 +164,8 @@ static const hd_unary_fn isfinite_i64 = always, isfinite_i32 = always, isfinite_
 
 /* abs_grad_f32 abs_grad_f64 square_grad_f32 square_grad_f64 sqrt_grad_f32 sqrt_grad_f64 rsqrt_grad_f32 rsqrt_grad_f64
  * exp_grad_f32 exp_grad_f64 expm1_grad_f32 expm1_grad_f64 log_grad_f32 log_grad_f64 log1p_grad_f32 log1p_grad_f64
- * exp2_grad_f32 exp2_grad_f64 log2_grad_f32 log2_grad_f64 log10_grad_f32 log10_grad_f64 asin_grad_f32 asin_grad_f64
- * acos_grad_f32 acos_grad_f64 acosh_grad_f32 acosh_grad_f64 atanh_grad_f32 atanh_grad_f64
+ * exp2_grad_f32 exp2_grad_f64 log2_grad_f32 log2_grad_f64 log10_grad_f32 log10_grad_f64 asin_grad_f32
+ * asin_grad_f64 acos_grad_f32 acos_grad_f64 acosh_grad_f32 acosh_grad_f64 atanh_grad_f32 atanh_grad_f64
  * tan_grad_f32 tan_grad_f64 tanh_grad_f32 tanh_grad_f64 sigmoid_grad_f32 sigmoid_grad_f64 relu_grad_f32
  * relu_grad_f64 */
 GRADIENT(abs, b > 0 ? a : b < 0 ? -a : b * a, b > 0 ? a : b < 0 ? -a : b * a)

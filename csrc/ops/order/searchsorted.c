@@ -1,7 +1,7 @@
 /* searchsorted.c: where values belong in ascending sequences, by halving. No gradient.
  *
- * Index i, from 1 to n + 1: before it stand the elements smaller than the value; with `right`, those smaller or
- * equal. NaN is larger than all, and NaN equal to itself, as sort has it; -0 equals 0.
+ * Index i, from 1 to n + 1: before it stand the elements smaller than the value; with `right`, those smaller
+ * or equal. NaN is larger than all, and NaN equal to itself, as sort has it; -0 equals 0.
  */
 #include "base/parallel.h"
 #include "ops/elementwise/cast.h"
@@ -16,8 +16,9 @@ typedef struct search_loop {
     bool right;
 } search_loop;
 
-/* search_f32 search_f64 search_i64 search_i32 search_u8: steps over halves without a jump: `base` elements are known to stand before the value. No comparison with NaN
- * holds, so it stands behind all numbers; where the value is NaN, all numbers stand before it. */
+/* search_f32 search_f64 search_i64 search_i32 search_u8: steps over halves without a jump: `base` elements
+ * are known to stand before the value. No comparison with NaN holds, so it stands behind all numbers; where
+ * the value is NaN, all numbers stand before it. */
 #define SEARCH_OF(name, type)                                                                                \
     static inline int64_t place_##name(const type *sorted, int64_t n, type v, bool right) {                  \
         int64_t base = 0;                                                                                    \

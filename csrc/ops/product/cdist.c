@@ -3,8 +3,8 @@
  *     d[i][j] = (sum |x[i] - y[j]|^p)^(1/p), x [.., P, M], y [.., R, M]
  *     ->  dx[i] = sum over j of g[i][j] sign(x[i] - y[j]) (|x[i] - y[j]| / d[i][j])^(p - 1), dy[j] alike
  *
- * p = 0 counts what differs (no gradient), infinity takes the largest difference (whose gradient goes to all that
- * are it). A distance of 0 has the gradient 0. Many rows go through a product of matrices for
+ * p = 0 counts what differs (no gradient), infinity takes the largest difference (whose gradient goes to all
+ * that are it). A distance of 0 has the gradient 0. Many rows go through a product of matrices for
  * p = 2, but not the pairs that it would cost digits (kernels/isa/distance.c).
  */
 #include <math.h>
@@ -68,7 +68,8 @@ static hd_status run(hd_ctx *cx, distance_loop *l, int64_t batches) {
     return hd_parallel_ranges(cx, batches * l->P, hd_min(grain, 64), run_rows, l);
 }
 
-/* ---- the operation ----------------------------------------------------------------------------------------- */
+/* ---- the operation
+ * ----------------------------------------------------------------------------------------- */
 
 /* x and y, contiguous, their batches broadcast. */
 typedef struct operands {

@@ -25,8 +25,8 @@ typedef struct extreme_loop {
     int64_t first, last; /* the segment */
 } extreme_loop;
 
-/* Elements of a line, which are neighbours; and lines of one outer index, row after row: line_f32 line_f64 line_i64
- * line_i32 line_u8 rows_f32 rows_f64 rows_i64 rows_i32 rows_u8 */
+/* Elements of a line, which are neighbours; and lines of one outer index, row after row: line_f32 line_f64
+ * line_i64 line_i32 line_u8 rows_f32 rows_f64 rows_i64 rows_i32 rows_u8 */
 #define EXTREMES_OF(name, type)                                                                              \
     static inline bool replaces_##name(type now, type best, bool smallest) {                                 \
         return now != now || (smallest ? now <= best : now >= best);                                         \
@@ -77,7 +77,8 @@ static void run_extremes(void *arg, int64_t first, int64_t last, int worker) {
         }
 }
 
-/* Columns of a block, from the last element on: what goes to one element comes in a row, and is summed in f64. */
+/* Columns of a block, from the last element on: what goes to one element comes in a row, and is summed in
+ * f64. */
 #define SLOPES_OF(name, type)                                                                                \
     static void slopes_##name(const extreme_loop *l, int64_t start, int64_t columns) {                       \
         int64_t inner = l->lines.inner;                                                                      \

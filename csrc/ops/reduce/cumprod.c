@@ -2,8 +2,8 @@
  *
  *     y[i] = x[1] .. x[i]  ->  dx[k] = (x[1] .. x[k-1]) s[k], with s[k] = g[k] + x[k+1] s[k+1]
  *
- * Nothing is divided by, so the gradient is exact where elements are 0. Products of floats run in f64; integers
- * wrap. Where s is 0 so is dx, whatever stands beside it.
+ * Nothing is divided by, so the gradient is exact where elements are 0. Products of floats run in f64;
+ * integers wrap. Where s is 0 so is dx, whatever stands beside it.
  */
 #include <string.h>
 
@@ -43,7 +43,8 @@ static line_block block_of(const product_loop *l, int64_t task) {
     return (line_block){task / l->blocks * size * inner + column, inner, 1, hd_min(inner - column, LINES)};
 }
 
-/* Calls f with the numbers of lines and their distance known to the compiler where they are the usual ones. */
+/* Calls f with the numbers of lines and their distance known to the compiler where they are the usual ones.
+ * */
 #define BLOCKS_OF(f)                                                                                         \
     static void f##_task(const product_loop *l, int64_t task) {                                              \
         line_block b = block_of(l, task);                                                                    \

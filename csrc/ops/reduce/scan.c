@@ -25,8 +25,8 @@ typedef struct scan_loop {
     uint64_t *sums;      /* of each contiguous line so far, as f64 or as an integer */
 } scan_loop;
 
-/* A segment of `lines` lines of n neighbours, one behind the other: a running sum in at least double precision.
- * Four lines at a time, because each addition waits for the one before it. */
+/* A segment of `lines` lines of n neighbours, one behind the other: a running sum in at least double
+ * precision. Four lines at a time, because each addition waits for the one before it. */
 #define SCAN_OF(type, sum_type)                                                                              \
     static void scan_##type(const scan_loop *l, int64_t lines, const type *x, type *y, sum_type *sums) {     \
         const int64_t n = l->lines.size, first = l->first, last = l->last, step = l->backwards ? -1 : 1;     \

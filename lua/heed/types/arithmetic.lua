@@ -112,8 +112,8 @@ both.floordiv_ = both.floordiv
 ---@return heed.Tensor
 function both.lerp(a, b, weight) end
 
----The angle of the point (b, a) from the first axis, arctan(a/b) in the right quadrant, between -π and
----π; zeros and infinities as in C. The gradients are g b/(a² + b²) and -g a/(a² + b²), 0 at the
+---The angle of the point (b, a) from the first axis, arctan(a/b) in the right quadrant, between -π
+---and π; zeros and infinities as in C. The gradients are g b/(a² + b²) and -g a/(a² + b²), 0 at the
 ---origin.
 ---
 ---```lua

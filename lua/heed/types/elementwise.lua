@@ -255,8 +255,8 @@ both.asinh_ = both.asinh
 function both.acosh(t) end
 both.acosh_ = both.acosh
 
----y = log((1 + x) / (1 - x)) / 2, what tanh undoes; infinite at 1 and -1, NaN beyond. The gradient is
----g / (1 - x²).
+---y = log((1 + x) / (1 - x)) / 2, what tanh undoes; infinite at 1 and -1, NaN beyond. The gradient
+---is g / (1 - x²).
 ---
 ---```lua
 ---print(heed.tensor { 0, 0.5, 1 }:atanh()) --> [0.0000, 0.5493, inf] f32 [3]

@@ -181,7 +181,9 @@ add {
 -- No two differences of one size.
 local function scattered(random, shape, dtype)
     if not naive.is_float(dtype) then return values.any(random, shape, dtype) end
-    return naive.build(shape, dtype, function() return (2 * random(-2 ^ 21, 2 ^ 21) + 1) / 2 ^ 20 end)
+    return naive.build(shape, dtype, function()
+        return (2 * random(-(1 << 21), 1 << 21) + 1) / 2 ^ 20
+    end)
 end
 
 local function number(v) return v == true and 1.0 or v == false and 0.0 or v * 1.0 end

@@ -502,17 +502,17 @@ local function place_in(list, v, right)
     return place
 end
 
-local function places_in(sorted, x, right)
-    local n = sorted.shape[#sorted.shape]
+local function places_in(sequence, x, right)
+    local n = sequence.shape[#sequence.shape]
     return naive.build(x.shape, "i64", function(index)
         local first = 1
-        if #sorted.shape > 1 then
+        if #sequence.shape > 1 then
             local row = 0
             for d = 1, #index - 1 do row = row * x.shape[d] + index[d] - 1 end
             first = row * n + 1
         end
-        local list = table.move(sorted.data, first, first + n - 1, 1, {})
-        local common = naive.promote(sorted.dtype, x.dtype)
+        local list = table.move(sequence.data, first, first + n - 1, 1, {})
+        local common = naive.promote(sequence.dtype, x.dtype)
         for i, v in ipairs(list) do list[i] = naive.convert(v, common) end
         return place_in(list, naive.convert(x:at(index), common), right)
     end)
@@ -520,14 +520,15 @@ end
 
 add {
     name = "searchsorted",
-    cases = { { { 7 }, { 3, 37 } }, { { 7 }, { 3, 37 }, right = true }, { { 2, 3, 5 }, { 2, 3, 4 } },
+    cases = { { { 7 }, { 3, 37 } }, { { 7 }, { 3, 37 }, right = true },
+        { { 2, 3, 5 }, { 2, 3, 4 } },
         { { 3, 5 }, { 3, 4 }, right = true }, { { 1 }, {} }, { { 0 }, { 3 } }, { { 4 }, { 0 } },
         { { 3, 0 }, { 3, 2 } } },
     inputs = { ascending, values.few },
     large = { { 100 }, { 257, 531 } },
     mixed = true,
-    call = function(case, sorted, x) return core.searchsorted(sorted, x, case.right) end,
-    naive = function(case, sorted, x) return places_in(sorted, x, case.right) end,
+    call = function(case, sequence, x) return core.searchsorted(sequence, x, case.right) end,
+    naive = function(case, sequence, x) return places_in(sequence, x, case.right) end,
 }
 add {
     name = "bucketize",
