@@ -58,8 +58,7 @@ HD_INLINE vf vf_sinh(vf x) {
     return vf_select(vf_lt(a, vf_set(1.0f)), x + x * (z * p), vf_copysign(half - 0.25f / half, x));
 }
 
-/* Near 0, x + x³ p(x²); else log(1 + a + a² / (1 + sqrt(1 + a²))), and log(2 a) where a² would be too large.
- * */
+/* Near 0, x + x³ p(x²); else log(1 + a + a² / (1 + sqrt(1 + a²))), and log(2 a) where a² is too large. */
 HD_INLINE vf vf_asinh(vf x) {
     vf z = x * x, a = vf_abs(x);
     vf p = -1.997851770e-02f + z * 9.165539168e-03f;

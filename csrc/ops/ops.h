@@ -181,15 +181,13 @@ hd_status hd_sort(hd_ctx *cx, hd_tensor *x, int dim, bool descending, hd_tensor 
 hd_status hd_topk(hd_ctx *cx, hd_tensor *x, int64_t k, int dim, bool largest, hd_tensor **values,
                   hd_tensor **indices);
 
-/* ---- median.c: of two middles the lower one; NaN when there is one
- * ---------------------------------------------- */
+/* ---- median.c: of two middles the lower one; NaN when there is one ------------------------------------- */
 hd_tensor *hd_median(hd_ctx *cx, hd_tensor *x); /* of all elements */
 /* Values, and where the first of them is. */
 hd_status hd_median_dim(hd_ctx *cx, hd_tensor *x, int dim, bool keepdim, hd_tensor **values,
                         hd_tensor **indices);
 
-/* ---- searchsorted.c: no gradient
- * -------------------------------------------------------------------------------- */
+/* ---- searchsorted.c: no gradient ----------------------------------------------------------------------- */
 /* Where values belong in ascending sequences [n], or [.., n] for values [.., m]: i64 from 1 to n + 1, before
  * equal elements or (right) behind them. */
 hd_tensor *hd_searchsorted(hd_ctx *cx, hd_tensor *sorted, hd_tensor *values, bool right);

@@ -68,8 +68,7 @@ static void NAME(distances)(int64_t n, int64_t width, double p, const void *px, 
     for (int64_t j = 0; j < n; j++) d[j] = NAME(distance)(width, p, px, (const real *)py + j * width);
 }
 
-/* |x - y|² = |x|² + |y|² - 2 x · y, unless so much cancels that digits are lost, or squares left the range.
- * */
+/* |x - y|² = |x|² + |y|² - 2 x · y, unless that would cost digits, or squares left the range. */
 static void NAME(distances_by_products)(int64_t n, int64_t width, const void *px, const void *py, double xx,
                                         const void *pyy, void *pd) {
     const real *yy = pyy;
@@ -88,8 +87,7 @@ static void NAME(distances_by_products)(int64_t n, int64_t width, const void *px
     }
 }
 
-/* ---- gradient
- * ---------------------------------------------------------------------------------------------- */
+/* ---- gradient ------------------------------------------------------------------------------------------ */
 
 /* What a distance d with gradient g adds to dx, of the difference x - y. */
 HD_INLINE vr NAME(distance_slope)(double p, vr difference, real d, real g) {

@@ -158,8 +158,7 @@ static int argmin(lua_State *L) {
     return arg_extreme(L, "argmin", true);
 }
 
-/* ---- running sums, products and extremes
- * ------------------------------------------------------------------------- */
+/* ---- running sums, products and extremes --------------------------------------------------------------- */
 
 static int cumsum(lua_State *L) {
     hd_call c = hd_enter(L, "cumsum");

@@ -11,8 +11,7 @@ typedef struct hd_ternary {
 
 /* y = f(x[0], x[1], x[2]), all of x[0]'s dtype, in the shape that they broadcast to. */
 hd_tensor *hd_apply_ternary(hd_ctx *cx, const hd_ternary *f, hd_tensor *const x[3]);
-/* The same of what has x[0]'s dtype only once it is converted; x[0] is the gradient in formulas of backward.
- * */
+/* The same of what has x[0]'s dtype only once it is converted; x[0] is g in formulas of backward. */
 hd_tensor *hd_gradient_ternary(hd_ctx *cx, const hd_ternary *f, hd_tensor *g, hd_tensor *a, hd_tensor *b);
 
 /* A run of expression of a, b and c; 0 where a, in formulas of backward the gradient that arrived, is 0. */

@@ -108,8 +108,7 @@ static void short_rows(void *arg, int64_t first, int64_t last, int worker) {
     }
 }
 
-/* ---- one long row, on all threads ------------------------------------------------------------------------
- * */
+/* ---- one long row, on all threads ---------------------------------------------------------------------- */
 
 typedef struct long_row {
     const median_loop *l;
@@ -180,8 +179,7 @@ static hd_status long_rows(hd_ctx *cx, const median_loop *l) {
     return status;
 }
 
-/* ---- the operations ---------------------------------------------------------------------------------------
- * */
+/* ---- the operations ------------------------------------------------------------------------------------ */
 
 /* Of rows: values and places, new, dimension `dim` kept with size 1. */
 static hd_status median_along(hd_ctx *cx, hd_tensor *x, int dim, hd_tensor **values, hd_tensor **places) {

@@ -68,8 +68,7 @@ static hd_status run(hd_ctx *cx, distance_loop *l, int64_t batches) {
     return hd_parallel_ranges(cx, batches * l->P, hd_min(grain, 64), run_rows, l);
 }
 
-/* ---- the operation
- * ----------------------------------------------------------------------------------------- */
+/* ---- the operation ------------------------------------------------------------------------------------- */
 
 /* x and y, contiguous, their batches broadcast. */
 typedef struct operands {

@@ -43,8 +43,7 @@ static line_block block_of(const product_loop *l, int64_t task) {
     return (line_block){task / l->blocks * size * inner + column, inner, 1, hd_min(inner - column, LINES)};
 }
 
-/* Calls f with the numbers of lines and their distance known to the compiler where they are the usual ones.
- * */
+/* Calls f with the numbers of lines and their distance known to the compiler where they are usual ones. */
 #define BLOCKS_OF(f)                                                                                         \
     static void f##_task(const product_loop *l, int64_t task) {                                              \
         line_block b = block_of(l, task);                                                                    \
