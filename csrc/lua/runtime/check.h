@@ -104,6 +104,8 @@ void hd_store_element(hd_call *c, int index, const char *argument, hd_dtype dtyp
                       int64_t position);
 /* A number as text: the shortest that reads back the same in its dtype. */
 #define HD_NUMBER_TEXT 40
+/* The point of numbers in text, where the locale writes another. */
+void hd_use_point(char *text);
 const char *hd_number_text(hd_dtype dtype, double value, char buffer[HD_NUMBER_TEXT]);
 
 #endif

@@ -1,4 +1,5 @@
 /* Single elements: between storage, Lua values and text. */
+#include <locale.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -86,6 +87,14 @@ static double as_held(hd_dtype dtype, double value) {
     }
 }
 
+void hd_use_point(char *text) {
+    const char *point = localeconv()->decimal_point;
+    char *at = strcmp(point, ".") == 0 ? NULL : strstr(text, point);
+    if (!at) return;
+    *at = '.';
+    memmove(at + 1, at + strlen(point), strlen(at + strlen(point)) + 1);
+}
+
 const char *hd_number_text(hd_dtype dtype, double value, char buffer[HD_NUMBER_TEXT]) {
     char text[HD_NUMBER_TEXT] = "nan";
     if (isinf(value)) {
@@ -97,6 +106,7 @@ const char *hd_number_text(hd_dtype dtype, double value, char buffer[HD_NUMBER_T
             snprintf(text, sizeof text, "%.*g", digits, value);
             if (as_held(dtype, strtod(text, NULL)) == as_held(dtype, value)) break;
         }
+        hd_use_point(text);
         if (!strpbrk(text, ".e")) strcat(text, ".0");
     }
     memcpy(buffer, text, sizeof text);
