@@ -99,7 +99,7 @@ static hd_status read_descr(reader *r) {
         r->big_endian = *text == '>';
         return HD_OK;
     }
-    return bad(r, "descr: expected f4, f8, f2, i8, i4, u1 or b1 behind < or >, got \"%s\"",
+    return bad(r, "descr: expected f4, f8, f2, i8, i4, i2, i1, u4, u2, u1 or b1 behind < or >, got \"%s\"",
                hd_printable((char[HD_PRINTABLE]){0}, text));
 }
 
