@@ -7,10 +7,11 @@
 
 #include <zlib.h>
 
+#include "base/parallel.h"
 #include "io/zip_bytes.h"
 
 #define BUFFER (1 << 16)
-#define LARGEST (1 << 30) /* zlib counts in 32 bits */
+#define AT_ONCE (1 << 24) /* and then look for an interrupt; zlib counts in 32 bits */
 
 struct hd_zip_stream {
     hd_zip *zip;
@@ -106,14 +107,15 @@ static hd_status inflate_some(hd_zip_stream *s, uint8_t *into, unsigned count) {
 
 hd_status hd_zip_stream_read(hd_zip_stream *s, void *into, int64_t count) {
     uint8_t *to = into;
-    for (int64_t rest = count; rest > 0;) {
-        const int64_t some = rest < LARGEST ? rest : LARGEST;
-        hd_status status = s->inflates ? inflate_some(s, to, (unsigned)some) : read_stored(s, to, some);
-        if (status) return status;
-        s->crc = hd_zip_crc(s->crc, to, (size_t)some);
+    hd_status status = HD_OK;
+    for (int64_t rest = count; rest > 0 && !status;) {
+        const int64_t some = rest < AT_ONCE ? rest : AT_ONCE;
+        status = hd_check_cancel(s->zip->source.cx, 0);
+        if (!status) status = s->inflates ? inflate_some(s, to, (unsigned)some) : read_stored(s, to, some);
+        if (!status) s->crc = hd_zip_crc(s->crc, to, (size_t)some);
         to += some, rest -= some;
     }
-    return HD_OK;
+    return status;
 }
 
 hd_status hd_zip_stream_check(const hd_zip_stream *s) {

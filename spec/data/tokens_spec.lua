@@ -145,7 +145,8 @@ describe("data.tokens", function()
             ["count = 101"] = state_with({}, 101), ["window = 6"] = state_with { window = 6 },
             ["batch = 3"] = state_with { batch = 3 },
             ["shuffle = false"] = state_with { shuffle = false },
-            ["offset = 0"] = state_with { offset = 0 }, ["dtype = i16"] = state_with { dtype = "i16" },
+            ["offset = 0"] = state_with { offset = 0 },
+            ["dtype = i16"] = state_with { dtype = "i16" },
         } do
             local ok, message = tokens:check_state_dict(saved)
             assert.is_nil(ok)
@@ -236,7 +237,8 @@ describe("data.tokens", function()
         for said, arguments in pairs {
             ["heed.data.tokens: path: expected a string, got nil"] = { nil, {} },
             ["window: expected an integer of at least 1, got nil"] = { path, { batch = 1 } },
-            ["batch: expected an integer of at least 1, got 0"] = { path, { window = 1, batch = 0 } },
+            ["batch: expected an integer of at least 1, got 0"] = { path,
+                { window = 1, batch = 0 } },
             ['there is no option "block_size"'] = { path, { block_size = 1 } },
             ['dtype: expected "u16", .*, got "f32"'] = { path,
                 { window = 1, batch = 1, dtype = "f32" } },

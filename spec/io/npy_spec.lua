@@ -52,7 +52,8 @@ describe("heed.npy reads numpy's files:", function()
         for name, said in pairs {
             refused_text = 'descr: expected f4, .*got "<U2"', refused_complex = 'got "<c8"',
                 refused_u8 = 'got "<u8"',
-            refused_fields = "expected a string as descr", refused_objects = 'holds Python objects %("|O"%): a pickle, which is never run',
+            refused_fields = "expected a string as descr",
+            refused_objects = 'holds Python objects %("|O"%): a pickle, which is never run',
         } do
             local t, text = fixture(name)
             assert.is_nil(t)

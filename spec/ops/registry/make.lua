@@ -28,7 +28,9 @@ end
 local function with_dtypes(cases)
     local list = {}
     for _, case in ipairs(cases) do
-        for _, dtype in ipairs(naive.dtypes.known) do list[#list + 1] = { to = case.to, dtype = dtype } end
+        for _, dtype in ipairs(naive.dtypes.known) do
+            list[#list + 1] = { to = case.to, dtype = dtype }
+        end
     end
     return list
 end
