@@ -45,6 +45,7 @@ static void register_rooms(hd_registrar *r) {
     hd_register_io(r);
     hd_register_image(r);
     hd_register_json(r);
+    hd_register_npz(r);
 }
 
 int luaopen_heed_core(lua_State *L) {

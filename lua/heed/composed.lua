@@ -6,6 +6,8 @@ local check = require "heed.check"
 local core = require "heed.core"
 local errors = require "heed.errors"
 
+local INDICES = core.dtypes.indices
+
 ---@class heed.Methods
 local both = {}
 
@@ -39,6 +41,9 @@ local function tensor(where, t, name)
     if not ok then errors.raise("heed.%s%s", where, message:match "heed%.dim(.*)$") end
     return t
 end
+
+-- Integers as those that compute.
+local function whole(t) return INDICES[t.dtype] and core.to(t, "i64") or t end
 
 -- A dimension as 1..n.
 local function dimension(where, n, dim, name)
@@ -105,9 +110,9 @@ local COUNTED = named("weights", "minlength")
 function both.bincount(t, weights, minlength, ...)
     check.no_more("heed.bincount", 3, ...)
     weights, minlength = arguments("bincount", COUNTED, weights, minlength)
-    local index = check.is_tensor(t) and tensor("bincount", t) or core.ids(t)
+    local index = check.is_tensor(t) and whole(tensor("bincount", t)) or core.ids(t)
     minlength = check.integer("heed.bincount", "minlength", check.default(minlength, 0), 0)
-    local least = index:dim() == 1 and index.dtype:find "^i"
+    local least = index:dim() == 1 and INDICES[index.dtype]
         and (index:numel() > 0 and index:min():item() or 1)
     if not least or least < 1 then
         errors.raise("heed.bincount: t: expected a vector of integers from 1, got %s%s",
@@ -295,7 +300,7 @@ local function repeated(n, times)
 end
 
 local function counts_of(times)
-    if check.is_tensor(times) then return times end
+    if check.is_tensor(times) then return whole(times) end
     if type(times) ~= "table" then return nil end
     for _, count in ipairs(times) do check.integer("heed.repeat_interleave", "times", count, 0) end
     return core.ids(times)
@@ -305,7 +310,7 @@ end
 -- those before it.
 local function repeated_each(t, d, times)
     local counts, n = counts_of(times), t:size(d)
-    if not counts or counts:dim() ~= 1 or counts:numel() ~= n or counts.dtype:find "^i" == nil then
+    if not counts or counts:dim() ~= 1 or counts:numel() ~= n or not INDICES[counts.dtype] then
         errors.raise("heed.repeat_interleave: times: expected an integer, or %d of them "
             .. "(dimension %d of %s), got %s", n, d,
             tostring(t.shape), check.describe(times))

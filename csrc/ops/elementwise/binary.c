@@ -38,6 +38,12 @@ static bool divides(hd_binary op) {
     return op == HD_MOD || op == HD_FLOORDIV;
 }
 
+/* Integers that are only stored are compared, as i64. */
+static hd_status check_operand(hd_ctx *cx, hd_binary op, const hd_tensor *t) {
+    if (compares(op) && hd_dtype_is_stored_integer((hd_dtype)t->dtype)) return HD_OK;
+    return hd_check_computes(cx, t);
+}
+
 /* Integers have no result for some operands of these. */
 static bool is_partial(hd_binary op, hd_dtype t) {
     return hd_binary_rows[op].sort == HD_CHECKED && hd_dtype_is_integer(t);
@@ -296,7 +302,7 @@ hd_tensor *hd_binary_op(hd_ctx *cx, hd_binary op, hd_tensor *a, hd_tensor *b) {
     plan p;
     hd_dtype promoted = (hd_dtype)a->dtype;
     if (a->dtype != b->dtype) promoted = hd_dtype_promote(promoted, (hd_dtype)b->dtype);
-    if (hd_check_computes(cx, a) || hd_check_computes(cx, b) || make_plan(cx, op, promoted, &p)) return NULL;
+    if (check_operand(cx, op, a) || check_operand(cx, op, b) || make_plan(cx, op, promoted, &p)) return NULL;
     hd_tensor *y = promote_and_compute(cx, op, &p, a, b);
     hd_tensor *inputs[] = {a, b};
     if (!y || !(a->requires_grad || b->requires_grad) || !hd_dtype_is_float(p.result) ||
@@ -354,7 +360,7 @@ static bool scalar_needs_operand(hd_binary op, bool reversed) {
 
 static hd_status plan_scalar(hd_ctx *cx, hd_binary op, const hd_tensor *a, hd_scalar b, bool reversed,
                              plan *p, void *element) {
-    if (hd_check_computes(cx, a) || make_plan(cx, op, hd_scalar_promote((hd_dtype)a->dtype, b), p))
+    if (check_operand(cx, op, a) || make_plan(cx, op, hd_scalar_promote((hd_dtype)a->dtype, b), p))
         return cx->error.status;
     if (is_logic(op)) b = hd_scalar_i(b.f != 0);
     if (hd_scalar_store(cx, "number", b, p->compute, element)) return cx->error.status;

@@ -6,6 +6,7 @@ local layer = require "spec.support.naive_layers"
 local values = require "spec.support.values"
 
 local ALL, NUMBERS = naive.dtypes.all, naive.dtypes.numbers
+local STORED = naive.dtypes.stored_integers
 
 local SHAPES = { { { 3, 37 } }, { { 2, 3, 5 } }, { {} }, { { 1 } }, { { 1, 1 } }, { { 0 } },
     { { 2, 0, 3 } } }
@@ -354,16 +355,16 @@ end
 extremum("maximum", function(a, b) return a >= b end)
 extremum("minimum", function(a, b) return a <= b end)
 
-local function comparison(name, f)
+local function comparison(name, f, others)
     binary(name, f, { result = to_bool_dtype, gradient = false, in_place = false,
-        inputs = { values.few, values.few } })
+        inputs = { values.few, values.few }, others = others })
 end
-comparison("eq", function(a, b) return a == b end)
-comparison("ne", function(a, b) return a ~= b end)
-comparison("lt", function(a, b) return number(a) < number(b) end)
-comparison("le", function(a, b) return number(a) <= number(b) end)
-comparison("gt", function(a, b) return number(a) > number(b) end)
-comparison("ge", function(a, b) return number(a) >= number(b) end)
+comparison("eq", function(a, b) return a == b end, STORED)
+comparison("ne", function(a, b) return a ~= b end, STORED)
+comparison("lt", function(a, b) return number(a) < number(b) end, STORED)
+comparison("le", function(a, b) return number(a) <= number(b) end, STORED)
+comparison("gt", function(a, b) return number(a) > number(b) end, STORED)
+comparison("ge", function(a, b) return number(a) >= number(b) end, STORED)
 comparison("logical_and", function(a, b)
     return naive.convert(a, "bool") and naive.convert(b, "bool")
 end)
