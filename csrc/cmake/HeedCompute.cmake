@@ -25,6 +25,10 @@ if(JPEG_FOUND)
   set_source_files_properties(${CMAKE_SOURCE_DIR}/csrc/io/jpeg.c ${CMAKE_SOURCE_DIR}/csrc/io/jpeg_load.c PROPERTIES
                               COMPILE_DEFINITIONS HEED_HAVE_JPEG INCLUDE_DIRECTORIES "${JPEG_INCLUDE_DIRS}")
 endif()
+if(ZLIB_FOUND)
+  set_source_files_properties(${CMAKE_SOURCE_DIR}/csrc/io/zip_stream.c PROPERTIES COMPILE_DEFINITIONS HEED_HAVE_ZLIB
+                              INCLUDE_DIRECTORIES "${ZLIB_INCLUDE_DIRS}")
+endif()
 set_source_files_properties(${CMAKE_SOURCE_DIR}/csrc/kernels/gemm.c PROPERTIES
                             INCLUDE_DIRECTORIES "${BLIS_INCLUDE_DIR}" COMPILE_OPTIONS "${BLIS_COMPILE_OPTIONS}")
 
@@ -48,4 +52,4 @@ endif()
 
 set(heed_compute_objects $<TARGET_OBJECTS:heed_compute> ${isa_objects})
 set(heed_compute_libraries ${BLIS_LIBRARY} ${CJSON_LINK_LIBRARIES} ${PNG_LINK_LIBRARIES} ${JPEG_LINK_LIBRARIES}
-    Threads::Threads m)
+    ${ZLIB_LINK_LIBRARIES} Threads::Threads m)

@@ -186,6 +186,7 @@ void hd_register_arrange(hd_registrar *r);
 void hd_register_split(hd_registrar *r);
 void hd_register_scatter(hd_registrar *r);
 void hd_register_einsum(hd_registrar *r);
+void hd_register_cdist(hd_registrar *r);
 void hd_register_unary(hd_registrar *r);
 void hd_register_parametric(hd_registrar *r);
 void hd_register_binary(hd_registrar *r);
@@ -217,6 +218,7 @@ void hd_register_dtypes(hd_registrar *r);
 void hd_register_io(hd_registrar *r);
 void hd_register_image(hd_registrar *r);
 void hd_register_json(hd_registrar *r);
+void hd_register_npz(hd_registrar *r);
 
 /* memory.c */
 void hd_clock_start(hd_lua *h);
