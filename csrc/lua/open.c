@@ -41,6 +41,7 @@ static void register_rooms(hd_registrar *r) {
     hd_register_info(r);
     hd_register_dtypes(r);
     hd_register_io(r);
+    hd_register_tokenizer(r);
 }
 
 int luaopen_heed_core(lua_State *L) {

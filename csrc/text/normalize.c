@@ -1,0 +1,332 @@
+#define _GNU_SOURCE /* memmem */
+#include "text/normalize.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <utf8proc.h>
+
+#include "text/unicode.h"
+#include "text/utf8.h"
+
+#define SPACE_SIZE 3
+static const char space_mark[SPACE_SIZE + 1] = "\xE2\x96\x81"; /* SentencePiece's "▁" */
+
+void hd_normalizer_free(hd_account *account, hd_normalizer *n) {
+    hd_free(account, n->from);
+    hd_free(account, n->to);
+    hd_pattern_free(n->pattern);
+    hd_charsmap_free(account, &n->map);
+    hd_trie_free(account, &n->kept);
+}
+
+static bool is_ascii(const hd_text *t) {
+    for (int64_t i = 0; i < t->size; i++)
+        if (t->bytes[i] & 0x80) return false;
+    return true;
+}
+
+/* ---- Unicode's forms ----------------------------------------------------------------------- */
+
+/* Can a form change nothing at or across the place before this character? Below U+00A0 none does, nor below
+ * U+0300 one that composes canonically. */
+static bool is_inert(const hd_normalizer *n, int32_t c) {
+    return c < 0xA0 || (n->composed && !n->compatible && c < 0x300);
+}
+
+/* Is it safe to cut before this character: does it combine with nothing before it? */
+static bool begins_part(int32_t c) {
+    if (c < 0x300) return true;
+    const utf8proc_property_t *property = utf8proc_get_property(c);
+    if (property->combining_class != 0) return false;
+    if ((c >= 0x1160 && c <= 0x11FF)) return false; /* vowels and finals of Hangul compose with what is before */
+    return !hd_is_mark(c);
+}
+
+/* Characters from .. to - 1 in the wanted form. Of what comes out, character k came from character k of what went
+ * in, or from the last. */
+static hd_status put_form(hd_ctx *cx, const hd_normalizer *n, const hd_text *text, int64_t from, int64_t to,
+                          hd_text *out) {
+    const utf8proc_option_t options = UTF8PROC_STABLE | (n->composed ? UTF8PROC_COMPOSE : UTF8PROC_DECOMPOSE) |
+                                      (n->compatible ? UTF8PROC_COMPAT : 0);
+    utf8proc_uint8_t *form = NULL;
+    const utf8proc_ssize_t size =
+        utf8proc_map((const utf8proc_uint8_t *)text->bytes + from, to - from, &form, options);
+    if (size < 0) return hd_fail(cx, size == UTF8PROC_ERROR_NOMEM ? HD_ENOMEM : HD_EIO, "%s", utf8proc_errmsg(size));
+    hd_status status = HD_OK;
+    for (int64_t i = 0, source = from; i < size && !status;) {
+        const int bytes = hd_utf8_size(form[i]);
+        status = hd_text_put(cx, out, (const char *)form + i, bytes, hd_text_origin(text, source));
+        const int64_t next = source + hd_utf8_size((unsigned char)text->bytes[source]);
+        if (next < to) source = next;
+        i += bytes;
+    }
+    free(form);
+    return status;
+}
+
+static hd_status to_form(hd_ctx *cx, const hd_normalizer *n, const hd_text *text, hd_text *out) {
+    int64_t done = 0, part = 0; /* done .. part - 1 stays as it is */
+    bool inert = true;          /* all of part .. i - 1 */
+    hd_status status = HD_OK;
+    for (int64_t i = 0; i <= text->size && !status;) {
+        int size = 1;
+        const int32_t c = i < text->size ? hd_utf8_get(text->bytes + i, &size) : 0;
+        if (begins_part(c)) {
+            if (!inert) {
+                status = hd_text_copy(cx, out, text, done, part);
+                if (!status) status = put_form(cx, n, text, part, i, out);
+                done = i;
+            }
+            part = i;
+            inert = true;
+        }
+        inert = inert && is_inert(n, c);
+        i += size;
+    }
+    return status ? status : hd_text_copy(cx, out, text, done, text->size);
+}
+
+/* ---- one character at a time --------------------------------------------------------------- */
+
+/* What one character becomes: at most three, none when it is dropped. */
+typedef int hd_char_map(const hd_normalizer *n, int32_t c, int32_t out[3]);
+
+static hd_status map_chars(hd_ctx *cx, const hd_normalizer *n, hd_char_map *map, const hd_text *text, hd_text *out) {
+    hd_status status = HD_OK;
+    for (int64_t i = 0; i < text->size && !status;) {
+        int size;
+        int32_t becomes[3];
+        const int32_t c = hd_utf8_get(text->bytes + i, &size);
+        const int count = map(n, c, becomes);
+        const hd_origin origin = hd_text_origin(text, i);
+        for (int k = 0; k < count && !status; k++) status = hd_text_put_char(cx, out, becomes[k], origin);
+        i += size;
+    }
+    return status;
+}
+
+static int lowercase(const hd_normalizer *n, int32_t c, int32_t out[3]) {
+    (void)n;
+    return hd_lowercase(c, out);
+}
+
+static int without_marks(const hd_normalizer *n, int32_t c, int32_t out[3]) {
+    (void)n;
+    out[0] = c;
+    return !hd_is_mark(c);
+}
+
+static int without_nonspacing(const hd_normalizer *n, int32_t c, int32_t out[3]) {
+    (void)n;
+    out[0] = c;
+    return !hd_is_nonspacing(c);
+}
+
+/* BERT's first two steps. */
+static int clean(const hd_normalizer *n, int32_t c, int32_t out[3]) {
+    if (n->clean && (c == 0 || c == 0xFFFD || hd_is_control(c))) return 0;
+    out[0] = n->clean && hd_is_space(c) ? ' ' : c;
+    if (!n->spaced_han || !hd_is_han(c)) return 1;
+    out[0] = out[2] = ' ';
+    out[1] = c;
+    return 3;
+}
+
+static int nmt(const hd_normalizer *n, int32_t c, int32_t out[3]) {
+    (void)n;
+    if ((c >= 0x01 && c <= 0x08) || c == 0x0B || (c >= 0x0E && c <= 0x1F) || c == 0x7F || c == 0x8F || c == 0x9F)
+        return 0;
+    const bool space = c == 0x09 || c == 0x0A || c == 0x0C || c == 0x0D || c == 0x1680 ||
+                       (c >= 0x200B && c <= 0x200F) || c == 0x2028 || c == 0x2029 || c == 0x2581 || c == 0xFEFF ||
+                       c == 0xFFFD;
+    out[0] = space ? ' ' : c;
+    return 1;
+}
+
+static hd_status bert(hd_ctx *cx, const hd_normalizer *n, const hd_text *text, hd_text *out) {
+    static const hd_normalizer decomposed = {.kind = HD_NORMALIZE_FORM};
+    if (!n->without_accents && !n->in_lowercase) return map_chars(cx, n, clean, text, out);
+    hd_text cleaned = {0}, form = {0}, bare = {0};
+    const hd_text *last = &cleaned;
+    hd_text_begin(&cleaned, text);
+    hd_status status = map_chars(cx, n, clean, text, &cleaned);
+    if (!status && n->without_accents && !is_ascii(last)) {
+        hd_text_begin(&form, last);
+        status = to_form(cx, &decomposed, last, &form);
+        hd_text_begin(&bare, &form);
+        if (!status) status = map_chars(cx, n, without_nonspacing, &form, &bare);
+        last = &bare;
+    }
+    if (!status) status = n->in_lowercase ? map_chars(cx, n, lowercase, last, out)
+                                          : hd_text_copy(cx, out, last, 0, last->size);
+    hd_text_free(cx->account, &cleaned);
+    hd_text_free(cx->account, &form);
+    hd_text_free(cx->account, &bare);
+    return status;
+}
+
+/* ---- ends, and texts for texts ------------------------------------------------------------- */
+
+static hd_status strip(hd_ctx *cx, const hd_normalizer *n, const hd_text *text, hd_text *out) {
+    int64_t from = 0, to = text->size;
+    int size;
+    while (n->left && from < to && hd_is_space(hd_utf8_get(text->bytes + from, &size))) from += size;
+    while (n->right && from < to && hd_is_space(hd_utf8_before(text->bytes, to, &size))) to -= size;
+    return hd_text_copy(cx, out, text, from, to);
+}
+
+static hd_status prepend(hd_ctx *cx, const hd_normalizer *n, const hd_text *text, hd_text *out) {
+    if (text->size == 0) return HD_OK;
+    hd_status status = hd_text_put(cx, out, n->to, n->to_size, hd_text_origin(text, 0));
+    return status ? status : hd_text_copy(cx, out, text, 0, text->size);
+}
+
+static int find(hd_ctx *cx, const hd_normalizer *n, const hd_text *text, int64_t start, int64_t *from, int64_t *to) {
+    if (n->pattern) return hd_pattern_find(cx, n->pattern, text->bytes, text->size, start, from, to);
+    const char *found = n->from_size ? memmem(text->bytes + start, (size_t)(text->size - start), n->from,
+                                              (size_t)n->from_size)
+                                     : NULL;
+    if (!found) return 0;
+    *from = found - text->bytes;
+    *to = *from + n->from_size;
+    return 1;
+}
+
+/* What replaces a match came from its last character. */
+static hd_status replace(hd_ctx *cx, const hd_normalizer *n, const hd_text *text, hd_text *out) {
+    int64_t done = 0, from, to, start = 0;
+    hd_status status = HD_OK;
+    while (!status && start <= text->size) {
+        const int found = find(cx, n, text, start, &from, &to);
+        if (found < 0) return cx->error.status;
+        if (!found) break;
+        status = hd_text_copy(cx, out, text, done, from);
+        const int64_t source = to > 0 ? to - 1 : 0;
+        if (!status && text->size) status = hd_text_put(cx, out, n->to, n->to_size, hd_text_origin(text, source));
+        done = to;
+        start = to > from ? to : to < text->size ? to + hd_utf8_size((unsigned char)text->bytes[to]) : to + 1;
+    }
+    return status ? status : hd_text_copy(cx, out, text, done, text->size);
+}
+
+/* ---- SentencePiece's rules ----------------------------------------------------------------- */
+
+/* What stands for bytes from .. from + count - 1: character k for character k, or for the last. */
+static hd_status put_rule(hd_ctx *cx, const hd_text *text, int64_t from, int64_t count, const char *becomes,
+                          int64_t length, hd_text *out) {
+    hd_status status = HD_OK;
+    int64_t source = from;
+    for (int64_t i = 0; i < length && !status;) {
+        int size = hd_utf8_size((unsigned char)becomes[i]);
+        if (size > length - i) size = (int)(length - i);
+        status = hd_text_put(cx, out, becomes + i, size, hd_text_origin(text, source));
+        const int64_t next = source + hd_utf8_size((unsigned char)text->bytes[source]);
+        if (next < from + count) source = next;
+        i += size;
+    }
+    return status;
+}
+
+/* A grapheme of less than six bytes by the rule for its shortest prefix, as a whole; or else its characters, each
+ * by its own. */
+static hd_status put_grapheme(hd_ctx *cx, const hd_normalizer *n, const hd_text *text, int64_t from, int64_t to,
+                              hd_text *out) {
+    const char *becomes;
+    int64_t length;
+    if (to - from < 6 && hd_charsmap_find(&n->map, text->bytes + from, to - from, false, &becomes, &length))
+        return put_rule(cx, text, from, to - from, becomes, length, out);
+    hd_status status = HD_OK;
+    for (int64_t i = from; i < to && !status;) {
+        const int size = hd_utf8_size((unsigned char)text->bytes[i]);
+        status = hd_charsmap_find(&n->map, text->bytes + i, size, false, &becomes, &length)
+                     ? put_rule(cx, text, i, size, becomes, length, out)
+                     : hd_text_copy(cx, out, text, i, i + size);
+        i += size;
+    }
+    return status;
+}
+
+static hd_status charsmap(hd_ctx *cx, const hd_normalizer *n, const hd_text *text, hd_text *out) {
+    hd_status status = HD_OK;
+    int32_t before = 0, state = 0;
+    int64_t begin = 0;
+    for (int64_t i = 0; i < text->size && !status;) {
+        int size;
+        const int32_t c = hd_utf8_get(text->bytes + i, &size);
+        if (i > 0 && utf8proc_grapheme_break_stateful(before, c, &state)) {
+            status = put_grapheme(cx, n, text, begin, i, out);
+            begin = i;
+        }
+        before = c;
+        i += size;
+    }
+    return status || begin == text->size ? status : put_grapheme(cx, n, text, begin, text->size, out);
+}
+
+/* One step of SentencePiece: the longest rule here, or one character. *becomes is what it writes. */
+static int64_t step_of(const hd_normalizer *n, const hd_text *text, int64_t i, const char **becomes, int64_t *length) {
+    int64_t kept;
+    *becomes = text->bytes + i;
+    if (hd_trie_longest(&n->kept, *becomes, text->size - i, &kept) >= 0) return *length = kept;
+    const int64_t count = hd_charsmap_find(&n->map, text->bytes + i, text->size - i, true, becomes, length);
+    return count ? count : (*length = hd_utf8_size((unsigned char)text->bytes[i]));
+}
+
+static hd_status put_space(hd_ctx *cx, hd_text *out, hd_origin origin) {
+    return hd_text_put(cx, out, space_mark, SPACE_SIZE, origin);
+}
+
+static bool ends_with_space(const hd_text *out) {
+    return out->size >= SPACE_SIZE && memcmp(out->bytes + out->size - SPACE_SIZE, space_mark, SPACE_SIZE) == 0;
+}
+
+static hd_status sentencepiece(hd_ctx *cx, const hd_normalizer *n, const hd_text *text, hd_text *out) {
+    hd_status status = HD_OK;
+    bool after_space = n->one_space; /* then further spaces are dropped; so are those in front */
+    bool begun = false;
+    for (int64_t i = 0; i < text->size && !status;) {
+        const char *becomes;
+        int64_t length;
+        const int64_t count = step_of(n, text, i, &becomes, &length);
+        const hd_origin origin = hd_text_range(text, i, i + count);
+        while (after_space && length > 0 && *becomes == ' ') becomes++, length--;
+        if (length > 0 && !begun) {
+            begun = true;
+            if (n->first_space) status = put_space(cx, out, origin);
+        }
+        for (int64_t k = 0; k < length && !status; k++)
+            status = becomes[k] == ' ' ? put_space(cx, out, origin) : hd_text_put(cx, out, becomes + k, 1, origin);
+        if (length > 0) after_space = n->one_space && becomes[length - 1] == ' ';
+        i += count;
+    }
+    while (n->one_space && ends_with_space(out)) out->size -= SPACE_SIZE;
+    return status;
+}
+
+/* -------------------------------------------------------------------------------------------- */
+
+bool hd_normalizer_changes(const hd_normalizer *n, const hd_text *text) {
+    switch (n->kind) {
+    case HD_NORMALIZE_FORM:
+    case HD_NORMALIZE_STRIP_ACCENTS: return !is_ascii(text);
+    case HD_NORMALIZE_REPLACE:
+        return n->pattern || memmem(text->bytes, (size_t)text->size, n->from, (size_t)n->from_size);
+    default: return true;
+    }
+}
+
+hd_status hd_normalize(hd_ctx *cx, const hd_normalizer *n, const hd_text *text, hd_text *out) {
+    hd_text_begin(out, text);
+    switch (n->kind) {
+    case HD_NORMALIZE_FORM: return to_form(cx, n, text, out);
+    case HD_NORMALIZE_LOWERCASE: return map_chars(cx, n, lowercase, text, out);
+    case HD_NORMALIZE_STRIP_ACCENTS: return map_chars(cx, n, without_marks, text, out);
+    case HD_NORMALIZE_BERT: return bert(cx, n, text, out);
+    case HD_NORMALIZE_NMT: return map_chars(cx, n, nmt, text, out);
+    case HD_NORMALIZE_STRIP: return strip(cx, n, text, out);
+    case HD_NORMALIZE_REPLACE: return replace(cx, n, text, out);
+    case HD_NORMALIZE_PREPEND: return prepend(cx, n, text, out);
+    case HD_NORMALIZE_CHARSMAP: return charsmap(cx, n, text, out);
+    default: return sentencepiece(cx, n, text, out);
+    }
+}
