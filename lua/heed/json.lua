@@ -165,7 +165,7 @@ local function write_number(writer, value)
     if mathtype(value) == "integer" then return ("%d"):format(value) end
     if value ~= value or value == math.huge or value == -math.huge then
         refuse(writer, ("expected a finite number, got %s; JSON has no other"):format(
-            check.describe(value)))
+            value ~= value and "nan" or tostring(value)))
     end
     return float_text(value)
 end
