@@ -7,6 +7,7 @@
 
 #include "io/replace.h"
 #include "io/safetensors_names.h"
+#include "io/utf8.h"
 
 static const char *format_name(hd_dtype dtype) {
     for (size_t i = 0; i < HD_SAFETENSORS_DTYPES; i++)
@@ -18,22 +19,10 @@ static int by_name(const void *a, const void *b) {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* How many bytes the character at `at` has; 0 when it is none of UTF-8: a byte that goes on, more bytes than
- * needed, a surrogate, or beyond U+10FFFF. */
-static int utf8_length(const unsigned char *at) {
-    if (*at < 0x80) return 1;
-    int length = *at < 0xC2 ? 0 : *at < 0xE0 ? 2 : *at < 0xF0 ? 3 : *at < 0xF5 ? 4 : 0;
-    for (int i = 1; i < length; i++)
-        if ((at[i] & 0xC0) != 0x80) return 0;
-    bool overlong = (*at == 0xE0 && at[1] < 0xA0) || (*at == 0xF0 && at[1] < 0x90);
-    bool surrogate = *at == 0xED && at[1] > 0x9F, beyond = *at == 0xF4 && at[1] > 0x8F;
-    return overlong || surrogate || beyond ? 0 : length;
-}
-
 /* JSON is UTF-8: other readers refuse a header that is not. */
 static hd_status check_utf8(hd_ctx *cx, const char *what, const char *text) {
     for (const unsigned char *at = (const unsigned char *)text; *at;) {
-        int length = utf8_length(at);
+        int length = hd_utf8_length(at);
         if (!length)
             return hd_fail(cx, HD_EARG, "%s: expected UTF-8, got the byte 0x%02x at position %lld", what, *at,
                            (long long)(at - (const unsigned char *)text) + 1);

@@ -1,6 +1,6 @@
 /* utf8.h: characters in bytes that are known to be valid UTF-8 (hd_text_read sees to that). */
-#ifndef HD_UTF8_H
-#define HD_UTF8_H
+#ifndef HD_TEXT_UTF8_H
+#define HD_TEXT_UTF8_H
 
 #include <stdbool.h>
 #include <stdint.h>

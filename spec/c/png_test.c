@@ -9,13 +9,19 @@
 
 #include <png.h>
 
+#define RGB 3
+#define LONGEST 32767
+
 static hd_ctx *cx;
 
 static void there_and_back(int64_t width, int64_t height, int (*value)(int64_t)) {
-    size_t count = (size_t)(width * height * HD_PNG_CHANNELS), size = 0, bound = hd_png_bound(width, height);
-    uint8_t *pixels = malloc(count), *bytes = malloc(bound), *again = malloc(count);
+    size_t count = (size_t)(width * height * RGB), size = 0;
+    uint8_t *pixels = malloc(count), *again = malloc(count);
+    hd_png_pixels described = {pixels, width, height, RGB};
+    size_t bound = hd_png_bound(&described);
+    uint8_t *bytes = malloc(bound);
     for (size_t i = 0; i < count; i++) pixels[i] = (uint8_t)value((int64_t)i);
-    CHECK(hd_png_encode(cx, pixels, width, height, bytes, &size) == HD_OK);
+    CHECK(hd_png_encode(cx, &described, bytes, &size) == HD_OK);
     CHECK(size > 8 && size <= bound && memcmp(bytes, "\x89PNG\r\n\x1a\n", 8) == 0);
 
     png_image image;
@@ -49,7 +55,7 @@ int main(void) {
         there_and_back(1, 1, values[v]);
         there_and_back(1, 700, values[v]);
         there_and_back(301, 207, values[v]);
-        there_and_back(HD_PNG_LONGEST, 2, values[v]);
+        there_and_back(LONGEST, 2, values[v]);
     }
     hd_ctx_free(cx);
     return checks_done();
@@ -61,7 +67,7 @@ int main(void) {
     hd_ctx *cx = hd_ctx_new(1);
     uint8_t byte = 0;
     size_t size = 0;
-    CHECK(hd_png_encode(cx, &byte, 1, 1, &byte, &size) == HD_EIO);
+    CHECK(hd_png_encode(cx, &(hd_png_pixels){&byte, 1, 1, 1}, &byte, &size) == HD_EIO);
     CHECK(strstr(cx->error.message, "without libpng") != NULL);
     hd_ctx_free(cx);
     return checks_done();

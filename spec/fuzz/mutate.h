@@ -1,4 +1,4 @@
-/* mutate.h: seeded damage to the bytes of a file with a header of text, for tests that must come out the same
+/* mutate.h: seeded damage to the bytes of a file, for tests that must come out the same
  * every time. */
 #ifndef HD_MUTATE_H
 #define HD_MUTATE_H
@@ -103,6 +103,31 @@ static inline void mutate_mend_npy(uint8_t *bytes, size_t size, size_t data_size
     if (size < header_start + data_size) return;
     size_t header = size - header_start - data_size;
     for (size_t i = 8; i < header_start; i++, header >>= 8) bytes[i] = (uint8_t)header;
+}
+
+static inline uint32_t mutate_crc(const uint8_t *bytes, size_t size) {
+    uint32_t crc = 0xffffffff;
+    for (size_t i = 0; i < size; i++) {
+        crc ^= bytes[i];
+        for (int bit = 0; bit < 8; bit++) crc = crc >> 1 ^ (crc & 1 ? 0xedb88320 : 0);
+    }
+    return ~crc;
+}
+
+/* The check of each chunk as its bytes are now. */
+static inline void mutate_mend_png(uint8_t *bytes, size_t size, size_t data_size) {
+    (void)data_size;
+    for (size_t at = 8; at + 12 <= size;) {
+        size_t length = (size_t)bytes[at] << 24 | bytes[at + 1] << 16 | bytes[at + 2] << 8 | bytes[at + 3];
+        if (length > size - at - 12) return;
+        uint32_t crc = mutate_crc(bytes + at + 4, length + 4);
+        for (int i = 0; i < 4; i++) bytes[at + 8 + length + (size_t)i] = (uint8_t)(crc >> (24 - 8 * i));
+        at += length + 12;
+    }
+}
+
+static inline void mutate_mend_none(uint8_t *bytes, size_t size, size_t data_size) {
+    (void)bytes, (void)size, (void)data_size;
 }
 
 /* A few changes, and mostly the right length again. */

@@ -20,6 +20,8 @@ local header_of = {
     { pattern = "^cJSON%.h$", rooms = { io = true } },
     { pattern = "cjson/", rooms = { io = true } },
     { pattern = "^png%.h$", rooms = { io = true } },
+    { pattern = "^jpeglib%.h$", rooms = { io = true } },
+    { pattern = "^jerror%.h$", rooms = { io = true } },
     { pattern = "^histedit%.h$", rooms = { host = true } },
 }
 

@@ -1,38 +1,13 @@
 /* Files of tensors, and files replaced as a whole. What the world does wrong (files, bytes) comes back as nil
  * and a message; misuse raises. */
 #include "io/npy.h"
-#include "io/png.h"
 #include "io/replace.h"
 #include "io/safetensors.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "lua/runtime/check.h"
-
-/* The string at index, which C would cut at a zero byte. */
-static const char *text_at(hd_call *c, int index, const char *argument) {
-    size_t length;
-    const char *text = lua_tolstring(c->L, index, &length);
-    if (strlen(text) != length) hd_arg_error(c, argument, "expected a string without zero bytes");
-    return text;
-}
-
-static const char *path_at(hd_call *c, int index) {
-    if (!hd_given(c, index) || lua_type(c->L, index) != LUA_TSTRING)
-        hd_arg_expected(c, index, "path", "a string");
-    return text_at(c, index, "path");
-}
-
-static int nil_and_message(hd_call *c, hd_status status) {
-    if (status != HD_EIO) return hd_raise(c);
-    char message[HD_MESSAGE_SIZE];
-    snprintf(message, sizeof message, "%s", c->cx->error.message);
-    luaL_pushfail(c->L);
-    lua_pushstring(c->L, message);
-    return 2;
-}
+#include "lua/io/files.h"
 
 /* ---- reading ----------------------------------------------------------------------------- */
 
@@ -57,9 +32,9 @@ static hd_safetensors **push_file(lua_State *L) {
 /* safetensors_load(path) -> {name = tensor}, {key = value} of the metadata, {names in the file's order} */
 static int safetensors_load(lua_State *L) {
     hd_call c = hd_begin(L, "safetensors.load");
-    const char *path = path_at(&c, 1);
+    const char *path = hd_path_at(&c, 1);
     hd_safetensors **held = push_file(L), *file = *held = hd_safetensors_load(c.cx, path);
-    if (!file) return nil_and_message(&c, c.cx->error.status);
+    if (!file) return hd_nil_and_message(&c, c.cx->error.status);
     lua_createtable(L, 0, (int)file->count);
     lua_newtable(L);
     lua_createtable(L, (int)file->count, 0);
@@ -99,7 +74,7 @@ static hd_named_tensor *named_tensors(hd_call *c, int64_t *count) {
         if (lua_rawgeti(L, -1, 1) != LUA_TSTRING)
             hd_arg_error(c, "tensors", "expected a name at position %lld, got %s", (long long)i + 1,
                          hd_value_text(c, -1, text));
-        named[i].name = text_at(c, -1, "tensors");
+        named[i].name = hd_text_at(c, -1, "tensors");
         lua_rawseti(L, kept, 2 * i + 1);
         hd_handle *copy = hd_push_handle(c);
         lua_rawseti(L, kept, 2 * i + 2);
@@ -145,7 +120,7 @@ static hd_metadata *metadata_pairs(hd_call *c, int64_t *count) {
     for (int64_t i = 0; i < *count; i++) {
         lua_rawgeti(L, list, 2 * i + 1);
         lua_rawgeti(L, list, 2 * i + 2);
-        pairs[i] = (hd_metadata){text_at(c, -2, "metadata"), text_at(c, -1, "metadata")};
+        pairs[i] = (hd_metadata){hd_text_at(c, -2, "metadata"), hd_text_at(c, -1, "metadata")};
         lua_pop(L, 2);
     }
     qsort(pairs, (size_t)*count, sizeof *pairs,
@@ -156,12 +131,12 @@ static hd_metadata *metadata_pairs(hd_call *c, int64_t *count) {
 /* safetensors_save(path, {{name, tensor}, ...}, metadata): true, or nil and message */
 static int safetensors_save(lua_State *L) {
     hd_call c = hd_begin(L, "safetensors.save");
-    const char *path = path_at(&c, 1);
+    const char *path = hd_path_at(&c, 1);
     int64_t count, metadata_count;
     hd_metadata *metadata = metadata_pairs(&c, &metadata_count);
     hd_named_tensor *named = named_tensors(&c, &count);
     hd_status status = hd_safetensors_save(c.cx, path, count, named, metadata_count, metadata);
-    if (status) return nil_and_message(&c, status);
+    if (status) return hd_nil_and_message(&c, status);
     lua_pushboolean(L, true);
     return 1;
 }
@@ -171,52 +146,24 @@ static int safetensors_save(lua_State *L) {
 /* npy_load(path) -> tensor */
 static int npy_load(lua_State *L) {
     hd_call c = hd_begin(L, "npy.load");
-    const char *path = path_at(&c, 1);
+    const char *path = hd_path_at(&c, 1);
     hd_handle *handle = hd_push_handle(&c);
     handle->t = hd_npy_load(c.cx, path);
-    return handle->t ? 1 : nil_and_message(&c, c.cx->error.status);
+    return handle->t ? 1 : hd_nil_and_message(&c, c.cx->error.status);
 }
 
 /* npy_save(path, t): true, or nil and message */
 static int npy_save(lua_State *L) {
     hd_call c = hd_begin(L, "npy.save");
-    const char *path = path_at(&c, 1);
+    const char *path = hd_path_at(&c, 1);
     hd_tensor *t = hd_arg_tensor(&c, 2, "t");
     hd_handle *copy = hd_push_handle(&c);
     c.cx->grad_enabled = false;
     copy->t = hd_contiguous(c.cx, t);
     if (!copy->t) return hd_raise(&c);
     hd_status status = hd_npy_save(c.cx, path, copy->t);
-    if (status) return nil_and_message(&c, status);
+    if (status) return hd_nil_and_message(&c, status);
     lua_pushboolean(L, true);
-    return 1;
-}
-
-/* ---- pixels ------------------------------------------------------------------------------ */
-
-static int64_t side_at(hd_call *c, int index, const char *name) {
-    int64_t side = hd_integer_at(c, index, name);
-    if (side < 1 || side > HD_PNG_LONGEST)
-        hd_arg_error(c, name, "expected an integer in 1..%d, got %lld", HD_PNG_LONGEST, (long long)side);
-    return side;
-}
-
-/* png_encode(pixels, width, height): the bytes of a PNG file, or nil and message */
-static int png_encode(lua_State *L) {
-    hd_call c = hd_begin(L, "png_encode");
-    if (!hd_given(&c, 1) || lua_type(L, 1) != LUA_TSTRING) hd_arg_expected(&c, 1, "pixels", "a string");
-    int64_t width = side_at(&c, 2, "width"), height = side_at(&c, 3, "height");
-    size_t length, needed = (size_t)(width * height * HD_PNG_CHANNELS);
-    const char *pixels = lua_tolstring(L, 1, &length);
-    if (length != needed)
-        hd_arg_error(&c, "pixels", "expected %zu bytes, %lld x %lld of %d, got %zu", needed, (long long)width,
-                     (long long)height, HD_PNG_CHANNELS, length);
-    luaL_Buffer buffer;
-    uint8_t *out = (uint8_t *)luaL_buffinitsize(L, &buffer, hd_png_bound(width, height));
-    size_t size = 0;
-    hd_status status = hd_png_encode(c.cx, (const uint8_t *)pixels, width, height, out, &size);
-    if (status) return nil_and_message(&c, status);
-    luaL_pushresultsize(&buffer, size);
     return 1;
 }
 
@@ -225,12 +172,12 @@ static int png_encode(lua_State *L) {
 /* replace_file(path, bytes): true, or nil and message */
 static int replace_file(lua_State *L) {
     hd_call c = hd_begin(L, "replace_file");
-    const char *path = path_at(&c, 1);
+    const char *path = hd_path_at(&c, 1);
     if (!hd_given(&c, 2) || lua_type(L, 2) != LUA_TSTRING) hd_arg_expected(&c, 2, "bytes", "a string");
     size_t count;
     const char *bytes = lua_tolstring(L, 2, &count);
     hd_status status = hd_replace_file(c.cx, path, bytes, count);
-    if (status) return nil_and_message(&c, status);
+    if (status) return hd_nil_and_message(&c, status);
     lua_pushboolean(L, true);
     return 1;
 }
@@ -240,7 +187,6 @@ static const hd_function functions[] = {
     {"safetensors_save", safetensors_save, HD_INTERNAL},
     {"npy_load", npy_load, HD_INTERNAL},
     {"npy_save", npy_save, HD_INTERNAL},
-    {"png_encode", png_encode, HD_INTERNAL},
     {"replace_file", replace_file, HD_INTERNAL},
     {NULL, NULL, 0},
 };

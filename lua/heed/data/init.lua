@@ -10,6 +10,8 @@ return {
     pair_index = index.pairs,
     line_stream = stream.lines,
     pair_stream = stream.pairs,
+    csv = require "heed.data.csv",
+    jsonl = require "heed.data.jsonl",
     batches = require "heed.data.batches",
     pad = require "heed.data.pad",
 }

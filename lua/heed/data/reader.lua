@@ -74,20 +74,16 @@ local function refill(self)
     return block ~= nil
 end
 
-local function finish(self, parts, last)
+local function finish(self, parts, last, keep_cr)
     self.number = self.number + 1
     if parts then
         parts[#parts + 1] = last
         last = table.concat(parts)
     end
-    return reader.without_cr(last)
+    return keep_cr and last or reader.without_cr(last)
 end
 
----The next line without its end (LF or CRLF); nil at the end of the file, and when `message` is
----set.
----@return string|nil line
----@return integer|nil offset bytes before it
-function Reader:read()
+local function next_line(self, keep_cr)
     if self.message or self.block == "" and not refill(self) then return nil end
     local offset, length, parts = self:offset(), 0, nil
     while true do
@@ -101,31 +97,48 @@ function Reader:read()
             return nil
         elseif stop then
             self.at = stop + 1
-            return finish(self, parts, piece), offset
+            return finish(self, parts, piece, keep_cr), offset
         end
         parts = parts or {}
         parts[#parts + 1] = piece
         if not refill(self) then
             if self.message or length == 0 then return nil end
-            return finish(self, parts, ""), offset
+            return finish(self, parts, "", keep_cr), offset
         end
     end
 end
+
+---The next line without its end (LF or CRLF); nil at the end of the file, and when `message` is
+---set.
+---@return string|nil line
+---@return integer|nil offset bytes before it
+function Reader:read() return next_line(self, false) end
+
+---The same, but of CRLF only the LF is its end.
+---@return string|nil line
+---@return integer|nil offset
+function Reader:read_with_cr() return next_line(self, true) end
 
 ---Bytes before the next line.
 ---@return integer
 function Reader:offset() return self.before + self.at - 1 end
 
 ---The next line is the one at that offset. What can be read only once (a pipe) says so in
----`message`.
+---`message`, unless it is there already.
 ---@param offset integer
 ---@param number integer lines before it
 function Reader:go(offset, number)
-    local is_there = self.file:seek("set", offset) or self:offset() == offset
-    self.before, self.block, self.at, self.number = offset, "", 1, number
-    self.message = not is_there and self.path .. ": it can be read only once (a pipe or the like)"
-        or nil
+    self.number, self.message = number, nil
+    if self.file:seek("set", offset) then
+        self.before, self.block, self.at = offset, "", 1
+    elseif self:offset() ~= offset then
+        self.message = self.path .. ": it can be read only once (a pipe or the like)"
+    end
 end
+
+---Can `go` lead back?
+---@return boolean
+function Reader:goes_back() return self.file:seek "cur" ~= nil end
 
 function Reader:close() if io.type(self.file) == "file" then self.file:close() end end
 

@@ -13,11 +13,13 @@ local KNOWN = check.set("shuffle", "seed", "max_line")
 local LEAST = { seed = math.mininteger, epoch = 1, given = 0, shuffle = 0 }
 
 ---Passes over files, without end: `for example in stream do` is one, the next such loop the next. A
----line that is too long, no pair, or missing in one of two files raises when it is met.
+---line that is too long, not of the file's form, or missing in one of two files raises when it is
+---met.
 ---@class heed.data.Stream
 ---@field epoch integer the present pass, from 1
 ---@field given integer examples already given in it
 ---@field private buffer table[]
+---@field private first { offset: integer, number: integer }
 ---@field private shuffle integer
 ---@field private sources heed.data.Reader[]
 local Stream = {}
@@ -70,9 +72,9 @@ local function go(self, offsets, numbers)
 end
 
 local function begin(self, epoch)
-    local zeros = {}
-    for i = 1, #self.sources do zeros[i] = 0 end
-    go(self, zeros, zeros)
+    local offsets, numbers = {}, {}
+    for i = 1, #self.sources do offsets[i], numbers[i] = self.first.offset, self.first.number end
+    go(self, offsets, numbers)
     self.epoch, self.given, self.buffer, self.at_end = epoch, 0, {}, false
     self.random = shuffle.random(self.seed, epoch)
 end
@@ -210,26 +212,42 @@ end
 
 -- ---- public -------------------------------------------------------------------------------------
 
-local function new(where, paths, options, next)
-    local max_line = reader.max_line(where, options.max_line)
+local stream = {}
+
+---The class, for what adds methods to it.
+stream.Stream = Stream
+
+---Passes over open files.
+---@param where string for messages
+---@param sources heed.data.Reader[] closed with the stream
+---@param next fun(sources: heed.data.Reader[]): any, integer[]? the next example and the offsets of
+---its lines, one a file; nil at the end
+---@param options { shuffle?: integer, seed?: integer }
+---@param first? { offset: integer, number: integer } where the examples begin, and lines before it;
+---default: where the files do
+---@return heed.data.Stream
+function stream.of(where, sources, next, options, first)
     local self = setmetatable({
-        sources = {}, next = next, shuffle = check.integer(where, "shuffle", options.shuffle or 0,
-            0),
+        sources = sources, next = next, first = first or { offset = 0, number = 0 },
+        shuffle = check.integer(where, "shuffle", options.shuffle or 0, 0),
         seed = check.integer(where, "seed", options.seed or 1, math.mininteger),
     }, Stream)
-    for i, path in ipairs(paths) do
-        local source, message = reader.open(path, max_line)
-        if not source then
-            self:close()
-            return nil, message
-        end
-        self.sources[i] = source
-    end
     begin(self, 1)
     return self
 end
 
-local stream = {}
+local function new(where, paths, options, next)
+    local max_line, sources = reader.max_line(where, options.max_line), {}
+    for i, path in ipairs(paths) do
+        local source, message = reader.open(path, max_line)
+        if not source then
+            for _, opened in ipairs(sources) do opened:close() end
+            return nil, message
+        end
+        sources[i] = source
+    end
+    return stream.of(where, sources, next, options)
+end
 
 ---The lines of a text file, one pass after another; it holds no more than the buffer.
 ---
