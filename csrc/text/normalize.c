@@ -1,10 +1,10 @@
 #define _GNU_SOURCE /* memmem */
 #include "text/normalize.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <utf8proc.h>
 
+#include "text/forms.h"
 #include "text/unicode.h"
 #include "text/utf8.h"
 
@@ -23,67 +23,6 @@ static bool is_ascii(const hd_text *t) {
     for (int64_t i = 0; i < t->size; i++)
         if (t->bytes[i] & 0x80) return false;
     return true;
-}
-
-/* ---- Unicode's forms ----------------------------------------------------------------------- */
-
-/* Can a form change nothing at or across the place before this character? Below U+00A0 none does, nor below
- * U+0300 one that composes canonically. */
-static bool is_inert(const hd_normalizer *n, int32_t c) {
-    return c < 0xA0 || (n->composed && !n->compatible && c < 0x300);
-}
-
-/* Is it safe to cut before this character: does it combine with nothing before it? */
-static bool begins_part(int32_t c) {
-    if (c < 0x300) return true;
-    const utf8proc_property_t *property = utf8proc_get_property(c);
-    if (property->combining_class != 0) return false;
-    if ((c >= 0x1160 && c <= 0x11FF)) return false; /* vowels and finals of Hangul compose with what is before */
-    return !hd_is_mark(c);
-}
-
-/* Characters from .. to - 1 in the wanted form. Of what comes out, character k came from character k of what went
- * in, or from the last. */
-static hd_status put_form(hd_ctx *cx, const hd_normalizer *n, const hd_text *text, int64_t from, int64_t to,
-                          hd_text *out) {
-    const utf8proc_option_t options = UTF8PROC_STABLE | (n->composed ? UTF8PROC_COMPOSE : UTF8PROC_DECOMPOSE) |
-                                      (n->compatible ? UTF8PROC_COMPAT : 0);
-    utf8proc_uint8_t *form = NULL;
-    const utf8proc_ssize_t size =
-        utf8proc_map((const utf8proc_uint8_t *)text->bytes + from, to - from, &form, options);
-    if (size < 0) return hd_fail(cx, size == UTF8PROC_ERROR_NOMEM ? HD_ENOMEM : HD_EIO, "%s", utf8proc_errmsg(size));
-    hd_status status = HD_OK;
-    for (int64_t i = 0, source = from; i < size && !status;) {
-        const int bytes = hd_utf8_size(form[i]);
-        status = hd_text_put(cx, out, (const char *)form + i, bytes, hd_text_origin(text, source));
-        const int64_t next = source + hd_utf8_size((unsigned char)text->bytes[source]);
-        if (next < to) source = next;
-        i += bytes;
-    }
-    free(form);
-    return status;
-}
-
-static hd_status to_form(hd_ctx *cx, const hd_normalizer *n, const hd_text *text, hd_text *out) {
-    int64_t done = 0, part = 0; /* done .. part - 1 stays as it is */
-    bool inert = true;          /* all of part .. i - 1 */
-    hd_status status = HD_OK;
-    for (int64_t i = 0; i <= text->size && !status;) {
-        int size = 1;
-        const int32_t c = i < text->size ? hd_utf8_get(text->bytes + i, &size) : 0;
-        if (begins_part(c)) {
-            if (!inert) {
-                status = hd_text_copy(cx, out, text, done, part);
-                if (!status) status = put_form(cx, n, text, part, i, out);
-                done = i;
-            }
-            part = i;
-            inert = true;
-        }
-        inert = inert && is_inert(n, c);
-        i += size;
-    }
-    return status ? status : hd_text_copy(cx, out, text, done, text->size);
 }
 
 /* ---- one character at a time --------------------------------------------------------------- */
@@ -144,7 +83,6 @@ static int nmt(const hd_normalizer *n, int32_t c, int32_t out[3]) {
 }
 
 static hd_status bert(hd_ctx *cx, const hd_normalizer *n, const hd_text *text, hd_text *out) {
-    static const hd_normalizer decomposed = {.kind = HD_NORMALIZE_FORM};
     if (!n->without_accents && !n->in_lowercase) return map_chars(cx, n, clean, text, out);
     hd_text cleaned = {0}, form = {0}, bare = {0};
     const hd_text *last = &cleaned;
@@ -152,7 +90,7 @@ static hd_status bert(hd_ctx *cx, const hd_normalizer *n, const hd_text *text, h
     hd_status status = map_chars(cx, n, clean, text, &cleaned);
     if (!status && n->without_accents && !is_ascii(last)) {
         hd_text_begin(&form, last);
-        status = to_form(cx, &decomposed, last, &form);
+        status = hd_normal_form(cx, false, false, last, &form);
         hd_text_begin(&bare, &form);
         if (!status) status = map_chars(cx, n, without_nonspacing, &form, &bare);
         last = &bare;
@@ -318,7 +256,7 @@ bool hd_normalizer_changes(const hd_normalizer *n, const hd_text *text) {
 hd_status hd_normalize(hd_ctx *cx, const hd_normalizer *n, const hd_text *text, hd_text *out) {
     hd_text_begin(out, text);
     switch (n->kind) {
-    case HD_NORMALIZE_FORM: return to_form(cx, n, text, out);
+    case HD_NORMALIZE_FORM: return hd_normal_form(cx, n->composed, n->compatible, text, out);
     case HD_NORMALIZE_LOWERCASE: return map_chars(cx, n, lowercase, text, out);
     case HD_NORMALIZE_STRIP_ACCENTS: return map_chars(cx, n, without_marks, text, out);
     case HD_NORMALIZE_BERT: return bert(cx, n, text, out);

@@ -22,8 +22,8 @@ static const struct {
 } classes[] = {
     {'s', "\\t-\\r\\x{85}\\p{Z}", "[\\t-\\r\\x{85}\\p{Z}]"},
     {'S', NULL, "[^\\t-\\r\\x{85}\\p{Z}]"},
-    {'w', "\\p{L}\\p{M}\\p{N}\\p{Pc}", "[\\p{L}\\p{M}\\p{N}\\p{Pc}]"},
-    {'W', NULL, "[^\\p{L}\\p{M}\\p{N}\\p{Pc}]"},
+    {'w', "\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}", "[\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}]"},
+    {'W', NULL, "[^\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}]"},
 };
 
 static const char *written_out(char name, bool inside) {
@@ -34,7 +34,7 @@ static const char *written_out(char name, bool inside) {
 
 /* The pattern in PCRE2's words, by malloc. */
 static char *translated(const char *text, int64_t length, size_t *size) {
-    char *out = malloc((size_t)length * 28 + 1), *end = out;
+    char *out = malloc((size_t)length * 40 + 1), *end = out;
     bool inside = false;
     for (int64_t i = 0; out && i < length; i++) {
         const char c = text[i];

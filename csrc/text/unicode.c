@@ -19,7 +19,8 @@ static bool is_number(int32_t c) {
 
 static bool is_punctuation(int32_t c) {
     if (c < 0x80) return (c >= '!' && c <= '/') || (c >= ':' && c <= '@') || (c >= '[' && c <= '`') || (c >= '{' && c <= '~');
-    return is_between(utf8proc_category(c), UTF8PROC_CATEGORY_PC, UTF8PROC_CATEGORY_PO);
+    if (c == 0x166D || c == 0x111C9) return true; /* then */
+    return is_between(utf8proc_category(c), UTF8PROC_CATEGORY_PC, UTF8PROC_CATEGORY_PO) && !hd_came_after_unicode_8(c);
 }
 
 bool hd_char_is(int32_t c, hd_char_class class) {
@@ -32,20 +33,28 @@ bool hd_char_is(int32_t c, hd_char_class class) {
 
 bool hd_is_word(int32_t c) {
     const utf8proc_category_t category = utf8proc_category(c);
-    return is_between(category, UTF8PROC_CATEGORY_LU, UTF8PROC_CATEGORY_ND) ||
+    return is_between(category, UTF8PROC_CATEGORY_LU, UTF8PROC_CATEGORY_NL) ||
            category == UTF8PROC_CATEGORY_PC || c == 0x200C || c == 0x200D;
 }
 
 bool hd_is_mark(int32_t c) {
-    return is_between(utf8proc_category(c), UTF8PROC_CATEGORY_MN, UTF8PROC_CATEGORY_ME);
+    return c >= 0x300 && is_between(utf8proc_category(c), UTF8PROC_CATEGORY_MN, UTF8PROC_CATEGORY_ME) &&
+           !hd_came_after_unicode_9(c);
 }
 
 bool hd_is_nonspacing(int32_t c) {
-    return c >= 0x300 && utf8proc_category(c) == UTF8PROC_CATEGORY_MN;
+    return c >= 0x300 && utf8proc_category(c) == UTF8PROC_CATEGORY_MN && !hd_came_after_unicode_8(c);
+}
+
+int hd_combining_class(int32_t c) {
+    if (c < 0x300) return 0;
+    const int class = utf8proc_get_property(c)->combining_class;
+    return class && hd_came_after_unicode_9(c) ? 0 : class;
 }
 
 bool hd_is_control(int32_t c) {
     if (c == '\t' || c == '\n' || c == '\r') return false;
+    if (c == 0x890 || c == 0x891 || c == 0x8E2 || c == 0x110CD || (c >= 0x13430 && c <= 0x1343F)) return false;
     return is_between(utf8proc_category(c), UTF8PROC_CATEGORY_CC, UTF8PROC_CATEGORY_CO);
 }
 
