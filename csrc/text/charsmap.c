@@ -2,6 +2,9 @@
 
 #include <string.h>
 
+#include "text/text.h"
+#include "text/utf8.h"
+
 static uint32_t u32_at(const char *bytes) {
     const unsigned char *b = (const unsigned char *)bytes;
     return b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
@@ -21,6 +24,7 @@ hd_status hd_charsmap_read(hd_ctx *cx, hd_charsmap *m, const char *bytes, int64_
     for (int64_t i = 0; i < m->unit_count; i++) m->units[i] = u32_at(bytes + 4 + 4 * i);
     memcpy(m->strings, bytes + 4 + array, (size_t)m->strings_size);
     m->strings[m->strings_size] = 0;
+    if (!hd_utf8_valid(m->strings, m->strings_size)) return hd_fail(cx, HD_EIO, "a charsmap whose texts are no UTF-8");
     return HD_OK;
 }
 
@@ -51,7 +55,7 @@ int64_t hd_charsmap_find(const hd_charsmap *m, const char *text, int64_t size, b
         if (!(unit >> 8 & 1)) continue;
         if (node >= (uint64_t)m->unit_count) break;
         const int64_t at = m->units[node] & 0x7FFFFFFF;
-        if (at > m->strings_size) break;
+        if (at > m->strings_size || hd_utf8_continues(m->strings[at])) break;
         *becomes = m->strings + at;
         *length = (int64_t)strlen(*becomes);
         found = i + 1;

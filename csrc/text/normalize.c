@@ -149,42 +149,67 @@ static hd_status replace(hd_ctx *cx, const hd_normalizer *n, const hd_text *text
 
 /* ---- SentencePiece's rules ----------------------------------------------------------------- */
 
-/* What stands for bytes from .. from + count - 1: character k for character k, or for the last. */
-static hd_status put_rule(hd_ctx *cx, const hd_text *text, int64_t from, int64_t count, const char *becomes,
-                          int64_t length, hd_text *out) {
+/* What the rules make of a text: its characters, and how many characters of the text each is counted for: 1 - change.
+ * The offsets that users compare come from this count, also where it goes astray: what is dropped is counted for the
+ * character before, and for none at the beginning. */
+typedef struct hd_ruled {
+    hd_ctx *cx;
+    const hd_text *text;
+    struct hd_ruled_char {
+        int32_t c;
+        int64_t change;
+    } * chars;
+    int64_t chars_capacity, count;
+} hd_ruled;
+
+static hd_status put_ruled(hd_ruled *r, int32_t c, int64_t change) {
+    hd_status status = HD_RESERVE(r->cx, r, chars, r->count + 1);
+    if (!status) r->chars[r->count++] = (struct hd_ruled_char){c, change};
+    return status;
+}
+
+static int64_t count_chars(const char *text, int64_t size) {
+    int64_t count = 0;
+    for (int64_t i = 0; i < size; i++) count += !hd_utf8_continues(text[i]);
+    return count;
+}
+
+/* A part of the text by a rule. */
+static hd_status put_rule(hd_ruled *r, int64_t from, int64_t to, const char *becomes, int64_t length) {
+    const int64_t before = count_chars(r->text->bytes + from, to - from), after = count_chars(becomes, length);
     hd_status status = HD_OK;
-    int64_t source = from;
-    for (int64_t i = 0; i < length && !status;) {
-        int size = hd_utf8_size((unsigned char)becomes[i]);
-        if (size > length - i) size = (int)(length - i);
-        status = hd_text_put(cx, out, becomes + i, size, hd_text_origin(text, source));
-        const int64_t next = source + hd_utf8_size((unsigned char)text->bytes[source]);
-        if (next < from + count) source = next;
+    int64_t k = 0;
+    for (int64_t i = 0; i < length && !status; k++) {
+        int size;
+        const int32_t c = hd_utf8_get(becomes + i, &size);
+        status = put_ruled(r, c, k < before ? 0 : 1);
         i += size;
     }
+    if (!status && after < before && r->count) r->chars[r->count - 1].change += after - before;
     return status;
 }
 
 /* A grapheme of less than six bytes by the rule for its shortest prefix, as a whole; or else its characters, each
  * by its own. */
-static hd_status put_grapheme(hd_ctx *cx, const hd_normalizer *n, const hd_text *text, int64_t from, int64_t to,
-                              hd_text *out) {
-    const char *becomes;
+static hd_status put_grapheme(const hd_normalizer *n, hd_ruled *r, int64_t from, int64_t to) {
+    const char *bytes = r->text->bytes, *becomes;
     int64_t length;
-    if (to - from < 6 && hd_charsmap_find(&n->map, text->bytes + from, to - from, false, &becomes, &length))
-        return put_rule(cx, text, from, to - from, becomes, length, out);
+    if (to - from < 6 && hd_charsmap_find(&n->map, bytes + from, to - from, false, &becomes, &length))
+        return put_rule(r, from, to, becomes, length);
     hd_status status = HD_OK;
     for (int64_t i = from; i < to && !status;) {
-        const int size = hd_utf8_size((unsigned char)text->bytes[i]);
-        status = hd_charsmap_find(&n->map, text->bytes + i, size, false, &becomes, &length)
-                     ? put_rule(cx, text, i, size, becomes, length, out)
-                     : hd_text_copy(cx, out, text, i, i + size);
+        int size;
+        const int32_t c = hd_utf8_get(bytes + i, &size);
+        status = hd_charsmap_find(&n->map, bytes + i, size, false, &becomes, &length)
+                     ? put_rule(r, i, i + size, becomes, length)
+                     : put_ruled(r, c, 0);
         i += size;
     }
     return status;
 }
 
-static hd_status charsmap(hd_ctx *cx, const hd_normalizer *n, const hd_text *text, hd_text *out) {
+static hd_status rule_all(const hd_normalizer *n, hd_ruled *r) {
+    const hd_text *text = r->text;
     hd_status status = HD_OK;
     int32_t before = 0, state = 0;
     int64_t begin = 0;
@@ -192,13 +217,33 @@ static hd_status charsmap(hd_ctx *cx, const hd_normalizer *n, const hd_text *tex
         int size;
         const int32_t c = hd_utf8_get(text->bytes + i, &size);
         if (i > 0 && utf8proc_grapheme_break_stateful(before, c, &state)) {
-            status = put_grapheme(cx, n, text, begin, i, out);
+            status = put_grapheme(n, r, begin, i);
             begin = i;
         }
         before = c;
         i += size;
     }
-    return status || begin == text->size ? status : put_grapheme(cx, n, text, begin, text->size, out);
+    return status || begin == text->size ? status : put_grapheme(n, r, begin, text->size);
+}
+
+static int64_t next_char(const hd_text *text, int64_t i) {
+    return i < text->size ? i + hd_utf8_size((unsigned char)text->bytes[i]) : i;
+}
+
+static hd_status charsmap(hd_ctx *cx, const hd_normalizer *n, const hd_text *text, hd_text *out) {
+    hd_ruled r = {.cx = cx, .text = text};
+    hd_status status = rule_all(n, &r);
+    int64_t source = 0;
+    for (int64_t i = 0; i < r.count && !status; i++) {
+        const int64_t change = r.chars[i].change;
+        const int64_t from = change > 0 ? source - 1 : source;
+        const hd_origin none = {0, 0};
+        status = hd_text_put_char(cx, out, r.chars[i].c,
+                                  from >= 0 && from < text->size ? hd_text_origin(text, from) : none);
+        for (int64_t k = change; k <= 0; k++) source = next_char(text, source);
+    }
+    hd_free(cx->account, r.chars);
+    return status;
 }
 
 /* One step of SentencePiece: the longest rule here, or one character. *becomes is what it writes. */
