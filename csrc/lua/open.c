@@ -43,6 +43,7 @@ static void register_rooms(hd_registrar *r) {
     hd_register_io(r);
     hd_register_image(r);
     hd_register_json(r);
+    hd_register_gguf(r);
     hd_register_tokenizer(r);
 }
 

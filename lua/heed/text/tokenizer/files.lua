@@ -1,5 +1,6 @@
 --- Which reader a path needs, and what the files beside it say of the special tokens.
 
+local gguf_file = require "heed.text.tokenizer.gguf_file"
 local json = require "heed.json"
 local json_file = require "heed.text.tokenizer.json_file"
 local steps = require "heed.text.tokenizer.steps"
@@ -57,7 +58,11 @@ function files.read(path)
     local inside = path:gsub("/+$", "") .. "/tokenizer.json"
     local text = read_all(inside)
     if text then return unknown.attempt(inside, of_json, text, (path:gsub("/+$", ""))) end
-    local message
+    local file, message = io.open(path, "rb")
+    if not file then return nil, message end
+    local begin = file:read(4)
+    file:close()
+    if begin == "GGUF" then return gguf_file.read(path) end
     text, message = read_all(path)
     if not text then return nil, message end
     return unknown.attempt(path, of_json, text, path:match "^(.*)/[^/]*$")
