@@ -263,26 +263,43 @@ static bool ends_with_space(const hd_text *out) {
     return out->size >= SPACE_SIZE && memcmp(out->bytes + out->size - SPACE_SIZE, space_mark, SPACE_SIZE) == 0;
 }
 
+static hd_status put_step(hd_ctx *cx, const char *becomes, int64_t length, hd_origin origin, hd_text *out) {
+    hd_status status = HD_OK;
+    for (int64_t k = 0; k < length && !status; k++)
+        status = becomes[k] == ' ' ? put_space(cx, out, origin) : hd_text_put(cx, out, becomes + k, 1, origin);
+    return status;
+}
+
+/* Each byte came from where its step began, and what it stands for ends where the next byte's begins. */
+static void close_origins(hd_text *out, int64_t end) {
+    if (!out->traced) return;
+    for (int64_t i = 0; i < out->size; i++) out->origins[i].to = i + 1 < out->size ? out->origins[i + 1].from : end;
+}
+
 static hd_status sentencepiece(hd_ctx *cx, const hd_normalizer *n, const hd_text *text, hd_text *out) {
     hd_status status = HD_OK;
     bool after_space = n->one_space; /* then further spaces are dropped; so are those in front */
     bool begun = false;
+    int64_t end = text->size ? hd_text_origin(text, text->size - 1).to : 0;
     for (int64_t i = 0; i < text->size && !status;) {
         const char *becomes;
         int64_t length;
         const int64_t count = step_of(n, text, i, &becomes, &length);
-        const hd_origin origin = hd_text_range(text, i, i + count);
-        while (after_space && length > 0 && *becomes == ' ') becomes++, length--;
-        if (length > 0 && !begun) {
+        const hd_origin origin = hd_text_origin(text, i);
+        if (!begun && !(n->one_space && length == 1 && *becomes == ' ')) {
             begun = true;
             if (n->first_space) status = put_space(cx, out, origin);
         }
-        for (int64_t k = 0; k < length && !status; k++)
-            status = becomes[k] == ' ' ? put_space(cx, out, origin) : hd_text_put(cx, out, becomes + k, 1, origin);
+        while (after_space && length > 0 && *becomes == ' ') becomes++, length--;
+        if (!status) status = put_step(cx, becomes, length, origin, out);
         if (length > 0) after_space = n->one_space && becomes[length - 1] == ' ';
         i += count;
     }
-    while (n->one_space && ends_with_space(out)) out->size -= SPACE_SIZE;
+    while (n->one_space && ends_with_space(out)) {
+        out->size -= SPACE_SIZE;
+        if (out->traced) end = out->origins[out->size].from;
+    }
+    close_origins(out, end);
     return status;
 }
 

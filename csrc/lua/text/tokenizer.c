@@ -326,7 +326,9 @@ static void read_added(hd_call *c, hd_tokenizer *t, int spec) {
         size_t length;
         const char *text = text_field(c, list + 1, "text", &length);
         if (!text || token.id < 0) hd_arg_error(c, "added", "token %lld: expected text and id", (long long)i);
-        hd_try(c, hd_tokenizer_add(c->cx, t, text, (int64_t)length, token, normalized));
+        hd_try(c, flag(L, list + 1, "as_it_is")
+                      ? hd_added_add(c->cx, &t->normalized, text, (int64_t)length, token)
+                      : hd_tokenizer_add(c->cx, t, text, (int64_t)length, token, normalized));
         lua_settop(L, list);
     }
 }

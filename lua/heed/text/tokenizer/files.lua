@@ -3,17 +3,21 @@
 local gguf_file = require "heed.text.tokenizer.gguf_file"
 local json = require "heed.json"
 local json_file = require "heed.text.tokenizer.json_file"
+local spm_file = require "heed.text.tokenizer.spm_file"
 local steps = require "heed.text.tokenizer.steps"
 local unknown = require "heed.text.tokenizer.unknown"
+local vocab_file = require "heed.text.tokenizer.vocab_file"
 
 local files = {}
+
+local IS_A_DIRECTORY = 21 -- EISDIR
 
 local function read_all(path)
     local file, message = io.open(path, "rb")
     if not file then return nil, message end
-    local text, problem = file:read "a"
+    local text, problem, code = file:read "a"
     file:close()
-    if not text then return nil, path .. ": " .. problem end
+    if not text then return nil, path .. ": " .. problem, code end
     return text
 end
 
@@ -47,25 +51,56 @@ end
 
 local function of_json(text, directory)
     local description = json_file.read(text)
-    if directory then add_settings(description, directory) end
+    add_settings(description, directory)
     return description
+end
+
+local function of_vocab(text, directory)
+    local settings = read_all(directory .. "/tokenizer_config.json")
+    local description = vocab_file.read(text, settings and json.decode(settings) or nil)
+    add_settings(description, directory)
+    return description
+end
+
+-- By the beginning of a file's name, or its end.
+local function reader_of(path, begin)
+    local name = path:match "[^/]*$"
+    if begin == "GGUF" then return gguf_file.read end
+    if name:find "%.model$" or name:find "%.spm$" then
+        return function(file, text) return unknown.attempt(file, spm_file.read, text) end
+    end
+    local read = name:find "%.txt$" and of_vocab or of_json
+    return function(file, text)
+        return unknown.attempt(file, read, text, file:match "^(.*)/[^/]*$" or ".")
+    end
+end
+
+-- What a directory may hold, the most telling first.
+local INSIDE = { "tokenizer.json", "vocab.txt", "tokenizer.model", "spiece.model",
+    "sentencepiece.bpe.model", "source.spm" }
+
+local function inside(directory)
+    for _, name in ipairs(INSIDE) do
+        local file = io.open(directory .. "/" .. name, "rb")
+        if file then
+            file:close()
+            return directory .. "/" .. name
+        end
+    end
+    return nil, ("%s: expected one of %s in it"):format(directory, table.concat(INSIDE, ", "))
 end
 
 ---@param path string a file, or a directory
 ---@return heed.text.tokenizer.Description|nil
 ---@return string? message
 function files.read(path)
-    local inside = path:gsub("/+$", "") .. "/tokenizer.json"
-    local text = read_all(inside)
-    if text then return unknown.attempt(inside, of_json, text, (path:gsub("/+$", ""))) end
-    local file, message = io.open(path, "rb")
-    if not file then return nil, message end
-    local begin = file:read(4)
-    file:close()
-    if begin == "GGUF" then return gguf_file.read(path) end
-    text, message = read_all(path)
+    local text, message, code = read_all(path)
+    if code == IS_A_DIRECTORY then
+        path, message = inside((path:gsub("/+$", "")))
+        if path then text, message = read_all(path) end
+    end
     if not text then return nil, message end
-    return unknown.attempt(path, of_json, text, path:match "^(.*)/[^/]*$")
+    return reader_of(path, text:sub(1, 4))(path, text)
 end
 
 return files
