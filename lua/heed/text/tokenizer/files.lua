@@ -37,7 +37,8 @@ local function add_settings(description, directory)
     description.names = description.names or {}
     for _, name in ipairs { "special_tokens_map.json", "tokenizer_config.json" } do
         local text = read_all(directory .. "/" .. name)
-        local value, message = text and json.decode(text)
+        local value, message
+        if text then value, message = json.decode(text) end
         if text and type(value) ~= "table" then
             unknown.refuse("%s: %s", name, message or "expected an object")
         end

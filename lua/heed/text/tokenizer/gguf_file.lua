@@ -78,7 +78,8 @@ function models.llama(metadata, tokens, types)
     local first = field(metadata, "add_space_prefix", "boolean")
     if first == nil then first = true end
     return {
-        vocabulary = tokens, splitters = {}, normalizers = first and { FIRST_MARK, MARKS } or { MARKS },
+        vocabulary = tokens, splitters = {}, normalizers = first and { FIRST_MARK, MARKS }
+            or { MARKS },
         model = { kind = "bpe", byte_fallback = true, fuse_unknown = true,
             unknown = field(metadata, "unknown_token_id", "number"),
             scores = scores_of(metadata, tokens, types, { [UNUSED] = true }) },
@@ -120,7 +121,8 @@ function models.t5(metadata, tokens, types)
     for i, text in ipairs(tokens) do
         if types[i] == USER_DEFINED then kept[#kept + 1] = text end
     end
-    local step = { kind = "sentencepiece", map = table.concat(map), kept = kept, first_space = first,
+    local step = { kind = "sentencepiece", map = table.concat(map), kept = kept,
+        first_space = first,
         one_space = field(metadata, "remove_extra_whitespaces", "boolean") or false }
     return {
         vocabulary = tokens, splitters = {}, normalizers = { step },
@@ -149,7 +151,8 @@ local function around_of(metadata, model, names, ids)
     local sep = model == "bert"
     local single, pair = { "A" }, { "A", "B" }
     if sep and ids.cls and ids.sep then
-        return { single = { ids.cls, "A", ids.sep }, pair = { ids.cls, "A", ids.sep, "B", ids.sep } }
+        return { single = { ids.cls, "A", ids.sep }, pair = { ids.cls, "A", ids.sep, "B",
+            ids.sep } }
     end
     if bos and names.bos then
         table.insert(single, 1, ids.bos)

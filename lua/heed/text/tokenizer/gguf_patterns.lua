@@ -9,8 +9,8 @@ local SPACES = [[\s*[\r\n]+|\s+(?!\S)|\s+]]
 local GPT2 = [=['s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)]=]
 local LLAMA3 = ANY_CASE .. "|" .. WORD .. [[|\p{N}{1,3}|]] .. OTHER .. "|" .. SPACES
 local QWEN2 = ANY_CASE .. "|" .. WORD .. [[|\p{N}|]] .. OTHER .. "|" .. SPACES
-local QWEN35 = ANY_CASE .. [=[|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|]=]
-    .. SPACES
+local QWEN35 = ANY_CASE .. [=[|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}|]=]
+    .. [=[ ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|]=] .. SPACES
 local DEEPSEEK3 = [=[[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+]=]
     .. [=[|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|]=] .. SPACES
 -- Words that begin with capitals, and words that end with them.
@@ -55,10 +55,12 @@ local function of(patterns, names, settings)
 end
 
 of("default", "default")
-of("llama3", "llama3 llama-v3 llama-bpe falcon3 falcon-h1 pixtral midm-2.0 lfm2 jina-v5-nano glm4 glm5",
+of("llama3", "llama3 llama-v3 llama-bpe falcon3 falcon-h1 pixtral midm-2.0 lfm2 jina-v5-nano "
+    .. "glm4 glm5",
     "whole_first")
 of("llama3", "dbrx smaug-bpe chatglm-bpe")
-of("gpt2", "gpt-2 phi-2 jina-es jina-de gigachat jina-v2-es jina-v2-de a.x-4.0 mellum modern-bert mpt olmo "
+of("gpt2", "gpt-2 phi-2 jina-es jina-de gigachat jina-v2-es jina-v2-de a.x-4.0 mellum "
+    .. "modern-bert mpt olmo "
     .. "jais trillion granite-docling jina-v1-en jina-v2-code roberta-bpe exaone4")
 of("digits_gpt2", "starcoder refact command-r smollm codeshell exaone minerva-7b")
 of("qwen2", "qwen2 deepseek-r1-qwen kormo f2llmv2 stablelm2 hunyuan megrez grok-2 solar-open")

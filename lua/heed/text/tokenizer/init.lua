@@ -5,8 +5,9 @@ local check = require "heed.check"
 local core = require "heed.core"
 local errors = require "heed.errors"
 local files = require "heed.text.tokenizer.files"
+local pad = require "heed.data.pad"
+local stream = require "heed.text.tokenizer.stream"
 local unknown = require "heed.text.tokenizer.unknown"
-local valid = require "heed.text.tokenizer.valid"
 
 ---What a file says of a tokenizer: what the core's steps are made of, and what is done in Lua.
 ---@class heed.text.tokenizer.Description
@@ -74,21 +75,43 @@ local function encode_one(self, where, name, text, options)
     return core.tokenizer_encode(self.core, text, in_text == nil or in_text, options.offsets)
 end
 
--- Which tokens begin or end with spaces, as the file's own strings show them.
-local function trim(self, ids, ends)
+-- How many marks of spaces a token begins with, and ends with.
+local MARK = "\u{120}"
+local function spaces_of(token)
+    local left, right = 0, 0
+    while token:sub(2 * left + 1, 2 * left + 2) == MARK do left = left + 1 end
+    while token:sub(-2 * right - 2, -2 * right - 1) == MARK do right = right + 1 end
+    return left, right
+end
+
+local function continues(text, i)
+    local byte = text:byte(i)
+    return byte and byte & 0xC0 == 0x80
+end
+
+-- Where the next character begins, and where the one before ends.
+local function behind(text, i)
+    repeat i = i + 1 until not continues(text, i)
+    return i
+end
+local function before(text, i)
+    while continues(text, i) do i = i - 1 end
+    return i - 1
+end
+
+-- Spaces at a token's ends are none of its text; the first one may have been put there.
+local function trim(self, text, ids, ends)
     for i, id in ipairs(ids) do
-        local token = core.tokenizer_token(self.core, id)
+        local left, right = spaces_of(core.tokenizer_token(self.core, id))
+        if i == 1 and self.around.prefix_space then left = left - 1 end
         local first, last = ends[2 * i - 1], ends[2 * i]
-        local left, right = 0, 0
-        for _ in token:gmatch "\u{120}" do left = left + 1 end
-        if left > 0 then
-            left = #token:match "^[\u{120}]*" // 2
-            right = left == utf8.len(token) and 0 or #token:match "[\u{120}]*$" // 2
-            if i == 1 and self.around.prefix_space and left > 0 then left = left - 1 end
-            first = math.min(first + left, last + 1)
-            last = math.max(last - right, first - 1)
-            ends[2 * i - 1], ends[2 * i] = first, last
+        for _ = 1, left do
+            if first <= last then first = behind(text, first) end
         end
+        for _ = 1, right do
+            if first <= last then last = before(text, last) end
+        end
+        ends[2 * i - 1], ends[2 * i] = first, last
     end
 end
 
@@ -109,11 +132,11 @@ local function assemble(around, parts, ends)
             ids[#ids + 1] = what
             if offsets then offsets[#ids] = { 1, 0 } end
         else
-            local before = #ids
-            table.move(part, 1, #part, before + 1, ids)
+            local earlier = #ids
+            table.move(part, 1, #part, earlier + 1, ids)
             if offsets then
                 for i = 1, #part do
-                    offsets[before + i] = { ends[what][2 * i - 1], ends[what][2 * i] }
+                    offsets[earlier + i] = { ends[what][2 * i - 1], ends[what][2 * i] }
                 end
             end
         end
@@ -124,10 +147,10 @@ end
 ---The ids of a text, or of two.
 ---@param text string
 ---@param options? { pair?: string, specials?: boolean, offsets?: boolean, truncate?: integer, specials_in_text?: boolean }
----pair: a second text; specials: with the tokens that the file puts around (default true);
----offsets: the first and last byte of each token too; truncate: so many ids at most, those around
----counted; specials_in_text: special tokens that are written out in the text are read as such
----(default true), and as any text when false
+---pair: a second text; specials: with the tokens that the file puts around (default true); offsets:
+---the first and last byte of each token too; truncate: so many ids at most, those around counted;
+---specials_in_text: special tokens that are written out in the text are read as such (default
+---true), and as any text when false
 ---@return integer[] ids
 ---@return integer[][]|nil offsets { first, last } of each: text:sub(first, last); { 1, 0 } of what
 ---is not in the text
@@ -136,10 +159,12 @@ function Tokenizer:encode(text, options)
     options = check.options(where, options, OPTIONS)
     local a, a_ends = encode_one(self, where, "text", text, options)
     local b, b_ends
-    if options.pair ~= nil then b, b_ends = encode_one(self, where, "pair", options.pair, options) end
+    if options.pair ~= nil then
+        b, b_ends = encode_one(self, where, "pair", options.pair, options)
+    end
     if options.offsets and self.around.trim then
-        trim(self, a, a_ends)
-        if b then trim(self, b, b_ends) end
+        trim(self, text, a, a_ends)
+        if b then trim(self, options.pair, b, b_ends) end
     end
     local specials = check.flag(where, "specials", options.specials, true)
     local around = b and self.around.pair or self.around.single
@@ -154,13 +179,39 @@ function Tokenizer:encode(text, options)
     return assemble(around, { A = a, B = b }, options.offsets and { A = a_ends, B = b_ends })
 end
 
+---The ids of several texts as a batch: shorter ones are filled up with the padding token, or with
+---1 where the file names none.
+---
+---```lua
+---local ids, lengths = tokenizer:encode_batch({ "a dog", "two big dogs" })
+---local hidden = model(ids, { mask = heed.mask.padding(lengths) })
+---```
+---@param texts string[]
+---@param options? table as of encode, without offsets
+---@return heed.Tensor ids [B, L] i64
+---@return integer[] lengths
+function Tokenizer:encode_batch(texts, options)
+    local where = "tokenizer:encode_batch"
+    check.type(where, "texts", texts, "table")
+    if options and options.offsets then
+        errors.raise("%s: offsets: expected none; encode gives those of one text", where)
+    end
+    local lists, lengths = {}, {}
+    for i, text in ipairs(texts) do
+        lists[i] = self:encode(check.type(where, ("texts[%d]"):format(i), text, "string"), options)
+        lengths[i] = #lists[i]
+    end
+    return pad(lists, { value = self.pad or 1 }), lengths
+end
+
 -- ---- decoding -----------------------------------------------------------------------------------
 
 local function tokens_of(self, where, ids, specials)
     check.type(where, "ids", ids, "table")
     local list = {}
     for i, id in ipairs(ids) do
-        local token = core.tokenizer_token(self.core, check.integer(where, ("ids[%d]"):format(i), id))
+        local token = core.tokenizer_token(self.core, check.integer(where, ("ids[%d]"):format(i),
+            id))
         if not token then
             errors.raise("%s: ids[%d]: expected 1..%d, got %d", where, i, #self, id)
         end
@@ -181,33 +232,18 @@ function Tokenizer:decode(ids, options)
     return table.concat(self.decoding(tokens_of(self, where, ids, specials)))
 end
 
----@class heed.text.TokenStream
-local Stream = {}
-Stream.__index = Stream
-
----Takes one more id, and gives the characters that are whole now: "" while they are not.
----@param id integer
----@return string
-function Stream:push(id)
-    local ids = self.ids
-    ids[#ids + 1] = id
-    local text = self.tokenizer:decode(ids)
-    local known = self.known
-    -- What decodes to U+FFFD at the end may still become a character.
-    if #text <= #known or text:sub(-3) == "\u{FFFD}" and #ids - self.first < 8 then return "" end
-    if text:sub(1, #known) ~= known then known = "" end
-    local new_text = text:sub(#known + 1)
-    -- The last ids stay, since what they decode to depends on what is before.
-    local from = self.first
-    self.ids, self.first = table.move(ids, from + 1, #ids, 1, {}), #ids - from
-    self.known = self.tokenizer:decode(self.ids)
-    return new_text
-end
-
----An object that takes ids one at a time.
+---An object that takes ids one at a time, and gives text of whole characters.
+---
+---```lua
+---local stream = tokenizer:stream()
+---for _, id in ipairs(ids) do io.write(stream:push(id)) end
+---io.write(stream:finish())
+---```
+---@param options? { specials?: boolean } specials: with the special tokens; default false
 ---@return heed.text.TokenStream
-function Tokenizer:stream()
-    return setmetatable({ tokenizer = self, ids = {}, first = 0, known = "" }, Stream)
+function Tokenizer:stream(options)
+    options = check.options("tokenizer:stream", options, check.set("specials"))
+    return stream.new(self, { specials = options.specials })
 end
 
 -- ---- the vocabulary -----------------------------------------------------------------------------
@@ -224,6 +260,6 @@ function Tokenizer:__len() return core.tokenizer_count(self.core) end
 
 function Tokenizer:__tostring() return ("tokenizer of %d tokens"):format(#self) end
 
-return setmetatable({ Tokenizer = Tokenizer, open = open, valid = valid }, {
+return setmetatable({ Tokenizer = Tokenizer }, {
     __call = function(_, path) return open(path) end,
 })

@@ -27,7 +27,8 @@ local function of_template(pieces, specials)
 end
 
 local function ids_of(p)
-    return unknown.check(p.cls, "table", p.type)[2] + 1, unknown.check(p.sep, "table", p.type)[2] + 1
+    return unknown.check(p.cls, "table", p.type)[2] + 1,
+        unknown.check(p.sep, "table", p.type)[2] + 1
 end
 
 local processors

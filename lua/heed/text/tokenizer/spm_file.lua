@@ -51,7 +51,9 @@ local function read_model(bytes)
     end
     if #model.pieces == 0 then unknown.refuse "expected a SentencePiece model" end
     if model.trainer.suffix == 1 then unknown.kind("trainer_spec", "treat_whitespace_as_suffix") end
-    if model.normalizer.escape == 0 then unknown.kind("normalizer_spec", "escape_whitespaces = false") end
+    if model.normalizer.escape == 0 then
+        unknown.kind("normalizer_spec", "escape_whitespaces = false")
+    end
     return model
 end
 

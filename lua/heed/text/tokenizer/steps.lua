@@ -72,7 +72,8 @@ normalizers = {
             without_accents = flag(n.strip_accents, lowercase) }
     end,
     Strip = function(n)
-        return { kind = "strip", left = flag(n.strip_left, true), right = flag(n.strip_right, true) }
+        return { kind = "strip", left = flag(n.strip_left, true),
+            right = flag(n.strip_right, true) }
     end,
     Prepend = function(n) return { kind = "prepend", to = n.prepend } end,
     Replace = function(n)

@@ -48,20 +48,4 @@ function valid.text(bytes)
     return table.concat(list)
 end
 
----How many bytes at the end begin a character that is not whole yet.
----@param bytes string
----@return integer
-function valid.unfinished(bytes)
-    for back = 1, math.min(3, #bytes) do
-        local i = #bytes - back + 1
-        local byte = bytes:byte(i)
-        if byte >= 0xC0 then
-            local size, whole = part(bytes, i)
-            return not whole and size == back and valid.size(byte) > back and back or 0
-        end
-        if byte < 0x80 then return 0 end
-    end
-    return 0
-end
-
 return valid

@@ -25,7 +25,9 @@ function vocab_file.read(text, settings)
     local added = {}
     for _, name in ipairs { "unk", "sep", "pad", "cls", "mask" } do
         local token = SPECIAL[name]
-        if id[token] then added[#added + 1] = { text = token, id = id[token] - 1, special = true } end
+        if id[token] then
+            added[#added + 1] = { text = token, id = id[token] - 1, special = true }
+        end
     end
     local cls, sep = id["[CLS]"], id["[SEP]"]
     return {
