@@ -222,11 +222,13 @@ static bool blis_fits(const hd_gemm_tile *t, int64_t size) {
     return t->mr > 0 && t->nr > 0 && t->mr * t->nr * size <= HD_GEMM_TILE_BYTES && t->kc > 0;
 }
 
-/* BLIS does not know Zen 5, nor that Zen 4 has 32 vector registers. On x86-64 the plain instruction set may
- * be a wish (HEED_ISA), which BLIS would ignore; elsewhere it is all there is. */
+/* BLIS does not know Zen 5, nor that Zen 4 has 32 vector registers; and it takes for a Haswell every processor
+ * with AVX-512 whose name does not say how many units it has for it, as in virtual machines. On x86-64 the
+ * plain instruction set may be a wish (HEED_ISA), which BLIS would ignore; elsewhere it is all there is. */
 static bool own_is_better(hd_isa isa) {
     const hd_microarch cpu = hd_cpu_microarch();
     if (isa == HD_ISA_AVX512 && (cpu == HD_UARCH_ZEN4 || cpu == HD_UARCH_ZEN5)) return true;
+    if (isa == HD_ISA_AVX512 && strcmp(blis.arch, "haswell") == 0) return true;
 #if defined(__x86_64__)
     if (isa == HD_ISA_PLAIN) return true;
 #endif

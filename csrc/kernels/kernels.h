@@ -51,6 +51,16 @@ typedef struct hd_sgd_rates {
     bool first; /* the buffer has no content yet */
 } hd_sgd_rates;
 
+/* For RMSprop. The gradient is scale * g + decay * w. */
+typedef struct hd_rmsprop_rates {
+    double lr, alpha, eps, momentum, decay, scale;
+} hd_rmsprop_rates;
+
+/* For Lion. The gradient is scale * g; w is first multiplied by 1 - lr * decay. */
+typedef struct hd_lion_rates {
+    double lr, beta1, beta2, decay, scale;
+} hd_lion_rates;
+
 typedef struct hd_kernels {
     hd_isa isa;
     const char *name; /* "avx512" */
@@ -194,10 +204,32 @@ typedef struct hd_kernels {
                                                         const void *g, const void *x, const void *bias,
                                                         void *dx);
 
+    /* One step of a row of n units of a recurrent layer. gates: in, what the input gives to them, out, the
+     * gates: r, z, n of a GRU, i, f, g, o of an LSTM, n elements each. recurrent: what the state gives to
+     * them. b_ih, b_hh: both or NULL. before: the state before; h, c: after. inner (NULL: not wanted):
+     * what r multiplies; tanh_c (NULL: not wanted): tanh of c. */
+    void (*gru_row[HD_DTYPE_COUNT])(int64_t n, void *gates, const void *recurrent, const void *b_ih,
+                                    const void *b_hh, const void *before, void *inner, void *h);
+    void (*lstm_row[HD_DTYPE_COUNT])(int64_t n, void *gates, const void *recurrent, const void *b_ih,
+                                     const void *b_hh, const void *before, void *c, void *tanh_c, void *h);
+    /* Their gradients. g (NULL: zeros) is that of the output h; dh and dc those of the state after. dh (of a
+     * GRU) and dc become what goes to the state before beside the recurrent product. dx: of the gates before
+     * their functions, by what the input gives; dr by what the state gives (of an LSTM the same). 0 where
+     * what arrives is 0. */
+    void (*gru_row_grad[HD_DTYPE_COUNT])(int64_t n, const void *gates, const void *inner, const void *before,
+                                         const void *g, void *dh, void *dx, void *dr);
+    void (*lstm_row_grad[HD_DTYPE_COUNT])(int64_t n, const void *gates, const void *tanh_c,
+                                          const void *before, const void *g, const void *dh, void *dc,
+                                          void *dx);
+
     /* One pass of an optimiser over the n elements of a parameter w with gradient g (hd_adam_rates,
-     * hd_sgd_rates). m, v and the buffer b (NULL: no momentum) are updated too. */
+     * hd_sgd_rates). m, v, the mean gradient a (NULL: not centred) and the buffer b (NULL: no momentum)
+     * are updated too. */
     void (*adam[HD_DTYPE_COUNT])(int64_t n, void *w, const void *g, void *m, void *v, const hd_adam_rates *o);
     void (*sgd[HD_DTYPE_COUNT])(int64_t n, void *w, const void *g, void *b, const hd_sgd_rates *o);
+    void (*rmsprop[HD_DTYPE_COUNT])(int64_t n, void *w, const void *g, void *b, void *v, void *a,
+                                    const hd_rmsprop_rates *o);
+    void (*lion[HD_DTYPE_COUNT])(int64_t n, void *w, const void *g, void *m, const hd_lion_rates *o);
 
     const hd_attention_kernels *attention[HD_DTYPE_COUNT]; /* see kernels/attention.h */
     const hd_row_kernels *attention_rows[HD_DTYPE_COUNT];  /* by what is stored: kernels/attention_rows.h */

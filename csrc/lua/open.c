@@ -31,6 +31,7 @@ static void register_rooms(hd_registrar *r) {
     hd_register_mask(r);
     hd_register_loss(r);
     hd_register_layers(r);
+    hd_register_recurrent(r);
     hd_register_modes(r);
     hd_register_autograd(r);
     hd_register_function(r);
@@ -41,10 +42,10 @@ static void register_rooms(hd_registrar *r) {
     hd_register_info(r);
     hd_register_dtypes(r);
     hd_register_io(r);
-    hd_register_image(r);
-    hd_register_json(r);
     hd_register_gguf(r);
     hd_register_tokenizer(r);
+    hd_register_image(r);
+    hd_register_json(r);
 }
 
 int luaopen_heed_core(lua_State *L) {

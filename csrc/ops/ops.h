@@ -244,6 +244,21 @@ typedef struct hd_pointwise_options {
 /* A loss of x against y, both of one shape. */
 hd_tensor *hd_pointwise_loss(hd_ctx *cx, hd_tensor *x, hd_tensor *y, const hd_pointwise_options *o);
 
+/* ---- recurrent.c: one layer of a GRU or LSTM in one direction, over whole sequences ------------------ */
+typedef enum hd_recurrent_kind { HD_GRU, HD_LSTM } hd_recurrent_kind;
+/* Of H units over E features; the rows of the gates r, z, n (G = 3) or i, f, g, o (G = 4) stand below each
+ * other. */
+typedef struct hd_recurrent_params {
+    hd_recurrent_kind kind;
+    bool reverse;                     /* each sequence is read from its own end */
+    hd_tensor *weight_ih, *weight_hh; /* [G H, E], [G H, H] */
+    hd_tensor *bias_ih, *bias_hh;     /* [G H]; both or NULL */
+} hd_recurrent_params;
+/* x [B, L, E]; lengths i64 [B] (0..L) or NULL: L; h and c (LSTM) [B, H] before, or NULL: zeros. Into out:
+ * y [B, L, H], 0 at padding; the state after each sequence's last token, h [B, H] and c [B, H] (GRU: NULL). */
+hd_status hd_recurrent(hd_ctx *cx, const hd_recurrent_params *p, hd_tensor *x, hd_tensor *lengths,
+                       hd_tensor *h, hd_tensor *c, hd_tensor *out[3]);
+
 /* ---- rotary.c ---------------------------------------------------------------------------------------------------------- */
 /* x [..., L, D] with pairs of features rotated by angles whose cosines and sines are given: [L, P], or [B, L, P] with B the
  * first size of x; 2P <= D, the other features pass. Pair i is (i, P + i), or (2i, 2i + 1) when interleaved. */
@@ -289,18 +304,21 @@ hd_tensor *hd_unpack_sequences(hd_ctx *cx, hd_tensor *x, hd_tensor *lengths, int
 hd_tensor *hd_sequence_starts(hd_ctx *cx, hd_tensor *lengths);
 
 /* ---- optim.c: one pass over all tensors; no graph ---------------------------------------------------------------------- */
-typedef enum hd_optimizer { HD_SGD, HD_ADAM, HD_ADAMW } hd_optimizer;
+typedef enum hd_optimizer { HD_SGD, HD_ADAM, HD_ADAMW, HD_RMSPROP, HD_LION } hd_optimizer;
 typedef struct hd_optim_options {
     hd_optimizer kind;
     double lr, weight_decay, grad_scale;
-    double beta1, beta2, eps;   /* of Adam and AdamW */
-    double momentum, dampening; /* of SGD */
+    double beta1, beta2;        /* of Adam, AdamW and Lion */
+    double eps;                 /* of Adam, AdamW and RMSprop */
+    double alpha;               /* of RMSprop */
+    double momentum, dampening; /* of SGD; momentum of RMSprop too */
     bool nesterov;
 } hd_optim_options;
-/* A parameter, its gradient, what the optimiser keeps of it (SGD: m is the buffer, NULL without momentum; v NULL), and
- * which step of its own this is, from 1. */
+/* A parameter, its gradient, what the optimiser keeps of it, and which step of its own this is, from 1.
+ * m: the mean gradient of Adam and Lion; the buffer of SGD and RMSprop, NULL without momentum. v: the mean of
+ * squares of Adam and RMSprop, else NULL. a: the mean gradient of RMSprop that is centred, else NULL. */
 typedef struct hd_optim_slot {
-    hd_tensor *w, *g, *m, *v;
+    hd_tensor *w, *g, *m, *v, *a;
     int64_t step;
     const hd_optim_options *o;
 } hd_optim_slot;

@@ -71,10 +71,10 @@ local FORMATS = { png = "png", jpg = "jpeg", jpeg = "jpeg" }
 -- [H, W, C] of u8, or an error that says how to get there.
 local function checked(pixels, format)
     if not check.is_live(pixels) then
-        errors.raise("heed.image.save: image: expected a tensor, got %s", check.describe(pixels))
+        errors.raise("heed.image.save: pixels: expected a tensor, got %s", check.describe(pixels))
     end
     if pixels.dtype ~= "u8" then
-        errors.raise("heed.image.save: image: expected u8, got %s; of values from 0 to 1: "
+        errors.raise("heed.image.save: pixels: expected u8, got %s; of values from 0 to 1: "
             .. '(x * 255):round():to "u8"', check.describe(pixels))
     end
     local dims = pixels:dim()
@@ -84,9 +84,9 @@ local function checked(pixels, format)
         and (channels == 2 or channels == 4)
     if not fits then
         local first = dims == 3 and pixels:size(1) or 0
-        errors.raise("heed.image.save: image: expected [H, W] or [H, W, C] of %s channels, got %s%s",
-            format == "png" and "1 to 4" or "1 or 3", tostring(pixels.shape),
-            (first == 1 or first == 3) and "; channels come last: image:permute(2, 3, 1)" or "")
+        errors.raise("heed.image.save: pixels: expected [H, W] or [H, W, C] of %s channels, "
+            .. "got %s%s", format == "png" and "1 to 4" or "1 or 3", tostring(pixels.shape),
+            (first == 1 or first == 3) and "; channels come last: pixels:permute(2, 3, 1)" or "")
     end
     return pixels
 end
@@ -95,7 +95,8 @@ end
 ---
 ---```lua
 ---local path = os.tmpname() .. ".jpg"
----print(heed.image.save(path, heed.full({ 8, 8, 3 }, 200, { dtype = "u8" }), { quality = 95 })) --> true
+---local pixels = heed.full({ 8, 8, 3 }, 200, { dtype = "u8" })
+---print(heed.image.save(path, pixels, { quality = 95 })) --> true
 ---print(heed.image.load(path).shape) --> [8, 8, 3]
 ---os.remove(path)
 ---```

@@ -1,6 +1,6 @@
 local core = require "heed.core"
 
-local LINES = { "version", "lua", "blis", "gemm", "isa", "cpu", "threads" }
+local LINES = { "version", "lua", "blis", "gemm", "isa", "cpu", "threads", "png", "jpeg" }
 
 local Info = {
     __tostring = function(self)
@@ -13,13 +13,13 @@ local Info = {
 }
 
 ---What is at work: the version, Lua, BLIS and the kernel in use for products, the instruction set,
----threads. It prints.
+---threads, and the libraries for images ("none" in a build without). It prints.
 ---
 ---```lua
 ---print(heed.info())
 ---print(heed.info().threads)
 ---```
----@return { version: string, lua: string, blis: string, gemm: string, isa: string, cpu: string, threads: integer }
+---@return { version: string, lua: string, blis: string, gemm: string, isa: string, cpu: string, threads: integer, png: string, jpeg: string }
 local function info() return setmetatable(core.info(), Info) end
 
 return info

@@ -20,9 +20,8 @@ json.null = core.json_null
 ---```lua
 ---print(heed.json.encode {}, heed.json.encode(heed.json.array {})) --> {} []
 ---```
----@generic T: table
----@param list T changed and returned
----@return T
+---@param list table changed and returned
+---@return table
 function json.array(list)
     check.type("heed.json.array", "list", list, "table")
     local before = getmetatable(list)
@@ -36,7 +35,8 @@ end
 ---Was it marked as a list, by heed.json.array or by decode?
 ---
 ---```lua
----print(heed.json.is_array(heed.json.decode "[]"), heed.json.is_array(heed.json.decode "{}")) --> true false
+---local list, object = heed.json.decode "[]", heed.json.decode "{}"
+---print(heed.json.is_array(list), heed.json.is_array(object)) --> true false
 ---```
 ---@param value any
 ---@return boolean
@@ -69,12 +69,15 @@ local ESCAPES = { ['"'] = '\\"', ["\\"] = "\\\\", ["\n"] = "\\n", ["\r"] = "\\r"
     ["\b"] = "\\b", ["\f"] = "\\f" }
 
 local function quoted(text)
+    if not text:find '[%c"\\]' then return '"' .. text .. '"' end
     return '"' .. text:gsub('[%c"\\]', function(c)
         return ESCAPES[c] or c ~= "\127" and ("\\u%04x"):format(c:byte()) or nil
     end) .. '"'
 end
 
 local SMALLEST_NORMAL = 0x1p-1022
+local FORMATS = {}
+for digits = 1, 17 do FORMATS[digits] = ("%%.%dg"):format(digits) end
 
 -- The fewest digits that read back as the same float. Below the normal ones few may do; elsewhere
 -- no float needs less than it has in %.15g, whose zeros at the end are not written.
@@ -82,7 +85,7 @@ local function float_text(value)
     local first = math.abs(value) < SMALLEST_NORMAL and 1 or 15
     local text
     for digits = first, 17 do
-        text = ("%." .. digits .. "g"):format(value)
+        text = FORMATS[digits]:format(value)
         if tonumber(text) == value then break end
     end
     text = text:gsub(",", ".") -- the locale's point

@@ -4,12 +4,12 @@
 --- Integers and floats stay what they are; infinities, NaN, strings that are not UTF-8, and tables
 --- that are neither list nor all of string keys are objects with one key that begins with "$".
 
+local core = require "heed.core"
+
 local plain = {}
 
 local mathtype = math.type
 local DEEPEST = 100 -- tables inside each other
--- a table that is neither list nor object is an object of a list of pairs; and what stands in it
-local JSON_DEPTH = 3 * DEEPEST + 1
 
 -- ---- writing ------------------------------------------------------------------------------------
 
@@ -123,117 +123,27 @@ end
 
 -- ---- reading ------------------------------------------------------------------------------------
 
-local UNESCAPES = { b = "\b", f = "\f", n = "\n", r = "\r", t = "\t", ['"'] = '"', ["\\"] = "\\",
-    ["/"] = "/" }
 local NUMBERS = { nan = 0 / 0, inf = math.huge, ["-inf"] = -math.huge }
-local CONSTANTS = { { "true", true }, { "false", false } }
+local LIST = {} -- the metatable of lists while they are read
 
 local function fail(message) error({ message = message }) end
 
--- One pass from left to right; `special(object)` may turn an object with a "$" key into its value.
-local function reader(text, special)
-    local at = 1
-    local value
-
-    local function skip() at = text:find("[^ \t\r\n]", at) or #text + 1 end
-
-    local function string_value()
-        local parts = {}
-        at = at + 1
-        while true do
-            local last = text:find('["\\]', at)
-            if not last then fail "a string without an end" end
-            parts[#parts + 1] = text:sub(at, last - 1)
-            at = last + 1
-            if text:byte(last) == 34 then return table.concat(parts) end
-            local escape = text:sub(at, at)
-            if escape == "u" then
-                local code = tonumber(text:match("^%x%x%x%x", at + 1)
-                    or fail "a bad escape in a string", 16)
-                at = at + 5
-                if code >= 0xD800 and code < 0xDC00 then
-                    local low = tonumber(text:match("^\\u(%x%x%x%x)", at)
-                        or fail "half a surrogate pair", 16)
-                    if low < 0xDC00 or low > 0xDFFF then fail "half a surrogate pair" end
-                    code, at = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00), at + 6
-                end
-                parts[#parts + 1] = utf8.char(code)
-            else
-                parts[#parts + 1] = UNESCAPES[escape] or fail "a bad escape in a string"
-                at = at + 1
-            end
-        end
+-- What heed.json makes of the text as what was written; `special(object)` turns an object with a
+-- "$" key into its value.
+local function restored(value, special)
+    if value == core.json_null then fail "null, which is not written" end
+    if type(value) ~= "table" then return value end
+    if getmetatable(value) == LIST then
+        setmetatable(value, nil)
+        for i, item in ipairs(value) do value[i] = restored(item, special) end
+        return value
     end
-
-    local function number_value()
-        local digits = text:match("^-?%d+[%d.eE+-]*", at)
-        local result = digits and tonumber(digits)
-        if not result then fail(("unexpected text at byte %d"):format(at)) end
-        at = at + #digits
-        return result
+    local marked = false
+    for name, item in pairs(value) do
+        value[name] = restored(item, special)
+        marked = marked or name:sub(1, 1) == "$"
     end
-
-    local function items(close, depth, item)
-        if depth >= JSON_DEPTH then fail "nested too deeply" end
-        at = at + 1
-        skip()
-        if text:sub(at, at) == close then
-            at = at + 1
-            return
-        end
-        while true do
-            item(depth + 1)
-            skip()
-            local mark = text:sub(at, at)
-            at = at + 1
-            if mark == close then return end
-            if mark ~= "," then fail(("expected , or %s at byte %d"):format(close, at - 1)) end
-            skip()
-        end
-    end
-
-    local function list_value(depth)
-        local list, n = {}, 0
-        items("]", depth, function(inner)
-            n = n + 1
-            list[n] = value(inner)
-        end)
-        return list
-    end
-
-    local function object_value(depth)
-        local object, marked = {}, false
-        items("}", depth, function(inner)
-            if text:byte(at) ~= 34 then fail(("expected a name at byte %d"):format(at)) end
-            local name = string_value()
-            skip()
-            if text:sub(at, at) ~= ":" then fail(("expected : at byte %d"):format(at)) end
-            at = at + 1
-            object[name] = value(inner)
-            marked = marked or name:sub(1, 1) == "$"
-        end)
-        return marked and special(object) or object
-    end
-
-    function value(depth)
-        skip()
-        local mark = text:sub(at, at)
-        if mark == '"' then return string_value() end
-        if mark == "[" then return list_value(depth) end
-        if mark == "{" then return object_value(depth) end
-        for _, constant in ipairs(CONSTANTS) do
-            if text:sub(at, at + #constant[1] - 1) == constant[1] then
-                at = at + #constant[1]
-                return constant[2]
-            end
-        end
-        return number_value()
-    end
-
-    local result = value(0)
-    skip()
-    if at <= #text then fail(("unexpected text at byte %d"):format(at)) end
-    return result
+    return marked and special(value) or value
 end
 
 local function from_bytes(hex)
@@ -270,7 +180,9 @@ function plain.decode(text, foreign)
         if result == nil then fail "an object of an unknown kind" end
         return result
     end
-    local ok, result = pcall(reader, text, special)
+    local value, message = core.json_decode(text, core.json_null, LIST)
+    if message then return nil, message end
+    local ok, result = pcall(restored, value, special)
     if ok then return result end
     if type(result) == "table" and result.message then return nil, result.message end
     return error(result, 0)

@@ -82,6 +82,9 @@ local function plan(o)
     end
     add(2, 20, "attention_forward_L2048 attention_forward_L2048_causal")
     add(2, 20, "encoder_layer_8x128 encoder_layer_1x512 small_32x32 small_1x32 small_1x8")
+    add(1, 20, "gru_forward_32x128x256 gru_forward_1x128x256 lstm_forward_32x128x256 "
+        .. "lstm_forward_1x128x256 gru_forward_backward_32x128x256 gru_forward_backward_1x128x256 "
+        .. "lstm_forward_backward_32x128x256 lstm_forward_backward_1x128x256")
     add(2, 3, "decode_gpt_1 decode_gpt_32 decode_encdec_1 decode_encdec_32")
     add(1, 3, "decode_gpt_1 decode_gpt_32 decode_encdec_1 decode_encdec_32")
     add(1, 20, "sgemm_1024 linear_1x768x3072 linear_32x768x3072 attention_forward_L1024 "

@@ -103,6 +103,32 @@ for _, shape in ipairs { { 8, 128 }, { 1, 512 } } do
     add(("encoder_layer_%dx%d_plain"):format(batch, length), work, "flop", make)
 end
 
+-- Rows x steps x features, as many units as features.
+for _, shape in ipairs { { 32, 128, 256 }, { 1, 128, 256 } } do
+    local batch, length, size = table.unpack(shape)
+    for _, one in ipairs { { "gru", 3 }, { "lstm", 4 } } do
+        local kind, gates = table.unpack(one)
+        local work = 4 * batch * length * gates * size ^ 2
+        local function layer_and_input()
+            return heed.nn[kind:upper()](size, size), heed.randn(batch, length, size)
+        end
+        add(("%s_forward_%dx%dx%d"):format(kind, batch, length, size), work, "flop", function()
+            local layer, x = layer_and_input()
+            return inference(function() return layer(x) end)
+        end)
+        add(("%s_forward_backward_%dx%dx%d"):format(kind, batch, length, size), 3 * work, "flop",
+            function()
+                local layer, x = layer_and_input()
+                local g, params = heed.randn(batch, length, size), layer:parameters()
+                x.requires_grad, params[#params + 1] = true, x
+                return function()
+                    for _, p in ipairs(params) do p.grad = nil end
+                    layer(x):backward(g)
+                end
+            end)
+    end
+end
+
 -- ---- training steps -----------------------------------------------------------------------------
 
 local function add_gpt(name, layers, dim, heads, ff, context, batch)

@@ -187,6 +187,49 @@ static void check_sgd(hd_sgd_rates o) {
     }
 }
 
+static void check_rmsprop(hd_rmsprop_rates o, bool centered) {
+    EACH_DTYPE(t, floats) EACH_LENGTH(n) {
+        double a[MAX] = {0};
+        begin_steps(t, n);
+        memset(&in_c, 0, sizeof in_c);
+        for (int step = 1; step <= 3; step++) {
+            k->rmsprop[t](n, at(t, &in_a, 1), at(t, &in_b, 3), o.momentum ? at(t, &out, 1) : NULL,
+                          at(t, &out2, 5), centered ? at(t, &in_c, 2) : NULL, &o);
+            for (int64_t i = 0; i < n; i++) {
+                double g = get(t, &in_b, 3 + i) * o.scale + o.decay * w[i];
+                v[i] = o.alpha * v[i] + (1 - o.alpha) * g * g;
+                a[i] = o.alpha * a[i] + (1 - o.alpha) * g;
+                double u = g / (sqrt(centered ? v[i] - a[i] * a[i] : v[i]) + o.eps);
+                m[i] = o.momentum * m[i] + u;
+                w[i] -= o.lr * m[i];
+            }
+        }
+        for (int64_t i = 0; i < n; i++) {
+            CHECK(near(t, get(t, &in_a, 1 + i), w[i], 1e-5) && near(t, get(t, &out2, 5 + i), v[i], 1e-6));
+            CHECK(near(t, get(t, &out, 1 + i), o.momentum ? m[i] : 0, 1e-5));
+            CHECK(near(t, get(t, &in_c, 2 + i), centered ? a[i] : 0, 1e-6));
+        }
+        CHECK(get(t, &out, 1 + n) == 0 && get(t, &out2, 5 + n) == 0 && get(t, &in_c, 2 + n) == 0);
+    }
+}
+
+static void check_lion(hd_lion_rates o) {
+    EACH_DTYPE(t, floats) EACH_LENGTH(n) {
+        begin_steps(t, n);
+        for (int step = 1; step <= 3; step++) {
+            k->lion[t](n, at(t, &in_a, 1), at(t, &in_b, 3), at(t, &out, 1), &o);
+            for (int64_t i = 0; i < n; i++) {
+                double g = get(t, &in_b, 3 + i) * o.scale, c = o.beta1 * m[i] + (1 - o.beta1) * g;
+                w[i] -= o.lr * ((c > 0) - (c < 0) + o.decay * w[i]);
+                m[i] = o.beta2 * m[i] + (1 - o.beta2) * g;
+            }
+        }
+        for (int64_t i = 0; i < n; i++)
+            CHECK(near(t, get(t, &in_a, 1 + i), w[i], 1e-6) && near(t, get(t, &out, 1 + i), m[i], 1e-6));
+        CHECK(get(t, &out, 1 + n) == 0);
+    }
+}
+
 static void check_optimisers(void) {
     check_adam(0, 0.1);
     check_adam(0.1, 0);
@@ -195,6 +238,13 @@ static void check_optimisers(void) {
     check_sgd((hd_sgd_rates){.lr = 0.1, .scale = 0.5, .decay = 0.2});
     check_sgd((hd_sgd_rates){.lr = 0.1, .scale = 1, .momentum = 0.9, .dampening = 0.3});
     check_sgd((hd_sgd_rates){.lr = 0.1, .scale = 1, .momentum = 0.9, .decay = 0.2, .nesterov = true});
+    hd_rmsprop_rates rates = {.lr = 0.1, .alpha = 0.9, .eps = 1e-3, .scale = 1};
+    check_rmsprop(rates, false);
+    rates.momentum = 0.9, rates.decay = 0.2, rates.scale = 0.5;
+    check_rmsprop(rates, false);
+    check_rmsprop(rates, true);
+    check_lion((hd_lion_rates){.lr = 0.1, .beta1 = 0.9, .beta2 = 0.99, .scale = 1});
+    check_lion((hd_lion_rates){.lr = 0.1, .beta1 = 0.9, .beta2 = 0.99, .decay = 0.2, .scale = 0.5});
 }
 
 static void check_all(void) {

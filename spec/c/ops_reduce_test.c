@@ -292,7 +292,7 @@ static void test_adamw(void) {
     hd_optim_options o = {.kind = HD_ADAMW, .lr = 0.1, .beta1 = 0.9, .beta2 = 0.99, .eps = 1e-8};
     o.weight_decay = 0.01;
     o.grad_scale = 0.5;
-    hd_optim_slot slot = {w, across, m, v, 1, &o};
+    hd_optim_slot slot = {w, across, m, v, NULL, 1, &o};
     double before = get(w, 5), slope = 0.5 * get(g, 5);
     uint32_t version = w->storage->version;
     CHECK(!hd_optim_step(cx, 1, &slot) && w->storage->version == version + 1);

@@ -10,11 +10,12 @@ local record = require "heed.data.csv_record"
 -- json.null where a text is not of the form.
 local function rows_of(text)
     local source = assert(reader.open(files.write(text), 1 << 20))
-    local rows, fields, message = json.array {}, nil, nil
-    repeat
-        fields, message = record(source, ",")
+    local rows = json.array {}
+    local fields, message = record(source, ",")
+    while fields do
         rows[#rows + 1] = fields
-    until not fields
+        fields, message = record(source, ",")
+    end
     source:close()
     files.remove()
     return message and json.null or rows

@@ -1,11 +1,11 @@
---- data.csv: quotes of every kind, headers, types, what is missing, errors that name the line, going
---- on, columns and batches. spec/data/csv_python_spec.lua holds it against Python's reader.
+--- data.csv: quotes of every kind, headers, types, what is missing, errors that name the line,
+--- going on, columns and batches. spec/data/csv_python_spec.lua holds it against Python's reader.
 
 local data = require "heed.data"
 local files = require "spec.data.files"
 local heed = require "heed"
 
-local function open(text, options) return assert(data.csv(files.write(text), options)) end
+local function open(content, options) return assert(data.csv(files.write(content), options)) end
 
 -- All rows, as lists of texts.
 local function texts(text, options)
@@ -34,7 +34,8 @@ describe("data.csv reads fields", function()
 
     it("plain, quoted, empty, and with what quotes are for", function()
         for _, case in ipairs {
-            { "a,b\n", { { "a", "b" } } }, { "a,b", { { "a", "b" } } }, { "a\n\nb\n", { { "a" }, { "b" } } },
+            { "a,b\n", { { "a", "b" } } }, { "a,b", { { "a", "b" } } },
+                { "a\n\nb\n", { { "a" }, { "b" } } },
             { "a,b\r\nc,d\r\n", { { "a", "b" }, { "c", "d" } } }, { "\r\na\r\n\r\n", { { "a" } } },
             { ",,\n", { { "", "", "" } } }, { '""\n', { { "" } } }, { '"",""\n', { { "", "" } } },
             { '"a","b"\r\n', { { "a", "b" } } }, { '"a"', { { "a" } } },
@@ -47,7 +48,9 @@ describe("data.csv reads fields", function()
             { '\xEF\xBB\xBF"a,b"\n', { { "a,b" } } }, { "a\rb,c\n", { { "a\rb", "c" } } },
             { "a\0b,é\n", { { "a\0b", "é" } } }, { "", {} }, { "\n\n", {} },
         } do
-            if case[1]:find "[^\n]" then assert.same(case[2], texts(case[1]), ("%q"):format(case[1])) end
+            if case[1]:find "[^\n]" then
+                assert.same(case[2], texts(case[1]), ("%q"):format(case[1]))
+            end
         end
     end)
 
@@ -103,7 +106,8 @@ describe("data.csv names and types columns:", function()
     end)
 
     it("guessed", function()
-        local rows = open("i,n,s,m,c,none,e\n1,1,a,3,007,,1e3\n-2,2.5,1,,12,NA,-.5\n+3,inf,,NA,1,,5.\n")
+        local rows = open("i,n,s,m,c,none,e\n1,1,a,3,007,,1e3\n-2,2.5,1,,12,NA,-.5\n"
+            .. "+3,inf,,NA,1,,5.\n")
         assert.same({ i = "integer", n = "number", s = "string", m = "number", c = "string",
             none = "string", e = "number" }, rows.types)
         local list = files.pass(rows)
@@ -114,8 +118,9 @@ describe("data.csv names and types columns:", function()
         assert.is_true(list[2].m ~= list[2].m and list[3].m ~= list[3].m)
         assert.equal(math.huge, list[3].n)
         assert.equal("NA", list[2].none)
-        for _, text in ipairs { "0x10", "1,5", "1e", "--1", "1 2", "9223372036854775808x", "e5", "." } do
-            assert.equal("string", open(('a\n"%s"\n'):format(text)).types.a, text)
+        for _, field in ipairs { "0x10", "1,5", "1e", "--1", "1 2", "9223372036854775808x", "e5",
+            "." } do
+            assert.equal("string", open(('a\n"%s"\n'):format(field)).types.a, field)
         end
         assert.equal("integer", open("a\n 5 \n").types.a)
         assert.equal("number", open("a\n9223372036854775808\n").types.a)
@@ -124,7 +129,8 @@ describe("data.csv names and types columns:", function()
     it("as they are given", function()
         local rows = open("a,b\n1,2\n3,4\n", { types = { a = "string", b = "number" } })
         assert.same({ { a = "1", b = 2.0 }, { a = "3", b = 4.0 } }, files.pass(rows))
-        assert.same({ { "1", "2" } }, files.pass(open("1,2\n", { header = false, types = "string" })))
+        assert.same({ { "1", "2" } },
+            files.pass(open("1,2\n", { header = false, types = "string" })))
         assert.same({ { 1, "2" } }, files.pass(open("1,2\n",
             { header = false, types = { [2] = "string" } })))
         assert.error_matches(function() open("a\n1\n", { types = { b = "number" } }) end,
@@ -137,12 +143,14 @@ describe("data.csv names and types columns:", function()
     it("and names the line of a field that is of another", function()
         assert.matches(':3: column a: expected an integer, got "x"$',
             refused("a\n1\nx\n", { types = "integer" }))
-        assert.matches(':3: column a: expected an integer, got ""; a column of type number takes it as NaN',
+        assert.matches(':3: column a: expected an integer, got ""; a column of type number takes '
+            .. 'it as NaN',
             refused("a,b\n1,1\n,1\n", { types = "integer" }))
         local late = { "a" }
         for i = 1, 1200 do late[#late + 1] = i end
         late[#late + 1] = "2.5"
-        assert.matches(':1202: column a: expected an integer, got "2.5"; by the first rows it is one: '
+        assert.matches(':1202: column a: expected an integer, got "2.5"; by the first rows it is '
+            .. 'one: '
             .. 'give types, { %["a"%] = "string" } or "number"', refused(files.text(late)))
     end)
 
@@ -152,8 +160,10 @@ describe("data.csv names and types columns:", function()
         local list = files.pass(rows)
         assert.equal("?", list[1].b)
         assert.is_true(list[2].a ~= list[2].a)
-        assert.error_matches(function() open("a\n", { missing = "?" }) end, "missing: expected a table")
-        assert.error_matches(function() open("a\n", { missing = { 1 } }) end, "missing%[1%]: expected")
+        assert.error_matches(function() open("a\n", { missing = "?" }) end,
+            "missing: expected a table")
+        assert.error_matches(function() open("a\n", { missing = { 1 } }) end,
+            "missing%[1%]: expected")
     end)
 end)
 
@@ -212,7 +222,9 @@ describe("data.csv as a stream", function()
         assert.same({ { -1, 3 } }, rows:tensor({ "b", "a" })[{ { 3, 3 }, {} }]:totable())
         assert.equal("[3, 2]", tostring(rows:tensor().shape))
         assert.equal("f64", rows:tensor(nil, { dtype = "f64" }).dtype)
-        assert.same({ a = 2, c = "y" }, (function() local row = rows() row.b = nil return row end)())
+        assert.same({ a = 2, c = "y" }, (function()
+            local row = rows() row.b = nil return row
+        end)())
         assert.error_matches(function() rows:tensor { "c" } end, 'got "c", a column of text')
         assert.error_matches(function() rows:tensor { "d" } end, 'got "d", which is no column')
         assert.error_matches(function() open("s\nx\n"):tensor() end, "no column of numbers")
@@ -255,7 +267,8 @@ describe("data.csv as a stream", function()
         assert.is_nil(rows)
         assert.equal("nowhere.csv: No such file or directory", message)
         assert.is_nil((data.csv "/"))
-        assert.error_matches(function() data.csv("x", { sep = ";" }) end, 'there is no option "sep"')
+        assert.error_matches(function() data.csv("x", { sep = ";" }) end,
+            'there is no option "sep"')
         assert.error_matches(function() data.csv(files.write "a", { skip = -1 }) end,
             "skip: expected an integer of at least 0")
     end)
@@ -264,8 +277,8 @@ describe("data.csv as a stream", function()
         local path = os.tmpname()
         os.remove(path)
         assert(os.execute("mkfifo " .. path))
-        local function feed(text)
-            os.execute(("printf '%s' > %s &"):format(text, path))
+        local function feed(content)
+            os.execute(("printf '%s' > %s &"):format(content, path))
         end
         feed "a,b\\n1,x\\n2,y\\n"
         local rows = assert(data.csv(path, { types = { a = "integer", b = "string" } }))

@@ -23,7 +23,8 @@ describe("data.jsonl", function()
         local rows <close> = assert(data.jsonl(path))
         assert.same({ a = 1 }, rows())
         assert.error_matches(rows, path .. ":3: column 6: expected a value, got '}'")
-        local long = assert(data.jsonl(files.write('"' .. ("x"):rep(50) .. '"\n'), { max_line = 40 }))
+        local long = assert(data.jsonl(files.write('"' .. ("x"):rep(50) .. '"\n'),
+            { max_line = 40 }))
         assert.error_matches(long, ":1: a line of more than 40 bytes")
         local several = assert(data.jsonl(files.write '1 2\n'))
         assert.error_matches(several, ":1: column 3: expected the end")
@@ -35,7 +36,8 @@ describe("data.jsonl", function()
         assert.equal("nowhere.jsonl: No such file or directory", message)
         assert.is_nil((data.jsonl "/"))
         assert.error_matches(function() data.jsonl(5) end, "data.jsonl: path: expected a string")
-        assert.error_matches(function() data.jsonl("x", { header = true }) end, "no option \"header\"")
+        assert.error_matches(function() data.jsonl("x", { header = true }) end,
+            "no option \"header\"")
     end)
 
     it("shuffles, and goes on where it was", function()
@@ -52,7 +54,8 @@ describe("data.jsonl", function()
     it("are examples of batches, pool by pool", function()
         local lines = {}
         for i = 1, 50 do
-            lines[i] = json.encode { tokens = { i, i + 1 }, label = i, weight = i / 2, text = "t" .. i }
+            lines[i] = json.encode { tokens = { i, i + 1 }, label = i, weight = i / 2,
+                text = "t" .. i }
         end
         local rows = assert(data.jsonl(files.write(files.text(lines))))
         local batches = data.batches(rows, { size = 8, pool = 16, value = 0 })

@@ -1,5 +1,5 @@
---- heed.json: RFC 8259 by the classes of a conformance suite (must be taken, must be refused, may be
---- either), what goes in comes out, and errors that say where.
+--- heed.json: RFC 8259 by the classes of a conformance suite (must be taken, must be refused, may
+--- be either), what goes in comes out, and errors that say where.
 
 local heed = require "heed"
 local shell = require "spec.support.shell"
@@ -46,8 +46,10 @@ local REFUSED = {
     { "Infinity", "1, column 1" }, { "-Infinity", "1, column 2" }, { "nullx", "1, column 5" },
     { "01", "1, column 1: a number with a zero before it" }, { "-01", "1, column 1" },
     { "1.", "1, column 3: expected a digit" }, { ".5", "1, column 1" }, { "-", "1, column 2" },
-    { "+1", "1, column 1" }, { "1e", "1, column 3" }, { "1e+", "1, column 4" }, { "0x1", "1, column 2" },
-    { "1,5", "1, column 2: expected the end" }, { "1e5.5", "1, column 4" }, { "--1", "1, column 2" },
+    { "+1", "1, column 1" }, { "1e", "1, column 3" }, { "1e+", "1, column 4" },
+        { "0x1", "1, column 2" },
+    { "1,5", "1, column 2: expected the end" }, { "1e5.5", "1, column 4" },
+        { "--1", "1, column 2" },
     { "1e400", "1, column 1: a number that no float" }, { "-1e400", "1, column 1" },
     { "18446744073709551615", "an integer that neither 64 bits nor a float hold" },
     { "1" .. ("0"):rep(400), "an integer that neither" },
@@ -110,7 +112,8 @@ describe("json.decode", function()
     end)
 
     it("wants a string", function()
-        assert.error_matches(function() decode(12) end, "json.decode: text: expected a string, got 12")
+        assert.error_matches(function() decode(12) end,
+            "json.decode: text: expected a string, got 12")
         assert.error_matches(function() decode() end, "text: expected a string, got nil")
     end)
 
@@ -150,16 +153,19 @@ describe("json.encode", function()
             { { a = { b = { -1 / 0 } } }, "%.a%.b%[1%]: " }, { { ["a b"] = print }, '%["a b"%]: ' },
             { "\xff", "expected UTF%-8" }, { { ["\xff"] = 1 }, "expected UTF%-8" },
             { { 1, nil, 3 }, "a list without holes" }, { { [2] = 1 }, "without holes" },
-            { { [0] = 1 }, "the key 0" }, { { [1.5] = 1 }, "the key 1.5" }, { { [true] = 1 }, "the key true" },
+            { { [0] = 1 }, "the key 0" }, { { [1.5] = 1 }, "the key 1.5" },
+                { { [true] = 1 }, "the key true" },
             { { 1, a = 2 }, 'a table with the key "a" too' },
             { json.array { a = 1 }, 'a table with the key "a" too' },
             { circle, "at most 1000 tables inside each other, got more, or a circle" },
             { nil, "got nil; heed.json.null" }, { print, "got a function" },
             { heed.ones(2), "got f32 tensor %[2%]; t:totable" },
         } do
-            assert.error_matches(function() encode(case[1]) end, "heed.json.encode: value.*" .. case[2])
+            assert.error_matches(function() encode(case[1]) end, "heed.json.encode: value.*"
+                .. case[2])
         end
-        assert.error_matches(function() encode(1, { indent = -1 }) end, "indent: expected an integer")
+        assert.error_matches(function() encode(1, { indent = -1 }) end,
+            "indent: expected an integer")
         assert.error_matches(function() encode(1, { ident = 1 }) end, "did you mean indent")
         assert.error_matches(function() json.array(setmetatable({}, {})) end, "without a metatable")
     end)

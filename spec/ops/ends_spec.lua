@@ -40,6 +40,8 @@ local ONLY = {
     project_heads = { "zeros", "subnormal", "tiny", "small", "nan" },
     multi_head_attention = { "zeros", "tiny" }, feed_forward = { "zeros", "tiny" },
     encoder_layer = { "zeros", "tiny" }, decoder_layer = { "zeros", "tiny" },
+    gru = { "zeros", "subnormal", "tiny", "small", "nan" },
+    lstm = { "zeros", "tiny", "small", "nan" },
     mse_loss = { "zeros", "subnormal", "tiny", "small", "powers" },
     huber_loss = { "zeros", "subnormal", "tiny", "small", "powers" },
     l1_loss = { "zeros", "subnormal", "tiny", "small", "large", "powers" },

@@ -27,7 +27,7 @@
 local registry = { operations = {}, by_name = {} }
 
 for _, family in ipairs { "elementwise", "reduction", "shape", "index", "scatter", "product",
-    "rows", "layers", "losses", "make" } do
+    "rows", "layers", "recurrent", "losses", "make" } do
     for _, entry in ipairs(require("spec.ops.registry." .. family)) do
         assert(entry.variant or not registry.by_name[entry.name],
             entry.name .. " is registered twice")

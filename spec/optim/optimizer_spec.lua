@@ -119,7 +119,7 @@ describe("clip_grad_norm", function()
 end)
 
 describe("every optimiser", function()
-    for _, name in ipairs { "SGD", "Adam", "AdamW" } do
+    for _, name in ipairs { "SGD", "Adam", "AdamW", "RMSprop", "Lion" } do
         local make = heed.optim[name]
 
         it("moves all or none: " .. name, function()
@@ -246,6 +246,88 @@ describe("optim.SGD", function()
             "betas: expected two numbers below 1, got 1")
         assert.error_matches(function() heed.optim.Adam(heed.nn.Linear(1, 1)) end,
             "model:parameters%(%)")
+    end)
+end)
+
+describe("optim.RMSprop", function()
+    it("begins what it remembers when a setting wants it later", function()
+        local a, b = parameter(1.0), parameter(1.0)
+        local late, plain = heed.optim.RMSprop({ a }, { lr = 0.1 }), heed.optim.RMSprop({ b },
+            { lr = 0.1 })
+        step(late, a)
+        step(plain, b)
+        assert.is_nil(late.remembered[1].m or late.remembered[1].a)
+        late.momentum, late.centered = 0.5, true
+        local w, v = a:item(), late.remembered[1].v[1]:item()
+        step(late, a)
+        v = 0.99 * v + 0.01
+        local mean = 0.01
+        assert.is_close(a:item(), w - 0.1 / (math.sqrt(v - mean ^ 2) + 1e-8), 1e-5)
+        step(late, a)
+        v, mean = 0.99 * v + 0.01, 0.99 * mean + 0.01
+        assert.is_close(late.remembered[1].a[1]:item(), mean, 1e-7)
+        assert.is_close(late.remembered[1].v[1]:item(), v, 1e-7)
+    end)
+
+    it("takes the state of one that remembers less, and refuses one that lacks the squares",
+        function()
+            local a, b = parameter(1.0), parameter(1.0)
+            local plain, whole = heed.optim.RMSprop({ a }), heed.optim.RMSprop({ b },
+                { momentum = 0.9, centered = true })
+            step(plain, a)
+            step(whole, b)
+            local state = whole:state_dict()
+            assert.is_true(plain:check_state_dict(state))
+            state.groups[1].m = nil
+            assert.is_true(plain:check_state_dict(state))
+            state.groups[1].a[1] = heed.zeros(2)
+            assert.matches("its moment is %[2%]", (select(2, plain:check_state_dict(state))))
+            state.groups[1].a, state.groups[1].v = nil, nil
+            assert.equal("group 1 lacks its moments", (select(2, plain:check_state_dict(state))))
+        end)
+
+    it("has no root of what rounding leaves below 0", function()
+        local w = heed.nn.parameter(heed.zeros(100))
+        local opt = heed.optim.RMSprop({ w }, { lr = 0.1, alpha = 0.5, centered = true, eps = 1 })
+        local gradient = heed.linspace(0.1, 1, 100)
+        for _ = 1, 60 do
+            w.grad = gradient
+            opt:step()
+        end
+        assert.is_true(w:isfinite():all())
+    end)
+
+    it("teaches on misuse", function()
+        local w = parameter(1.0)
+        for pattern, options in pairs {
+            ["heed.optim.RMSprop: alpha: expected a number below 1, got 1"] = { alpha = 1 },
+            ["alpha: expected a number .*got %-1"] = { alpha = -1 },
+            ["eps: expected a number of at least 0, got %-1"] = { eps = -1 },
+            ["momentum: expected a number of at least 0, got \"x\""] = { momentum = "x" },
+            ["centered: expected a boolean, got 1"] = { centered = 1 },
+            ["there is no option \"betas\""] = { betas = { 0.9, 0.99 } },
+        } do assert.error_matches(function() heed.optim.RMSprop({ w }, options) end, pattern) end
+    end)
+end)
+
+describe("optim.Lion", function()
+    it("moves every element alike, and keeps NaN", function()
+        local w = heed.nn.parameter(heed.zeros(5))
+        local opt = heed.optim.Lion({ w }, { lr = 0.5 })
+        w.grad = heed.tensor { 1e-30, -7, 0, 0 / 0, math.huge }
+        opt:step()
+        assert.is_close(w:narrow(1, 1, 3), { -0.5, 0.5, 0 }, 0)
+        assert.is_true(w[4] ~= w[4])
+        assert.equal(-0.5, w[5])
+    end)
+
+    it("teaches on misuse", function()
+        local w = parameter(1.0)
+        for pattern, options in pairs {
+            ["heed.optim.Lion: betas: expected two numbers below 1, got 1"] = { betas = { 0.9, 1 } },
+            ["weight_decay: expected a number of at least 0"] = { weight_decay = -1 },
+            ["there is no option \"eps\""] = { eps = 1 },
+        } do assert.error_matches(function() heed.optim.Lion({ w }, options) end, pattern) end
     end)
 end)
 

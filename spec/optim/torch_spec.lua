@@ -73,5 +73,5 @@ describe("what PyTorch's optimisers do in 20 steps", function()
         end)
     end
 
-    it("is all of the file", function() assert.equal(12, #names) end)
+    it("is all of the file", function() assert.equal(21, #names) end)
 end)

@@ -21,6 +21,29 @@ local function paths_of(pixels, options)
     return paths
 end
 
+describe("viz.image of files", function()
+    it("puts alpha on white", function()
+        assert.equal("█▓|", plain { { { 0, 0 }, { 0.5, 0.5 }, { 0, 1 } } } .. "|")
+        local red = paths_of(heed.tensor { { { 1, 0, 0, 0.2 } } })
+        assert.is_truthy(red["#ffcccc"])
+        local bytes = heed.tensor({ { { 0, 0, 0, 51 } } }, { dtype = "u8" })
+        assert.is_truthy(paths_of(bytes)["#cccccc"])
+    end)
+
+    it("draws no more than a page of a large one", function()
+        local large = heed.zeros({ 1500, 2000, 3 }, { dtype = "u8" })
+        large[{ {}, { 1001, 2000 } }] = 255
+        local before = collectgarbage "count"
+        local picture = image(large, { colour = false, width = 8 })
+        assert.equal("    ████", tostring(picture):match "^[^\n]*")
+        assert.is_true(collectgarbage "count" - before < 2e5, "kilobytes")
+        local drawing = picture:draw(true)
+        assert.is_true(drawing.width < 1000)
+        assert.equal(" █", plain(heed.tensor { { 0, 1 } }:repeat_interleave(3000, 2),
+            { width = 2 }))
+    end)
+end)
+
 describe("viz.image in the terminal", function()
     it("is dense where it is bright, two rows in a line", function()
         assert.equal(" ░▒▓█", plain { { 0, 0.25, 0.5, 0.75, 1 }, { 0, 0.25, 0.5, 0.75, 1 } })
@@ -67,8 +90,8 @@ describe("viz.image in the terminal", function()
             "heed.viz.image: image: expected a tensor or a table of rows, got 5")
         assert.error_matches(function() image(heed.zeros(3, 8, 8)) end,
             "got %[3, 8, 8%]; channels come last: image:permute%(2, 3, 1%)")
-        assert.error_matches(function() image(heed.zeros(8, 8, 4)) end,
-            "expected %[H, W%], %[H, W, 1%] or %[H, W, 3%], got %[8, 8, 4%]$")
+        assert.error_matches(function() image(heed.zeros(8, 8, 5)) end,
+            "expected %[H, W%] or %[H, W, C%] of 1 to 4 channels, got %[8, 8, 5%]$")
         assert.error_matches(function() image({ { 1 } }, { min = 1, max = 1 }) end,
             "min: expected less than max")
         assert.error_matches(function() image({ heed.ones(1, 1), 5 }) end,

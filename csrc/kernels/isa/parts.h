@@ -19,6 +19,7 @@ void HD_ISA(hd_fill_order)(hd_kernels *k);
 void HD_ISA(hd_fill_softmax)(hd_kernels *k);
 void HD_ISA(hd_fill_softmax_columns)(hd_kernels *k);
 void HD_ISA(hd_fill_norm)(hd_kernels *k);
+void HD_ISA(hd_fill_recurrent)(hd_kernels *k);
 void HD_ISA(hd_fill_rotary)(hd_kernels *k);
 void HD_ISA(hd_fill_loss)(hd_kernels *k);
 void HD_ISA(hd_fill_pointwise)(hd_kernels *k);

@@ -18,6 +18,7 @@ void HD_ISA(hd_fill_kernels)(hd_kernels *k) {
     HD_ISA(hd_fill_softmax)(k);
     HD_ISA(hd_fill_softmax_columns)(k);
     HD_ISA(hd_fill_norm)(k);
+    HD_ISA(hd_fill_recurrent)(k);
     HD_ISA(hd_fill_rotary)(k);
     HD_ISA(hd_fill_loss)(k);
     HD_ISA(hd_fill_pointwise)(k);

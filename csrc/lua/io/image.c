@@ -8,9 +8,10 @@
 static int image_load(lua_State *L) {
     hd_call c = hd_begin(L, "image.load");
     const char *path = hd_path_at(&c, 1);
-    hd_image_options options = {(int)hd_arg_integer(&c, 2, "channels"), hd_arg_integer(&c, 3, "max_pixels")};
-    if (options.channels < 0 || options.channels > HD_IMAGE_CHANNELS)
-        hd_arg_error(&c, "channels", "expected 1..%d, got %d", HD_IMAGE_CHANNELS, options.channels);
+    int64_t channels = hd_arg_integer(&c, 2, "channels");
+    if (channels < 0 || channels > HD_IMAGE_CHANNELS)
+        hd_arg_error(&c, "channels", "expected 1..%d, got %lld", HD_IMAGE_CHANNELS, (long long)channels);
+    hd_image_options options = {(int)channels, hd_arg_integer(&c, 3, "max_pixels")};
     int orientation;
     hd_handle *handle = hd_push_handle(&c);
     handle->t = hd_image_load(c.cx, path, &options, &orientation);
@@ -25,14 +26,14 @@ static void check_image(hd_call *c, const hd_tensor *t, hd_image_format format) 
     int64_t channels = t->ndim == 3 ? t->shape[2] : 0;
     if (t->dtype != HD_U8 || channels < 1 || channels > HD_IMAGE_CHANNELS ||
         (jpeg && channels != 1 && channels != 3))
-        hd_arg_error(c, "image", "expected u8 [H, W, C] of %s channels", jpeg ? "1 or 3" : "1..4");
+        hd_arg_error(c, "pixels", "expected u8 [H, W, C] of %s channels", jpeg ? "1 or 3" : "1..4");
     for (int d = 0; d < 2; d++)
         if (t->shape[d] < 1 || t->shape[d] > longest)
-            hd_arg_error(c, "image", "expected sides of 1..%lld pixels, got %lld", (long long)longest,
+            hd_arg_error(c, "pixels", "expected sides of 1..%lld pixels, got %lld", (long long)longest,
                          (long long)t->shape[d]);
 }
 
-/* image_save(path, image, format, quality): true, or nil and message. format: "png" or "jpeg" */
+/* image_save(path, pixels, format, quality): true, or nil and message. format: "png" or "jpeg" */
 static int image_save(lua_State *L) {
     hd_call c = hd_begin(L, "image.save");
     static const char *const formats[] = {"png", "jpeg", NULL};
@@ -41,7 +42,7 @@ static int image_save(lua_State *L) {
     int64_t quality = hd_arg_integer(&c, 4, "quality");
     if (quality < 1 || quality > 100)
         hd_arg_error(&c, "quality", "expected 1..100, got %lld", (long long)quality);
-    hd_tensor *t = hd_arg_tensor(&c, 2, "image");
+    hd_tensor *t = hd_arg_tensor(&c, 2, "pixels");
     check_image(&c, t, format);
     hd_handle *copy = hd_push_handle(&c);
     copy->t = hd_contiguous(c.cx, t);

@@ -5,19 +5,31 @@
 
 /* ---- a step ------------------------------------------------------------------------------ */
 
-/* A group of parameters as a step sees it; `params`, `m`, `v` and `steps` are indices of the stack. */
+/* A group of parameters as a step sees it; `params`, `m`, `v`, `a` and `steps` are indices of the stack. */
 typedef struct group {
     hd_optim_options o;
-    int params, m, v, steps;
+    int params, m, v, a, steps;
     int count;
 } group;
 
-static hd_optimizer optimizer_at(hd_call *c, int index) {
+/* Which lists a step of a kind cannot do without. */
+static const struct {
+    const char *name;
+    hd_optimizer kind;
+    bool wants_m, wants_v;
+} kinds[] = {{"sgd", HD_SGD, false, false},
+             {"adam", HD_ADAM, true, true},
+             {"adamw", HD_ADAMW, true, true},
+             {"rmsprop", HD_RMSPROP, false, true},
+             {"lion", HD_LION, true, false}};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+/* The place in `kinds` of the name at index. */
+static int kind_at(hd_call *c, int index) {
     const char *name = lua_type(c->L, index) == LUA_TSTRING ? lua_tostring(c->L, index) : "";
-    if (strcmp(name, "sgd") == 0) return HD_SGD;
-    if (strcmp(name, "adam") == 0) return HD_ADAM;
-    if (strcmp(name, "adamw") != 0) hd_arg_expected(c, index, "kind", "\"sgd\", \"adam\" or \"adamw\"");
-    return HD_ADAMW;
+    for (int i = 0; i < KINDS; i++)
+        if (strcmp(name, kinds[i].name) == 0) return i;
+    return hd_arg_expected(c, index, "kind", "\"sgd\", \"adam\", \"adamw\", \"rmsprop\" or \"lion\"");
 }
 
 /* Field `name` of the table on top, left below it. Its index; nil stays there. */
@@ -43,28 +55,38 @@ static bool flag_field(hd_call *c, const char *name) {
     return value;
 }
 
+/* The settings in the table on top. */
+static hd_optim_options read_options(hd_call *c, hd_optimizer kind) {
+    hd_optim_options o = {.kind = kind, .grad_scale = 1};
+    o.lr = number_field(c, "lr");
+    o.weight_decay = number_field(c, "weight_decay");
+    o.beta1 = number_field(c, "beta1");
+    o.beta2 = number_field(c, "beta2");
+    o.eps = number_field(c, "eps");
+    o.alpha = number_field(c, "alpha");
+    o.momentum = number_field(c, "momentum");
+    o.dampening = number_field(c, "dampening");
+    o.nesterov = flag_field(c, "nesterov");
+    return o;
+}
+
 /* The table of a group is on top, and goes; its lists stay on the stack. */
 static group read_group(hd_call *c, hd_optimizer kind) {
-    group g = {.o = {.kind = kind, .grad_scale = 1}};
+    group g;
     luaL_checkstack(c->L, 16, "too many groups");
     if (lua_type(c->L, -1) != LUA_TTABLE) hd_arg_error(c, "groups", "expected a list of tables");
     g.params = pull(c, "params");
     g.m = pull(c, "m");
     g.v = pull(c, "v");
+    g.a = pull(c, "a");
     g.steps = pull(c, "steps");
-    g.o.lr = number_field(c, "lr");
-    g.o.weight_decay = number_field(c, "weight_decay");
-    g.o.beta1 = number_field(c, "beta1");
-    g.o.beta2 = number_field(c, "beta2");
-    g.o.eps = number_field(c, "eps");
-    g.o.momentum = number_field(c, "momentum");
-    g.o.dampening = number_field(c, "dampening");
-    g.o.nesterov = flag_field(c, "nesterov");
+    g.o = read_options(c, kind);
     lua_pop(c->L, 1);
     g.count = hd_arg_list(c, g.params, "params");
     if (lua_type(c->L, g.steps) != LUA_TTABLE) hd_arg_expected(c, g.steps, "steps", "a list of counts");
     if (!lua_isnil(c->L, g.m)) hd_arg_list(c, g.m, "m");
     if (!lua_isnil(c->L, g.v)) hd_arg_list(c, g.v, "v");
+    if (!lua_isnil(c->L, g.a)) hd_arg_list(c, g.a, "a");
     return g;
 }
 
@@ -78,15 +100,16 @@ static int64_t steps_of(hd_call *c, const group *g, int i) {
 }
 
 /* The parameters of a group that have a gradient. */
-static hd_optim_slot *fill(hd_call *c, const group *g, hd_optim_slot *next) {
+static hd_optim_slot *fill(hd_call *c, const group *g, int kind, hd_optim_slot *next) {
     for (int i = 1; i <= g->count; i++) {
         hd_tensor *w = hd_list_tensor(c, g->params, "params", i);
         if (!w->grad) continue;
         hd_optim_slot slot = {.w = w, .g = w->grad, .step = steps_of(c, g, i) + 1, .o = &g->o};
         if (!lua_isnil(c->L, g->m)) slot.m = hd_list_tensor(c, g->m, "m", i);
         if (!lua_isnil(c->L, g->v)) slot.v = hd_list_tensor(c, g->v, "v", i);
-        if (g->o.kind != HD_SGD && !(slot.m && slot.v))
-            hd_arg_error(c, "m, v", "expected two lists of moments");
+        if (!lua_isnil(c->L, g->a)) slot.a = hd_list_tensor(c, g->a, "a", i);
+        if ((kinds[kind].wants_m && !slot.m) || (kinds[kind].wants_v && !slot.v))
+            hd_arg_error(c, "m, v", "expected the lists of moments that %s has", kinds[kind].name);
         *next++ = slot;
     }
     return next;
@@ -100,22 +123,22 @@ static void count_steps(hd_call *c, const group *g) {
     }
 }
 
-/* optim_step(kind, groups): groups are tables { params, m, v, steps, lr, ... }; parameters without a gradient are passed
- * over. All of them move, or none; steps counts up for those that did. */
+/* optim_step(kind, groups): groups are tables { params, m, v, a, steps, lr, ... }; parameters without a
+ * gradient are passed over. All of them move, or none; steps counts up for those that did. */
 static int optim_step(lua_State *L) {
     hd_call c = hd_begin(L, "heed.optim.Optimizer:step");
-    hd_optimizer kind = optimizer_at(&c, 1);
+    const int kind = kind_at(&c, 1);
     if (c.top < 2 || lua_type(L, 2) != LUA_TTABLE) hd_arg_expected(&c, 2, "groups", "a list of groups");
     int group_count = hd_count(&c, 2, "groups");
     int64_t params = 0; /* a list of many may be in many groups */
     group *groups = lua_newuserdatauv(L, sizeof *groups * (size_t)(group_count + 1), 0);
     for (int i = 0; i < group_count; i++) {
         lua_rawgeti(L, 2, i + 1);
-        groups[i] = read_group(&c, kind);
+        groups[i] = read_group(&c, kinds[kind].kind);
         params += groups[i].count;
     }
     hd_optim_slot *slots = lua_newuserdatauv(L, sizeof *slots * (size_t)(params + 1), 0), *end = slots;
-    for (int i = 0; i < group_count; i++) end = fill(&c, &groups[i], end);
+    for (int i = 0; i < group_count; i++) end = fill(&c, &groups[i], kind, end);
     c.cx->grad_enabled = false;
     hd_try(&c, hd_optim_step(c.cx, end - slots, slots));
     for (int i = 0; i < group_count; i++) count_steps(&c, &groups[i]);

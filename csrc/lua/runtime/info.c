@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include "base/parallel.h"
+#include "io/image.h"
 #include "kernels/gemm.h"
 #include "lua/runtime/check.h"
 
@@ -42,13 +43,15 @@ static void set_text(lua_State *L, const char *name, const char *text) {
 static int info(lua_State *L) {
     hd_call c = hd_begin(L, "info");
     hd_no_more(&c, 0);
-    lua_createtable(L, 0, 7);
+    lua_createtable(L, 0, 9);
     set_text(L, "version", HEED_VERSION);
     set_text(L, "lua", LUA_RELEASE);
     set_text(L, "blis", hd_gemm_blis_version());
     set_text(L, "gemm", hd_gemm_kernel_name(c.cx));
     set_text(L, "isa", c.cx->kernels ? c.cx->kernels->name : "none");
     set_text(L, "cpu", hd_microarch_name(hd_cpu_microarch()));
+    set_text(L, "png", hd_png_version());
+    set_text(L, "jpeg", hd_jpeg_version());
     lua_pushinteger(L, c.cx->num_threads);
     lua_setfield(L, -2, "threads");
     return 1;

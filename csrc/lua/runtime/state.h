@@ -204,6 +204,7 @@ void hd_register_nn(hd_registrar *r);
 void hd_register_mask(hd_registrar *r);
 void hd_register_loss(hd_registrar *r);
 void hd_register_layers(hd_registrar *r);
+void hd_register_recurrent(hd_registrar *r);
 void hd_register_modes(hd_registrar *r);
 void hd_register_autograd(hd_registrar *r);
 void hd_register_function(hd_registrar *r);
@@ -214,10 +215,10 @@ void hd_register_optim(hd_registrar *r);
 void hd_register_info(hd_registrar *r);
 void hd_register_dtypes(hd_registrar *r);
 void hd_register_io(hd_registrar *r);
-void hd_register_image(hd_registrar *r);
-void hd_register_json(hd_registrar *r);
 void hd_register_gguf(hd_registrar *r);
 void hd_register_tokenizer(hd_registrar *r);
+void hd_register_image(hd_registrar *r);
+void hd_register_json(hd_registrar *r);
 
 /* memory.c */
 void hd_clock_start(hd_lua *h);

@@ -143,9 +143,9 @@ hd_status hd_scale_all(hd_ctx *cx, int64_t count, hd_tensor *const *tensors, dou
 
 /* ---- several lists at once ---------------------------------------------------------------------- */
 
-enum { W, G, M, WIDEST = 4 };
+enum { W, G, M, V, A, WIDEST };
 
-/* What one parameter takes part in a pass with: w, g, m, v, or less. Entries may be NULL. */
+/* What one parameter takes part in a pass with: w, g, m, v, a, or less. Entries may be NULL. */
 typedef struct row {
     hd_tensor *t[WIDEST];
 } row;
@@ -276,31 +276,59 @@ static hd_adam_rates adam_rates(const hd_optim_slot *s) {
                            .scale = o->grad_scale};
 }
 
+static hd_rmsprop_rates rmsprop_rates(const hd_optim_options *o) {
+    return (hd_rmsprop_rates){.lr = o->lr,
+                              .alpha = o->alpha,
+                              .eps = o->eps,
+                              .momentum = o->momentum,
+                              .decay = o->weight_decay,
+                              .scale = o->grad_scale};
+}
+
+static hd_lion_rates lion_rates(const hd_optim_options *o) {
+    return (hd_lion_rates){
+        .lr = o->lr, .beta1 = o->beta1, .beta2 = o->beta2, .decay = o->weight_decay, .scale = o->grad_scale};
+}
+
+/* The elements of a chunk of one parameter. */
+static void step_elements(const hd_kernels *k, const hd_optim_slot *s, int64_t n, void *const at[WIDEST]) {
+    const int dtype = s->w->dtype;
+    if (s->o->kind == HD_SGD) {
+        const hd_sgd_rates rates = sgd_rates(s);
+        k->sgd[dtype](n, at[W], at[G], at[M], &rates);
+    } else if (s->o->kind == HD_RMSPROP) {
+        const hd_rmsprop_rates rates = rmsprop_rates(s->o);
+        k->rmsprop[dtype](n, at[W], at[G], at[M], at[V], at[A], &rates);
+    } else if (s->o->kind == HD_LION) {
+        const hd_lion_rates rates = lion_rates(s->o);
+        k->lion[dtype](n, at[W], at[G], at[M], &rates);
+    } else {
+        const hd_adam_rates rates = adam_rates(s);
+        k->adam[dtype](n, at[W], at[G], at[M], at[V], &rates);
+    }
+}
+
 static void step_chunk(void *arg, int64_t task, int worker) {
     (void)worker;
     const pass *p = arg;
     int64_t i, start, n;
     const row *r = chunk_of(p, task, &i, &start, &n);
-    const hd_optim_slot *s = &p->slots[i];
-    int dtype = s->w->dtype;
-    void *w = element(r->t[W], start), *m = r->t[M] ? element(r->t[M], start) : NULL;
-    if (s->o->kind == HD_SGD) {
-        const hd_sgd_rates rates = sgd_rates(s);
-        p->kernels->sgd[dtype](n, w, element(r->t[G], start), m, &rates);
-    } else {
-        const hd_adam_rates rates = adam_rates(s);
-        p->kernels->adam[dtype](n, w, element(r->t[G], start), m, element(r->t[M + 1], start), &rates);
-    }
+    void *at[WIDEST];
+    for (int k = 0; k < WIDEST; k++) at[k] = r->t[k] ? element(r->t[k], start) : NULL;
+    step_elements(p->kernels, &p->slots[i], n, at);
 }
 
-static const char *const STEP_NAMES[WIDEST] = {"parameter", "gradient", "first moment", "second moment"};
+static const char *const STEP_NAMES[WIDEST] = {"parameter", "gradient", "first moment", "second moment",
+                                               "mean gradient"};
 
 hd_status hd_optim_step(hd_ctx *cx, int64_t count, const hd_optim_slot *slots) {
     row *table = hd_alloc(cx, (size_t)count * sizeof *table);
     if (!table) return cx->error.status;
-    for (int64_t i = 0; i < count; i++) table[i] = (row){{slots[i].w, slots[i].g, slots[i].m, slots[i].v}};
+    for (int64_t i = 0; i < count; i++)
+        table[i] = (row){{slots[i].w, slots[i].g, slots[i].m, slots[i].v, slots[i].a}};
     pass p = {.count = count, .slots = slots};
-    hd_status status = each_chunk(cx, &p, step_chunk, table, STEP_NAMES, 1u << W | 1u << M | 1u << (M + 1));
+    hd_status status =
+        each_chunk(cx, &p, step_chunk, table, STEP_NAMES, 1u << W | 1u << M | 1u << V | 1u << A);
     hd_free(cx->account, table);
     return status;
 }

@@ -32,31 +32,28 @@ local function next_record(form, source)
         #fields)
 end
 
--- A row of a record: { name = value }; nil and a message.
-local function row_of(form, fields, path, number)
-    local row = {}
-    for i, name in ipairs(form.names) do
-        local kind = form.types[name]
-        local value = form.readers[kind](fields[i])
-        if value == nil then
-            local hint = form.guessed[name] and ("; by the first rows it is one: give types, "
-                .. "{ [%q] = \"string\" } or \"number\""):format(name)
-                or kind == "integer" and form.missing[fields[i]]
-                and "; a column of type number takes it as NaN" or ""
-            return nil, ("%s:%d: column %s: expected %s, got %s%s"):format(path, number, name,
-                kind == "integer" and "an integer" or "a number", check.describe(fields[i]), hint)
-        end
-        row[name] = value
-    end
-    return row
+local function misfit(form, text, name, path, number)
+    local kind = form.types[name]
+    local hint = form.guessed[name] and ("; by the first rows it is one: give types, "
+        .. "{ [%q] = \"string\" } or \"number\""):format(name)
+        or kind == "integer" and form.missing[text]
+        and "; a column of type number takes it as NaN" or ""
+    return ("%s:%d: column %s: expected %s, got %s%s"):format(path, number, name,
+        kind == "integer" and "an integer" or "a number", check.describe(text), hint)
 end
 
--- The next row and the offset of its record; nil at the end, and with a message.
+-- The next row, { name = value }, and the offset of its record; nil at the end, and with a message.
 local function next_row(form, source)
     local fields, offset, number = next_record(form, source)
     if not fields then return nil, offset end
-    local row, message = row_of(form, fields, source.path, number)
-    if not row then return nil, message end
+    local row, names, read = {}, form.names, form.read
+    for i = 1, #names do
+        local value = read[i](fields[i])
+        if value == nil then
+            return nil, misfit(form, fields[i], names[i], source.path, number)
+        end
+        row[names[i]] = value
+    end
     return row, offset
 end
 
@@ -166,12 +163,14 @@ local function form_of(source, options)
     local message
     form.names, message = names_of(source, form, header)
     if not form.names then return nil, message end
-    form.readers = csv_types.readers(form.missing)
     form.types = check_types(options.types, form.names)
     form.first = { offset = source:offset(), number = source.number }
     local ok
     ok, message = guess_types(source, form)
     if not ok then return nil, message end
+    local readers = csv_types.readers(form.missing)
+    form.read = {}
+    for i, name in ipairs(form.names) do form.read[i] = readers[form.types[name]] end
     return form
 end
 
@@ -202,23 +201,39 @@ local function collector(kind)
     end
 end
 
+-- Gives the values of each record to put[column] of the columns that have one; a message when one
+-- does not fit.
+local function each_field(form, source, put)
+    local read = form.read
+    while true do
+        local fields, offset, number = next_record(form, source)
+        if not fields then return offset end
+        for i = 1, #read do
+            local use = put[i]
+            if use then
+                local value = read[i](fields[i])
+                if value == nil then
+                    return misfit(form, fields[i], form.names[i], source.path, number)
+                end
+                use(value)
+            end
+        end
+    end
+end
+
 -- These columns of all rows, read from the file by itself.
 local function read_columns(self, names)
     local source, message = reader.open(self.sources[1].path, self.sources[1].max_line)
     if not source then return nil, message end
-    local put, take = {}, {}
-    for _, name in ipairs(names) do put[name], take[name] = collector(self.types[name]) end
-    source:go(self.form.first.offset, self.form.first.number)
-    while not source.message do
-        local row, why = next_row(self.form, source)
-        if not row then
-            source:close()
-            if why then return nil, why end
-            break
-        end
-        for _, name in ipairs(names) do put[name](row[name]) end
+    local put, take, wanted = {}, {}, {}
+    for _, name in ipairs(names) do wanted[name] = true end
+    for i, name in ipairs(self.names) do
+        if wanted[name] then put[i], take[name] = collector(self.types[name]) end
     end
-    if source.message then return nil, source.message end
+    source:go(self.form.first.offset, self.form.first.number)
+    message = source.message or each_field(self.form, source, put)
+    source:close()
+    if message then return nil, message end
     local columns = {}
     for _, name in ipairs(names) do columns[name] = take[name]() end
     return columns
@@ -240,7 +255,8 @@ end
 ---file:write "name,age,weight\nAda,36,54.5\nAlan,41,\n"
 ---file:flush()
 ---local columns = assert(heed.data.csv(path)):columns()
----print(columns.name[2], columns.age, columns.weight) --> Alan [36, 41] i64 [2] [54.5000, nan] f32 [2]
+---print(columns.name[2], columns.age) --> Alan [36, 41] i64 [2]
+---print(columns.weight) --> [54.5000, nan] f32 [2]
 ---os.remove(path)
 ---```
 ---@param options? { dtype?: "f32"|"f64" } of numbers, default "f32"
@@ -261,9 +277,10 @@ end
 ---```lua
 ---local path = os.tmpname()
 ---local file <close> = assert(io.open(path, "w"))
----file:write "name,age,weight\nAda,36,54.5\nAlan,41,70\n"
+---file:write "name,age,weight\nAda,36,54\nAlan,41,70\n"
 ---file:flush()
----print(assert(heed.data.csv(path)):tensor { "age", "weight" }) --> [[36.0000, 54.5000], [41.0000, 70.0000]] f32 [2, 2]
+---local rows = assert(heed.data.csv(path))
+---print(rows:tensor { "age", "weight" }) --> [[36., 54.], [41., 70.]] f32 [2, 2]
 ---os.remove(path)
 ---```
 ---@param names? (string|integer)[] which, in which order; default all that are numbers

@@ -4,6 +4,8 @@ local check = require "heed.check"
 
 local csv_types = {}
 
+local find, mathtype = string.find, math.type
+
 local MISSING = { "", "NA", "N/A", "NaN", "nan", "null" }
 local NAN = 0 / 0
 local INFINITIES = { inf = math.huge, ["+inf"] = math.huge, ["-inf"] = -math.huge }
@@ -23,8 +25,8 @@ end
 local function trimmed(text) return text:match "^%s*(.-)%s*$" end
 
 local function integer_of(text)
-    local value = text:find "^[+-]?%d+$" and tonumber(text)
-    return math.type(value) == "integer" and value or nil
+    local value = find(text, "^[+-]?%d+$") and tonumber(text)
+    return value and mathtype(value) == "integer" and value or nil
 end
 
 local function number_of(text)
@@ -40,8 +42,9 @@ end
 function csv_types.readers(missing)
     return {
         string = function(text) return text end,
-        integer = function(text) return integer_of(trimmed(text)) end,
+        integer = function(text) return integer_of(text) or integer_of(trimmed(text)) end,
         number = function(text)
+            if find(text, "^-?%d+%.?%d*$") then return tonumber(text) + 0.0 end -- most are so
             text = trimmed(text)
             if missing[text] then return NAN end
             return number_of(text)

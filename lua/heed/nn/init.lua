@@ -5,6 +5,7 @@ local module = require "heed.nn.module"
 local activation = require "heed.nn.activation"
 local norm = require "heed.nn.norm"
 local positions = require "heed.nn.positions"
+local recurrent = require "heed.nn.recurrent"
 
 ---@class heed.nn
 local nn = {
@@ -32,6 +33,10 @@ local nn = {
     Softmax = activation.Softmax,
     LogSoftmax = activation.LogSoftmax,
     Flatten = activation.Flatten,
+    GRU = recurrent.GRU,
+    LSTM = recurrent.LSTM,
+    GRUCell = recurrent.GRUCell,
+    LSTMCell = recurrent.LSTMCell,
     MultiHeadAttention = require "heed.nn.attention",
     FeedForward = require "heed.nn.feed_forward",
     TransformerEncoderLayer = require "heed.nn.encoder_layer",

@@ -1,7 +1,5 @@
 --- Adam and AdamW.
 
-local check = require "heed.check"
-local errors = require "heed.errors"
 local optimizer = require "heed.optim.optimizer"
 
 local adam = {}
@@ -11,13 +9,7 @@ local MOMENTS = { "m", "v" }
 local function check_settings(where, settings)
     optimizer.check_rate(where, settings, "eps")
     optimizer.check_rate(where, settings, "weight_decay")
-    if settings.betas == nil then return end
-    check.type(where, "betas", settings.betas, "table")
-    for i = 1, 2 do
-        if check.number(where, "betas", settings.betas[i], 0, 1) == 1 then
-            errors.raise("%s: betas: expected two numbers below 1, got 1", where)
-        end
-    end
+    optimizer.check_betas(where, settings)
 end
 
 local function rates(settings)

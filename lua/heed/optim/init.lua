@@ -7,6 +7,8 @@ return {
     Adam = adam.Adam,
     AdamW = adam.AdamW,
     SGD = require "heed.optim.sgd",
+    RMSprop = require "heed.optim.rmsprop",
+    Lion = require "heed.optim.lion",
     schedule = require "heed.optim.schedule",
     clip_grad_norm = gradients.clip_grad_norm,
     clip_grad_value = gradients.clip_grad_value,

@@ -16,15 +16,16 @@ local FLOATS = core.dtypes.floats
 ---@field lr number settable: opt.lr times lr_scale
 ---@field lr_scale number 1 where the group has no rate of its own
 
----What SGD, Adam and AdamW give: parameters in groups, with what is remembered of each. `opt.lr`
+---What SGD, Adam, AdamW, RMSprop and Lion give: parameters in groups, with what is remembered of each. `opt.lr`
 ---and the other settings may be set at any time.
 ---@class heed.optim.Optimizer
 ---@field lr number settable: all groups move with it, those with a rate of their own in proportion
 ---@field groups heed.optim.Group[] with their own settings, settable
 ---@field steps integer calls of step; each parameter counts those that it took part in
 ---@field private class table what makes the kind: name, kind, defaults, check(where, settings),
+---remembers (names of moments) and may_lack (those among them that some settings do without),
 ---moments(settings), rates(settings)
----@field private remembered table[] for each group { steps =, m =, v = }
+---@field private remembered table[] for each group { steps =, m =, v =, a = }
 ---@field private group_class table
 ---@field private seen table<heed.Tensor, boolean>
 local Optimizer = {}
@@ -290,6 +291,25 @@ local function steps_are_sound(steps, count)
     return true
 end
 
+local function remembers_nothing(class, saved)
+    if saved.steps ~= nil then return false end
+    for _, name in ipairs(class.remembers) do
+        if saved[name] ~= nil then return false end
+    end
+    return true
+end
+
+local function moments_misfit(group, moments, i)
+    if type(moments) ~= "table" then return ("group %d lacks its moments"):format(i) end
+    for j, p in ipairs(group.params) do
+        local t = moments[j]
+        if not check.is_tensor(t) or t.shape ~= p.shape or t.dtype ~= p.dtype then
+            return ("parameter %d of group %d is %s here, its moment is %s"):format(j, i,
+                tostring(p.shape), check.is_tensor(t) and tostring(t.shape) or "none")
+        end
+    end
+end
+
 local function misfit(class, group, saved, i)
     if type(saved) ~= "table" or saved.count ~= #group.params then
         return ("group %d has %d parameters here, and %s in the state"):format(i, #group.params,
@@ -298,21 +318,15 @@ local function misfit(class, group, saved, i)
     if not settings_are_sound(class, saved) or not is_rate(saved.lr_scale) then
         return ("the settings of group %d are none"):format(i)
     end
-    if saved.steps == nil and saved.m == nil and saved.v == nil then return end
+    if remembers_nothing(class, saved) then return end
     if not steps_are_sound(saved.steps, #group.params) then
         return ("group %d lacks its counts of steps"):format(i)
     end
     for _, name in ipairs(class.remembers) do
         local moments = saved[name]
-        if moments == nil and class.may_lack then break end
-        if type(moments) ~= "table" then return ("group %d lacks its moments"):format(i) end
-        for j, p in ipairs(group.params) do
-            local t = moments[j]
-            if not check.is_tensor(t) or t.shape ~= p.shape or t.dtype ~= p.dtype then
-                return ("parameter %d of group %d is %s here, its moment is %s"):format(j, i,
-                    tostring(p.shape),
-                    check.is_tensor(t) and tostring(t.shape) or "none")
-            end
+        if moments ~= nil or not class.may_lack[name] then
+            local message = moments_misfit(group, moments, i)
+            if message then return message end
         end
     end
 end
@@ -392,10 +406,22 @@ end
 ---@return fun(params: heed.Tensor[]|table[], options?: table): heed.optim.Optimizer
 function optimizer.define(class)
     class.options, class.group_options = {}, check.set("params", "lr_scale")
+    class.may_lack = class.may_lack or {}
     for name in pairs(class.defaults) do
         class.options[name], class.group_options[name] = true, true
     end
     return function(params, options) return new(class, params, options) end
+end
+
+---betas, two numbers of at least 0 and below 1, where they are given.
+function optimizer.check_betas(where, settings)
+    if settings.betas == nil then return end
+    check.type(where, "betas", settings.betas, "table")
+    for i = 1, 2 do
+        if check.number(where, "betas", settings.betas[i], 0, 1) == 1 then
+            errors.raise("%s: betas: expected two numbers below 1, got 1", where)
+        end
+    end
 end
 
 ---A setting that is at least 0 where it is given.

@@ -17,7 +17,7 @@ local function check_settings(where, settings)
 end
 
 local define = optimizer.define {
-    name = "heed.optim.SGD", kind = "sgd", remembers = BUFFER, may_lack = true,
+    name = "heed.optim.SGD", kind = "sgd", remembers = BUFFER, may_lack = { m = true },
         check = check_settings,
     defaults = { lr = 1e-3, momentum = 0, dampening = 0, weight_decay = 0, nesterov = false },
     moments = function(settings) return settings.momentum ~= 0 and BUFFER or NONE end,

@@ -71,6 +71,34 @@ function inside.mask_dense(mask, B, H, L, S, rows, dtype) end
 ---@return heed.Tensor? weights [B, H, L, S]
 function inside.attention(q, k, v, scale, softcap, dropout, mask, want_weights) end
 
+---One layer of a GRU in one direction.
+---@param x heed.Tensor [B, L, E]
+---@param h? heed.Tensor [B, H] before, default zeros
+---@param lengths? heed.Ids [B], default L for all
+---@param weight_ih heed.Tensor [3 H, E]: r, z, n
+---@param weight_hh heed.Tensor [3 H, H]
+---@param bias_ih? heed.Tensor [3 H]
+---@param bias_hh? heed.Tensor [3 H]
+---@param reverse? boolean each sequence is read from its own end
+---@return heed.Tensor y [B, L, H], 0 at padding
+---@return heed.Tensor h [B, H] after
+function inside.gru(x, h, lengths, weight_ih, weight_hh, bias_ih, bias_hh, reverse) end
+
+---One layer of an LSTM in one direction.
+---@param x heed.Tensor [B, L, E]
+---@param h? heed.Tensor [B, H] before, default zeros
+---@param c? heed.Tensor [B, H] before, default zeros
+---@param lengths? heed.Ids [B], default L for all
+---@param weight_ih heed.Tensor [4 H, E]: i, f, g, o
+---@param weight_hh heed.Tensor [4 H, H]
+---@param bias_ih? heed.Tensor [4 H]
+---@param bias_hh? heed.Tensor [4 H]
+---@param reverse? boolean each sequence is read from its own end
+---@return heed.Tensor y [B, L, H], 0 at padding
+---@return heed.Tensor h [B, H] after
+---@return heed.Tensor c [B, H] after
+function inside.lstm(x, h, c, lengths, weight_ih, weight_hh, bias_ih, bias_hh, reverse) end
+
 ---Pairs of features turned by angles: y_a = x_a cos - x_b sin, y_b = x_b cos + x_a sin.
 ---heed.nn.Rotary gives it its tables.
 ---@param x heed.Tensor [..., L, D]
@@ -245,9 +273,9 @@ function inside.encoder_layer(layer, x, mask, cos, sin, step) end
 ---@return heed.Tensor
 function inside.decoder_layer(layer, x, memory, mask, memory_mask, cos, sin, step, memory_step) end
 
----One step of all groups, { params, m, v, steps, lr, ... }; parameters without a gradient are
+---One step of all groups, { params, m, v, a, steps, lr, ... }; parameters without a gradient are
 ---passed over. Never left half done; steps, a list, counts up for those that moved.
----@param kind "sgd"|"adam"|"adamw"
+---@param kind "sgd"|"adam"|"adamw"|"rmsprop"|"lion"
 ---@param groups table[]
 function inside.optim_step(kind, groups) end
 
@@ -325,6 +353,34 @@ function inside.npy_save(path, t) end
 ---@return string? message
 function inside.png_encode(pixels, width, height) end
 
+---heed.image.load.
+---@param path string
+---@param channels integer 0: as the file has them
+---@param max_pixels integer
+---@return heed.Tensor|nil pixels u8 [H, W, C], as it is stored
+---@return integer|string # the EXIF orientation, 1 to 8; or message
+function inside.image_load(path, channels, max_pixels) end
+
+---heed.image.save.
+---@param path string
+---@param pixels heed.Tensor u8 [H, W, C]
+---@param format "png"|"jpeg"
+---@param quality integer 1 to 100, of JPEG
+---@return true|nil
+---@return string? message
+function inside.image_save(path, pixels, format, quality) end
+
+---heed.json.decode.
+---@param text string
+---@param null any what null becomes
+---@param list_type table the metatable of lists
+---@return any value nil when it is not JSON
+---@return string? message
+function inside.json_decode(text, null, list_type) end
+
+---heed.json.null.
+---@type userdata
+inside.json_null = nil
 ---A tokenizer's core: its vocabulary and its steps (lua/heed/text/tokenizer).
 ---@param description table
 ---@return userdata tokenizer

@@ -8,7 +8,11 @@
 ---@field FeedForward fun(d_model: integer, d_ff: integer, options?: { activation?: heed.Activation, dropout?: number, bias?: boolean }): heed.nn.FeedForward
 ---@field Flatten fun(first?: integer, last?: integer): heed.nn.Flatten
 ---@field GELU fun(options?: { approximate?: "none"|"tanh"|"sigmoid" }): heed.nn.GELU
+---@field GRU fun(input_size: integer, hidden_size: integer, options?: { num_layers?: integer, bidirectional?: boolean, dropout?: number, bias?: boolean, batch_first?: boolean }): heed.nn.GRU
+---@field GRUCell fun(input_size: integer, hidden_size: integer, options?: { bias?: boolean }): heed.nn.GRUCell
 ---@field Identity fun(): heed.nn.Identity
+---@field LSTM fun(input_size: integer, hidden_size: integer, options?: { num_layers?: integer, bidirectional?: boolean, dropout?: number, bias?: boolean, batch_first?: boolean }): heed.nn.LSTM
+---@field LSTMCell fun(input_size: integer, hidden_size: integer, options?: { bias?: boolean }): heed.nn.LSTMCell
 ---@field LayerNorm fun(dim: integer, options?: { eps?: number, bias?: boolean, elementwise_affine?: boolean }): heed.nn.LayerNorm
 ---@field LeakyReLU fun(slope?: number): heed.nn.LeakyReLU
 ---@field LearnedPositions fun(max_len: integer, d_model: integer): heed.nn.LearnedPositions
@@ -51,8 +55,20 @@
 ---@class heed.nn.GELU
 ---@operator call(heed.Tensor): heed.Tensor
 
+---@class heed.nn.GRU
+---@operator call(heed.Tensor): heed.Tensor
+
+---@class heed.nn.GRUCell
+---@operator call(heed.Tensor): heed.Tensor
+
 ---@class heed.nn.Identity
 ---@operator call(any): any ...
+
+---@class heed.nn.LSTM
+---@operator call(heed.Tensor): heed.Tensor
+
+---@class heed.nn.LSTMCell
+---@operator call(heed.Tensor): heed.Tensor
 
 ---@class heed.nn.LayerNorm
 ---@operator call(heed.Tensor): heed.Tensor

@@ -23,6 +23,27 @@ local Image = Picture.class(WHERE)
 
 -- ---- what is drawn ------------------------------------------------------------------------------
 
+local PAGE_WIDTH = 960
+
+-- An image of at most so many pixels a side, each the mean of a square of them; what is left over
+-- at the right and below is left out.
+local function shrunk(pixels, most)
+    local H, W, channels = pixels:size()
+    local k = math.ceil(math.max(H, W) / most)
+    if k <= 1 or math.min(H, W) < k then return pixels end
+    local squares = pixels:narrow(1, 1, H // k * k):narrow(2, 1, W // k * k)
+        :reshape(H // k, k, W // k, k, channels)
+    return squares:mean { 2, 4 }
+end
+
+-- On white paper.
+local function without_alpha(pixels)
+    local channels = pixels:size(3)
+    if channels % 2 == 1 then return pixels end
+    local alpha = pixels:narrow(3, channels, 1)
+    return pixels:narrow(3, 1, channels - 1) * alpha + (1 - alpha)
+end
+
 -- [H, W, 1 or 3] from 0 to 1; NaN stays what it is.
 local function pixels_of(image, options)
     if type(image) == "table" then
@@ -37,11 +58,11 @@ local function pixels_of(image, options)
             check.describe(image))
     end
     local dims = image:dim()
-    local channels = dims == 2 and 1 or dims == 3 and image:size(3)
-    if channels ~= 1 and channels ~= 3 then
+    local channels = dims == 2 and 1 or dims == 3 and image:size(3) or 0
+    if channels < 1 or channels > 4 then
         local hint = dims == 3 and (image:size(1) == 1 or image:size(1) == 3)
             and "; channels come last: image:permute(2, 3, 1)" or ""
-        errors.raise("%s: image: expected [H, W], [H, W, 1] or [H, W, 3], got %s%s", WHERE,
+        errors.raise("%s: image: expected [H, W] or [H, W, C] of 1 to 4 channels, got %s%s", WHERE,
             tostring(image.shape), hint)
     end
     local low = options.min and check.number(WHERE, "min", options.min) or 0
@@ -50,8 +71,9 @@ local function pixels_of(image, options)
     if low >= high then
         errors.raise("%s: min: expected less than max (%g), got %g", WHERE, high, low)
     end
-    local pixels = (image:detach():to "f64" - low) / (high - low)
-    return pixels:clamp(0, 1):view(image:size(1), image:size(2), channels)
+    local all = image:detach():reshape(image:size(1), image:size(2), channels)
+    local pixels = (shrunk(all, PAGE_WIDTH):to "f64" - low) / (high - low)
+    return without_alpha(pixels:clamp(0, 1))
 end
 
 -- One image, or a list of several.
@@ -77,7 +99,8 @@ end
 
 ---A picture of an image, or of several side by side: print it, or write it with `:save "it.svg"`,
 ---`"it.html"` or `"it.png"`. In a terminal without colours bright is dense. Pixels that are no
----numbers are marked.
+---numbers are marked. What heed.image.load gives can be shown as it is; alpha is put on white, and
+---of an image larger than a page each pixel drawn is the mean of some.
 ---
 ---```lua
 ---local x = heed.linspace(0, 1, 24)
@@ -85,8 +108,8 @@ end
 ---local digits = { heed.rand(8, 8), heed.rand(8, 8) }
 ---print(heed.viz.image(digits, { panels = { "a 3", "a 5, said to be 6" } }))
 ---```
----@param images heed.Tensor|number[][]|heed.Tensor[] [H, W], [H, W, 1] or [H, W, 3]: u8 from 0 to
----255, others from 0 to 1; or a list of such
+---@param images heed.Tensor|number[][]|heed.Tensor[] [H, W] or [H, W, C] of 1 to 4 channels (gray,
+---alpha; red, green, blue, alpha): u8 from 0 to 255, others from 0 to 1; or a list of such
 ---@param options? heed.viz.ImageOptions
 ---@return heed.viz.Image
 local function image(images, options)
@@ -106,25 +129,22 @@ end
 local NAN_COLOUR = { 1, 0, 1 }
 local SHADES = { [0] = " ", "░", "▒", "▓", "█" }
 
--- The mean of the pixels of [top, bottom) x [left, right), as red, green and blue from 0 to 1; NaN
--- if one of them is.
-local function mean_of(rows, top, bottom, left, right)
-    local sums, count = { 0, 0, 0 }, 0
-    for i = top, bottom - 1 do
-        for j = left, right - 1 do
-            local pixel = rows[i][j]
-            for c = 1, 3 do sums[c] = sums[c] + (pixel[c] or pixel[1]) end
-            count = count + 1
-        end
+-- The mean of the pixels of [left, right) in a row, as red, green and blue from 0 to 1; NaN if one
+-- of them is.
+local function mean_of(row, left, right)
+    local sums = { 0, 0, 0 }
+    for j = left, right - 1 do
+        local pixel = row[j]
+        for c = 1, 3 do sums[c] = sums[c] + (pixel[c] or pixel[1]) end
     end
-    for c = 1, 3 do sums[c] = sums[c] / count end
+    for c = 1, 3 do sums[c] = sums[c] / (right - left) end
     return sums
 end
 
 -- The image in at most so many columns, two rows of it in a line of text: a grid of colours, and
 -- its size.
 local function reduced(panel, most)
-    local rows, H, W = panel.pixels:totable(), panel.pixels:size(1), panel.pixels:size(2)
+    local pixels, H, W = panel.pixels, panel.pixels:size(1), panel.pixels:size(2)
     local columns = math.min(W, most)
     local lines = math.max(1, math.floor(H * columns / math.max(1, W) + 0.5))
     if W == 0 or H == 0 then return {}, 0, 0 end
@@ -133,10 +153,10 @@ local function reduced(panel, most)
     for i = 1, lines do
         grid[i] = {}
         local top = (i - 1) * H // lines + 1
+        local row = pixels:narrow(1, top, math.max(1, i * H // lines + 1 - top)):mean(1):totable()
         for j = 1, columns do
             local left = (j - 1) * W // columns + 1
-            grid[i][j] = mean_of(rows, top, math.max(top + 1, i * H // lines + 1), left,
-                math.max(left + 1, j * W // columns + 1))
+            grid[i][j] = mean_of(row, left, math.max(left + 1, j * W // columns + 1))
         end
     end
     return grid, lines, columns
@@ -191,7 +211,7 @@ end
 -- ---- as SVG -------------------------------------------------------------------------------------
 
 -- pixels: of one pixel, of an image, between images, of all
-local LARGEST, SMALLEST_SIDE, GAP, PAGE_WIDTH = 16, 224, 20, 960
+local LARGEST, SMALLEST_SIDE, GAP = 16, 224, 20
 
 -- Runs of one colour, a path for each colour.
 local function draw_pixels(panel, x, y, scale)

@@ -93,6 +93,21 @@ def encoder_layer(torch, o, b, n, fast):
     return inference(torch, o, lambda: f(x))
 
 
+@several([(f"{kind}_{way}_{b}x128x256", kind.upper(), b, way == "forward_backward")
+          for kind in ("gru", "lstm") for way in ("forward", "forward_backward") for b in (32, 1)])
+def recurrent(torch, o, kind, b, backward):
+    layer, x = getattr(torch.nn, kind)(256, 256, batch_first=True), torch.randn(b, 128, 256, requires_grad=backward)
+    if not backward:
+        return inference(torch, o, lambda: layer(x))
+    g, params = torch.randn(b, 128, 256), [x, *layer.parameters()]
+
+    def step():
+        for p in params:
+            p.grad = None
+        layer(x)[0].backward(g)
+    return step
+
+
 @several([("char_gpt", 6, 384, 6, 1536, 256, 16), ("small_32x32", 2, 64, 4, 256, 32, 32),
           ("small_1x32", 2, 64, 4, 256, 32, 1), ("small_1x8", 2, 64, 4, 256, 8, 1)])
 def gpt_step(torch, o, layers, dim, heads, ff, context, batch, vocab=65):

@@ -328,7 +328,29 @@ end
 
 local B1, B2, LR, EPS, DECAY, MOMENTUM = 0.9, 0.99, 0.1, 1e-8, 0.01, 0.8
 
+local ALPHA = 0.9
+
 local STEPS = {
+    rmsprop = function(x, gradient, centered)
+        local v, a, buffer = 0.0, 0.0, 0.0
+        for _ = 1, 2 do
+            local g = gradient + DECAY * x
+            v, a = ALPHA * v + (1 - ALPHA) * g ^ 2, ALPHA * a + (1 - ALPHA) * g
+            local square = centered and v - a ^ 2 or v
+            buffer = MOMENTUM * buffer + g / (math.sqrt(square) + EPS)
+            x = x - LR * buffer
+        end
+        return x
+    end,
+    lion = function(x, gradient)
+        local m = 0.0
+        for _ = 1, 2 do
+            local c = B1 * m + (1 - B1) * gradient
+            x = x - LR * ((c > 0 and 1 or c < 0 and -1 or c) + DECAY * x)
+            m = B2 * m + (1 - B2) * gradient
+        end
+        return x
+    end,
     adam = function(x, gradient, decoupled)
         local m, v = 0.0, 0.0
         for step = 1, 2 do
@@ -353,8 +375,10 @@ local STEPS = {
 add {
     name = "optim_step",
     cases = { { { 3, 37 }, { 3, 37 }, kind = "adamw" }, { { 3, 37 }, { 3, 37 }, kind = "adam" },
-        { { 3, 37 }, { 3, 37 }, kind = "sgd" },
-        { {}, {}, kind = "adamw" }, { { 0 }, { 0 }, kind = "sgd" } },
+        { { 3, 37 }, { 3, 37 }, kind = "sgd" }, { { 3, 37 }, { 3, 37 }, kind = "rmsprop" },
+        { { 3, 37 }, { 3, 37 }, kind = "rmsprop", centered = true },
+        { { 3, 37 }, { 3, 37 }, kind = "lion" },
+        { {}, {}, kind = "adamw" }, { {}, {}, kind = "rmsprop" }, { { 0 }, { 0 }, kind = "sgd" } },
     dtypes = FLOAT,
     large = { { 257, 531 }, { 257, 531 }, kind = "adamw" },
     call = function(case, w, g)
@@ -362,8 +386,9 @@ add {
         local group = { params = { p, other }, steps = { 0, 0 },
             m = { core.zeros_like(p), core.zeros_like(w) }, lr = LR,
             beta1 = B1, beta2 = B2, eps = EPS, weight_decay = DECAY, momentum = MOMENTUM,
-                nesterov = true }
+                nesterov = true, alpha = ALPHA }
         if case.kind ~= "sgd" then group.v = { core.zeros_like(p), core.zeros_like(w) } end
+        if case.centered then group.a = { core.zeros_like(p), core.zeros_like(w) } end
         for _ = 1, 2 do core.optim_step(case.kind, { group }) end
         assert(group.steps[1] == 2 and group.steps[2] == 0)
         return p
@@ -371,7 +396,7 @@ add {
     naive = function(case, w, g)
         return naive.zip(w.dtype, function(x, gradient)
             return STEPS[case.kind == "adamw" and "adam" or case.kind](x, gradient,
-                case.kind == "adamw")
+                case.centered or case.kind == "adamw")
         end, w, g)
     end,
 }
