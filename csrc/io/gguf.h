@@ -12,20 +12,20 @@
 #include "io/source.h"
 
 typedef enum hd_gguf_kind { /* of a metadata value */
-    HD_GGUF_U8,
-    HD_GGUF_I8,
-    HD_GGUF_U16,
-    HD_GGUF_I16,
-    HD_GGUF_U32,
-    HD_GGUF_I32,
-    HD_GGUF_F32,
-    HD_GGUF_BOOL,
-    HD_GGUF_STRING,
-    HD_GGUF_ARRAY,
-    HD_GGUF_U64,
-    HD_GGUF_I64,
-    HD_GGUF_F64,
-    HD_GGUF_KINDS
+                            HD_GGUF_U8,
+                            HD_GGUF_I8,
+                            HD_GGUF_U16,
+                            HD_GGUF_I16,
+                            HD_GGUF_U32,
+                            HD_GGUF_I32,
+                            HD_GGUF_F32,
+                            HD_GGUF_BOOL,
+                            HD_GGUF_STRING,
+                            HD_GGUF_ARRAY,
+                            HD_GGUF_U64,
+                            HD_GGUF_I64,
+                            HD_GGUF_F64,
+                            HD_GGUF_KINDS
 } hd_gguf_kind;
 
 typedef struct hd_gguf_text {

@@ -15,8 +15,9 @@ void hd_gguf_free(hd_account *account, hd_gguf *file) {
 /* ---- values -------------------------------------------------------------------------------- */
 
 static const int sizes[HD_GGUF_KINDS] = {
-    [HD_GGUF_U8] = 1,  [HD_GGUF_I8] = 1,  [HD_GGUF_U16] = 2,  [HD_GGUF_I16] = 2, [HD_GGUF_U32] = 4, [HD_GGUF_I32] = 4,
-    [HD_GGUF_F32] = 4, [HD_GGUF_BOOL] = 1, [HD_GGUF_U64] = 8, [HD_GGUF_I64] = 8, [HD_GGUF_F64] = 8};
+    [HD_GGUF_U8] = 1,  [HD_GGUF_I8] = 1,  [HD_GGUF_U16] = 2, [HD_GGUF_I16] = 2,
+    [HD_GGUF_U32] = 4, [HD_GGUF_I32] = 4, [HD_GGUF_F32] = 4, [HD_GGUF_BOOL] = 1,
+    [HD_GGUF_U64] = 8, [HD_GGUF_I64] = 8, [HD_GGUF_F64] = 8};
 
 static uint64_t little(const char *at, int size) {
     uint64_t value = 0;
@@ -147,7 +148,8 @@ static hd_status read_tensor(hd_gguf_reader *r, hd_gguf_tensor *t) {
     int64_t count = 1;
     for (int i = t->ndim - 1; i >= 0; i--) {
         const uint64_t size = take(r, 8);
-        if (size > INT64_MAX || !hd_mul_fits(count, (int64_t)size, &count)) return bad(r, "fewer elements", size);
+        if (size > INT64_MAX || !hd_mul_fits(count, (int64_t)size, &count))
+            return bad(r, "fewer elements", size);
         t->shape[i] = (int64_t)size;
     }
     t->type = (uint32_t)take(r, 4);
@@ -183,9 +185,11 @@ static hd_status place_data(hd_gguf_reader *r, hd_gguf *file) {
             item->kind == HD_GGUF_U32)
             alignment = little(item->value, 4);
     }
-    if (alignment == 0 || alignment > 1 << 20 || (alignment & (alignment - 1))) return bad(r, "an alignment", alignment);
+    if (alignment == 0 || alignment > 1 << 20 || (alignment & (alignment - 1)))
+        return bad(r, "an alignment", alignment);
     file->header_size = r->at - file->header;
-    const int64_t data = (file->header_size + (int64_t)alignment - 1) / (int64_t)alignment * (int64_t)alignment;
+    const int64_t data =
+        (file->header_size + (int64_t)alignment - 1) / (int64_t)alignment * (int64_t)alignment;
     for (int64_t i = 0; i < file->tensor_count; i++) file->tensors[i].offset += data;
     return HD_OK;
 }
@@ -195,9 +199,11 @@ static hd_status parse(hd_gguf_reader *r, hd_gguf *file) {
     hd_status status = read_counts(r, file);
     if (status) return status;
     file->items = hd_alloc_zeroed(cx, (size_t)file->item_count * sizeof *file->items);
-    file->tensors = file->items ? hd_alloc_zeroed(cx, (size_t)file->tensor_count * sizeof *file->tensors) : NULL;
+    file->tensors =
+        file->items ? hd_alloc_zeroed(cx, (size_t)file->tensor_count * sizeof *file->tensors) : NULL;
     if (!file->tensors) return cx->error.status;
-    for (int64_t i = 0; i < file->item_count && !status && !r->short_of; i++) status = read_item(r, &file->items[i]);
+    for (int64_t i = 0; i < file->item_count && !status && !r->short_of; i++)
+        status = read_item(r, &file->items[i]);
     for (int64_t i = 0; i < file->tensor_count && !status && !r->short_of; i++)
         status = read_tensor(r, &file->tensors[i]);
     return status || r->short_of ? status : place_data(r, file);

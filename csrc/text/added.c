@@ -40,8 +40,8 @@ static int64_t behind_space(const char *text, int64_t size, int64_t i) {
     return i;
 }
 
-const hd_added_token *hd_added_find(const hd_added *a, const char *text, int64_t size, int64_t start, int64_t look,
-                                    bool specials, int64_t *from, int64_t *to, int64_t *next) {
+const hd_added_token *hd_added_find(const hd_added *a, const char *text, int64_t size, int64_t start,
+                                    int64_t look, bool specials, int64_t *from, int64_t *to, int64_t *next) {
     if (!a->count) return NULL;
     for (int64_t i = look; i < size; i++) {
         int64_t length;

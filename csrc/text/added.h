@@ -21,7 +21,7 @@ hd_status hd_added_add(hd_ctx *cx, hd_added *a, const char *text, int64_t length
 
 /* The first of them in bytes start .. size - 1 that counts; from and to with the space that it takes along, from
  * not before start. NULL: none. *next is where to look on. */
-const hd_added_token *hd_added_find(const hd_added *a, const char *text, int64_t size, int64_t start, int64_t look,
-                                    bool specials, int64_t *from, int64_t *to, int64_t *next);
+const hd_added_token *hd_added_find(const hd_added *a, const char *text, int64_t size, int64_t start,
+                                    int64_t look, bool specials, int64_t *from, int64_t *to, int64_t *next);
 
 #endif

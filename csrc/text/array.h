@@ -12,7 +12,7 @@ hd_status hd_array_reserve(hd_ctx *cx, void *block, int64_t *capacity, int64_t n
 #define HD_RESERVE(cx, owner, items, needed)                                                                 \
     ((needed) <= (owner)->items##_capacity                                                                   \
          ? HD_OK                                                                                             \
-         : hd_array_reserve(cx, &(owner)->items, &(owner)->items##_capacity, needed,                \
+         : hd_array_reserve(cx, &(owner)->items, &(owner)->items##_capacity, needed,                         \
                             sizeof *(owner)->items))
 
 #endif

@@ -232,8 +232,7 @@ static hd_status push_unknown(hd_word *w, int64_t from, int64_t to) {
 static hd_status push_chars(hd_word *w) {
     hd_status status = HD_OK;
     for (int64_t i = w->from; i < w->to && !status;) {
-        const int64_t next =
-            w->bpe->byte_level ? i + 1 : i + hd_utf8_size((unsigned char)w->text[i]);
+        const int64_t next = w->bpe->byte_level ? i + 1 : i + hd_utf8_size((unsigned char)w->text[i]);
         const int32_t id = char_id(w, i, next);
         if (id != HD_NO_ID || w->bpe->by_score) {
             status = push_symbol(w, id, i, next);
@@ -378,9 +377,11 @@ static hd_status put_tokens(const hd_word *w, hd_tokens *out) {
     return status;
 }
 
-static hd_status encode_anew(hd_ctx *cx, hd_bpe *b, const char *text, int64_t from, int64_t to, hd_tokens *out) {
+static hd_status encode_anew(hd_ctx *cx, hd_bpe *b, const char *text, int64_t from, int64_t to,
+                             hd_tokens *out) {
     if (b->whole_first) {
-        const int32_t id = hd_vocabulary_find(b->byte_level ? &b->bytes_of : b->vocabulary, text + from, to - from);
+        const int32_t id =
+            hd_vocabulary_find(b->byte_level ? &b->bytes_of : b->vocabulary, text + from, to - from);
         if (id != HD_NO_ID) return hd_tokens_add(cx, out, id, from, to);
     }
     hd_word w = {.cx = cx, .bpe = b, .text = text, .from = from, .to = to};

@@ -28,11 +28,11 @@ typedef struct hd_bpe {
     const hd_vocabulary *vocabulary;
     hd_vocabulary bytes_of; /* byte-level: the tokens by the bytes that they stand for */
     bool byte_level, by_score, whole_first, fuse_unknown, byte_fallback;
-    int32_t unknown; /* HD_NO_ID: what has no token is left out */
+    int32_t unknown;             /* HD_NO_ID: what has no token is left out */
     char prefix[16], suffix[16]; /* of parts that do not begin a piece, of those that end one; usually "" */
     hd_merge *merges;
     int64_t merge_slots, merge_count;
-    uint32_t *ranks; /* by id, of scores */
+    uint32_t *ranks;       /* by id, of scores */
     int32_t byte_ids[256]; /* "<0x0A>" */
     hd_bpe_cache *cache;
     hd_symbol *symbols; /* while a piece is read */

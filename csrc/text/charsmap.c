@@ -24,7 +24,8 @@ hd_status hd_charsmap_read(hd_ctx *cx, hd_charsmap *m, const char *bytes, int64_
     for (int64_t i = 0; i < m->unit_count; i++) m->units[i] = u32_at(bytes + 4 + 4 * i);
     memcpy(m->strings, bytes + 4 + array, (size_t)m->strings_size);
     m->strings[m->strings_size] = 0;
-    if (!hd_utf8_valid(m->strings, m->strings_size)) return hd_fail(cx, HD_EIO, "a charsmap whose texts are no UTF-8");
+    if (!hd_utf8_valid(m->strings, m->strings_size))
+        return hd_fail(cx, HD_EIO, "a charsmap whose texts are no UTF-8");
     return HD_OK;
 }
 
@@ -42,8 +43,8 @@ static bool is_led_to_by(uint32_t unit, unsigned char byte) {
     return (unit & (1u << 31 | 0xFF)) == byte;
 }
 
-int64_t hd_charsmap_find(const hd_charsmap *m, const char *text, int64_t size, bool longest, const char **becomes,
-                         int64_t *length) {
+int64_t hd_charsmap_find(const hd_charsmap *m, const char *text, int64_t size, bool longest,
+                         const char **becomes, int64_t *length) {
     int64_t found = 0;
     if (m->unit_count == 0) return 0;
     uint64_t node = offset_of(m->units[0]);

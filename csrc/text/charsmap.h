@@ -21,7 +21,7 @@ void hd_charsmap_free(hd_account *account, hd_charsmap *m);
 
 /* The shortest or the longest prefix of text with a rule: its bytes, 0 when there is none. What it becomes: *length
  * bytes at *becomes. */
-int64_t hd_charsmap_find(const hd_charsmap *m, const char *text, int64_t size, bool longest, const char **becomes,
-                         int64_t *length);
+int64_t hd_charsmap_find(const hd_charsmap *m, const char *text, int64_t size, bool longest,
+                         const char **becomes, int64_t *length);
 
 #endif

@@ -45,8 +45,10 @@ static hd_status decompose(hd_form *f, int32_t c) {
     const utf8proc_option_t options = UTF8PROC_DECOMPOSE | (f->compatible ? UTF8PROC_COMPAT : 0);
     utf8proc_ssize_t count = 1;
     parts[0] = c;
-    if (!hd_came_after_unicode_9(c)) count = utf8proc_decompose_char(c, parts, LONGEST_DECOMPOSITION, options, NULL);
-    if (count < 0 || count > LONGEST_DECOMPOSITION) return hd_fail(f->cx, HD_EIO, "a decomposition of U+%04X", c);
+    if (!hd_came_after_unicode_9(c))
+        count = utf8proc_decompose_char(c, parts, LONGEST_DECOMPOSITION, options, NULL);
+    if (count < 0 || count > LONGEST_DECOMPOSITION)
+        return hd_fail(f->cx, HD_EIO, "a decomposition of U+%04X", c);
     hd_status status = HD_RESERVE(f->cx, f, chars, f->count + count);
     for (utf8proc_ssize_t i = 0; i < count && !status; i++)
         f->chars[f->count++] = (hd_form_char){parts[i], i == 0, hd_combining_class(parts[i])};
@@ -128,7 +130,8 @@ static hd_status put_composed(hd_form *f, int64_t source) {
 static hd_status put_decomposed(hd_form *f, int64_t source) {
     hd_status status = HD_OK;
     int64_t last = source;
-    for (int64_t i = 0; i < f->count && !status; i++) status = put(f, f->chars[i].c, f->chars[i].takes, &source, &last);
+    for (int64_t i = 0; i < f->count && !status; i++)
+        status = put(f, f->chars[i].c, f->chars[i].takes, &source, &last);
     return status;
 }
 
@@ -164,7 +167,8 @@ static hd_status put_all(hd_form *f) {
             }
             part = i;
             inert = true;
-            if (i / 65536 != (i - size) / 65536 && hd_must_stop(f->cx)) return hd_fail(f->cx, HD_ECANCEL, "interrupted");
+            if (i / 65536 != (i - size) / 65536 && hd_must_stop(f->cx))
+                return hd_fail(f->cx, HD_ECANCEL, "interrupted");
         }
         inert = inert && (is_inert(f, c) || i == text->size) && (part == i || stands_alone(c));
         i += size;

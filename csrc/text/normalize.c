@@ -30,7 +30,8 @@ static bool is_ascii(const hd_text *t) {
 /* What one character becomes: at most three, none when it is dropped. */
 typedef int hd_char_map(const hd_normalizer *n, int32_t c, int32_t out[3]);
 
-static hd_status map_chars(hd_ctx *cx, const hd_normalizer *n, hd_char_map *map, const hd_text *text, hd_text *out) {
+static hd_status map_chars(hd_ctx *cx, const hd_normalizer *n, hd_char_map *map, const hd_text *text,
+                           hd_text *out) {
     hd_status status = HD_OK;
     for (int64_t i = 0; i < text->size && !status;) {
         int size;
@@ -73,11 +74,12 @@ static int clean(const hd_normalizer *n, int32_t c, int32_t out[3]) {
 
 static int nmt(const hd_normalizer *n, int32_t c, int32_t out[3]) {
     (void)n;
-    if ((c >= 0x01 && c <= 0x08) || c == 0x0B || (c >= 0x0E && c <= 0x1F) || c == 0x7F || c == 0x8F || c == 0x9F)
+    if ((c >= 0x01 && c <= 0x08) || c == 0x0B || (c >= 0x0E && c <= 0x1F) || c == 0x7F || c == 0x8F ||
+        c == 0x9F)
         return 0;
     const bool space = c == 0x09 || c == 0x0A || c == 0x0C || c == 0x0D || c == 0x1680 ||
-                       (c >= 0x200B && c <= 0x200F) || c == 0x2028 || c == 0x2029 || c == 0x2581 || c == 0xFEFF ||
-                       c == 0xFFFD;
+                       (c >= 0x200B && c <= 0x200F) || c == 0x2028 || c == 0x2029 || c == 0x2581 ||
+                       c == 0xFEFF || c == 0xFFFD;
     out[0] = space ? ' ' : c;
     return 1;
 }
@@ -95,8 +97,9 @@ static hd_status bert(hd_ctx *cx, const hd_normalizer *n, const hd_text *text, h
         if (!status) status = map_chars(cx, n, without_nonspacing, &form, &bare);
         last = &bare;
     }
-    if (!status) status = n->in_lowercase ? map_chars(cx, n, lowercase, last, out)
-                                          : hd_text_copy(cx, out, last, 0, last->size);
+    if (!status)
+        status = n->in_lowercase ? map_chars(cx, n, lowercase, last, out)
+                                 : hd_text_copy(cx, out, last, 0, last->size);
     hd_text_free(cx->account, &cleaned);
     hd_text_free(cx->account, &form);
     hd_text_free(cx->account, &bare);
@@ -119,7 +122,8 @@ static hd_status prepend(hd_ctx *cx, const hd_normalizer *n, const hd_text *text
     return status ? status : hd_text_copy(cx, out, text, 0, text->size);
 }
 
-static int find(hd_ctx *cx, const hd_normalizer *n, const hd_text *text, int64_t start, int64_t *from, int64_t *to) {
+static int find(hd_ctx *cx, const hd_normalizer *n, const hd_text *text, int64_t start, int64_t *from,
+                int64_t *to) {
     if (n->pattern) return hd_pattern_find(cx, n->pattern, text->bytes, text->size, start, from, to);
     const char *found = n->from_size ? memmem(text->bytes + start, (size_t)(text->size - start), n->from,
                                               (size_t)n->from_size)
@@ -140,7 +144,8 @@ static hd_status replace(hd_ctx *cx, const hd_normalizer *n, const hd_text *text
         if (!found) break;
         status = hd_text_copy(cx, out, text, done, from);
         const int64_t source = to > 0 ? to - 1 : 0;
-        if (!status && text->size) status = hd_text_put(cx, out, n->to, n->to_size, hd_text_origin(text, source));
+        if (!status && text->size)
+            status = hd_text_put(cx, out, n->to, n->to_size, hd_text_origin(text, source));
         done = to;
         start = to > from ? to : to < text->size ? to + hd_utf8_size((unsigned char)text->bytes[to]) : to + 1;
     }
@@ -176,7 +181,8 @@ static int64_t count_chars(const char *text, int64_t size) {
 
 /* A part of the text by a rule. */
 static hd_status put_rule(hd_ruled *r, int64_t from, int64_t to, const char *becomes, int64_t length) {
-    const int64_t before = count_chars(r->text->bytes + from, to - from), after = count_chars(becomes, length);
+    const int64_t before = count_chars(r->text->bytes + from, to - from),
+                  after = count_chars(becomes, length);
     hd_status status = HD_OK;
     int64_t k = 0;
     for (int64_t i = 0; i < length && !status; k++) {
@@ -247,7 +253,8 @@ static hd_status charsmap(hd_ctx *cx, const hd_normalizer *n, const hd_text *tex
 }
 
 /* One step of SentencePiece: the longest rule here, or one character. *becomes is what it writes. */
-static int64_t step_of(const hd_normalizer *n, const hd_text *text, int64_t i, const char **becomes, int64_t *length) {
+static int64_t step_of(const hd_normalizer *n, const hd_text *text, int64_t i, const char **becomes,
+                       int64_t *length) {
     int64_t kept;
     *becomes = text->bytes + i;
     if (hd_trie_longest(&n->kept, *becomes, text->size - i, &kept) >= 0) return *length = kept;
@@ -260,20 +267,23 @@ static hd_status put_space(hd_ctx *cx, hd_text *out, hd_origin origin) {
 }
 
 static bool ends_with_space(const hd_text *out) {
-    return out->size >= SPACE_SIZE && memcmp(out->bytes + out->size - SPACE_SIZE, space_mark, SPACE_SIZE) == 0;
+    return out->size >= SPACE_SIZE &&
+           memcmp(out->bytes + out->size - SPACE_SIZE, space_mark, SPACE_SIZE) == 0;
 }
 
 static hd_status put_step(hd_ctx *cx, const char *becomes, int64_t length, hd_origin origin, hd_text *out) {
     hd_status status = HD_OK;
     for (int64_t k = 0; k < length && !status; k++)
-        status = becomes[k] == ' ' ? put_space(cx, out, origin) : hd_text_put(cx, out, becomes + k, 1, origin);
+        status =
+            becomes[k] == ' ' ? put_space(cx, out, origin) : hd_text_put(cx, out, becomes + k, 1, origin);
     return status;
 }
 
 /* Each byte came from where its step began, and what it stands for ends where the next byte's begins. */
 static void close_origins(hd_text *out, int64_t end) {
     if (!out->traced) return;
-    for (int64_t i = 0; i < out->size; i++) out->origins[i].to = i + 1 < out->size ? out->origins[i + 1].from : end;
+    for (int64_t i = 0; i < out->size; i++)
+        out->origins[i].to = i + 1 < out->size ? out->origins[i + 1].from : end;
 }
 
 static hd_status sentencepiece(hd_ctx *cx, const hd_normalizer *n, const hd_text *text, hd_text *out) {

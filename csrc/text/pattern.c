@@ -64,7 +64,8 @@ static char *translated(const char *text, int64_t length, size_t *size) {
 hd_pattern *hd_pattern_new(hd_ctx *cx, const char *text, int64_t length) {
     int code = 0;
     size_t at = 0, size = 0;
-    if (length > 1 << 20) return hd_fail_null(cx, HD_EIO, "a regular expression of %lld bytes", (long long)length);
+    if (length > 1 << 20)
+        return hd_fail_null(cx, HD_EIO, "a regular expression of %lld bytes", (long long)length);
     hd_pattern *p = calloc(1, sizeof *p);
     char *words = p ? translated(text, length, &size) : NULL;
     if (!words) {
@@ -77,8 +78,8 @@ hd_pattern *hd_pattern_new(hd_ctx *cx, const char *text, int64_t length) {
         PCRE2_UCHAR reason[128];
         pcre2_get_error_message(code, reason, sizeof reason);
         hd_pattern_free(p);
-        return hd_fail_null(cx, HD_EIO, "a regular expression that is not understood: %s: %.*s", (char *)reason,
-                            (int)(length < 200 ? length : 200), text);
+        return hd_fail_null(cx, HD_EIO, "a regular expression that is not understood: %s: %.*s",
+                            (char *)reason, (int)(length < 200 ? length : 200), text);
     }
     pcre2_jit_compile(p->code, PCRE2_JIT_COMPLETE); /* where it cannot, the interpreter matches */
     p->data = pcre2_match_data_create(1, NULL);
@@ -101,8 +102,8 @@ void hd_pattern_free(hd_pattern *p) {
     free(p);
 }
 
-int hd_pattern_find(hd_ctx *cx, const hd_pattern *p, const char *text, int64_t size, int64_t start, int64_t *from,
-                    int64_t *to) {
+int hd_pattern_find(hd_ctx *cx, const hd_pattern *p, const char *text, int64_t size, int64_t start,
+                    int64_t *from, int64_t *to) {
     const int found = pcre2_match(p->code, (PCRE2_SPTR)text, (size_t)size, (size_t)start, PCRE2_NO_UTF_CHECK,
                                   p->data, p->context);
     if (found == PCRE2_ERROR_NOMATCH) return 0;

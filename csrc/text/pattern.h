@@ -11,7 +11,7 @@ hd_pattern *hd_pattern_new(hd_ctx *cx, const char *text, int64_t length);
 void hd_pattern_free(hd_pattern *p);
 /* The first match in bytes start .. size - 1 of valid UTF-8, which may be empty: 1, or 0 when there is none. Negative: it took
  * too much of memory or time, and the context says so. */
-int hd_pattern_find(hd_ctx *cx, const hd_pattern *p, const char *text, int64_t size, int64_t start, int64_t *from,
-                    int64_t *to);
+int hd_pattern_find(hd_ctx *cx, const hd_pattern *p, const char *text, int64_t size, int64_t start,
+                    int64_t *from, int64_t *to);
 
 #endif

@@ -40,7 +40,8 @@ static int find_class(const hd_splitter *s, const hd_text *text, int64_t start, 
 
 static int find_literal(const hd_splitter *s, const hd_text *text, int64_t start, int64_t end, int64_t *from,
                         int64_t *to) {
-    const char *found = memmem(text->bytes + start, (size_t)(end - start), s->literal, (size_t)s->literal_size);
+    const char *found =
+        memmem(text->bytes + start, (size_t)(end - start), s->literal, (size_t)s->literal_size);
     if (!found || !s->literal_size) return 0;
     *from = found - text->bytes;
     *to = *from + s->literal_size;
@@ -58,8 +59,8 @@ static int find_pattern(hd_ctx *cx, const hd_splitter *s, const hd_text *text, h
 }
 
 /* The first match that is not empty, in bytes start .. of the piece. */
-static int find(hd_ctx *cx, const hd_splitter *s, const hd_text *text, hd_piece piece, int64_t start, int64_t *from,
-                int64_t *to) {
+static int find(hd_ctx *cx, const hd_splitter *s, const hd_text *text, hd_piece piece, int64_t start,
+                int64_t *from, int64_t *to) {
     if (s->kind == HD_SPLIT_CLASS) return find_class(s, text, start, piece.to, from, to);
     if (s->kind == HD_SPLIT_LITERAL) return find_literal(s, text, start, piece.to, from, to);
     while (start < piece.to) {
@@ -78,8 +79,8 @@ typedef struct hd_cut {
     hd_ctx *cx;
     hd_pieces *out;
     hd_behavior behavior;
-    int64_t first;      /* where the parts of this piece begin in out */
-    bool after_match;   /* the part before was one */
+    int64_t first;    /* where the parts of this piece begin in out */
+    bool after_match; /* the part before was one */
 } hd_cut;
 
 static hd_status add_part(hd_cut *cut, int64_t from, int64_t to, bool is_match) {
@@ -135,7 +136,8 @@ static hd_status cut_all(hd_ctx *cx, const hd_splitter *s, const hd_text *text, 
                          hd_pieces *out) {
     hd_cut cut = {.cx = cx, .out = out, .behavior = s->behavior};
     hd_status status = HD_OK;
-    for (int64_t i = 0; i < pieces->count && !status; i++) status = cut_piece(&cut, s, text, pieces->items[i]);
+    for (int64_t i = 0; i < pieces->count && !status; i++)
+        status = cut_piece(&cut, s, text, pieces->items[i]);
     return status;
 }
 
@@ -156,7 +158,8 @@ static hd_status cut_lengths(hd_ctx *cx, const hd_splitter *s, const hd_text *te
 
 /* ---- steps that write text ----------------------------------------------------------------- */
 
-static hd_status put_marked(hd_ctx *cx, const hd_splitter *s, const hd_text *text, hd_piece piece, hd_text *out) {
+static hd_status put_marked(hd_ctx *cx, const hd_splitter *s, const hd_text *text, hd_piece piece,
+                            hd_text *out) {
     hd_status status = HD_OK;
     int64_t done = piece.from;
     for (int64_t i = piece.from; i < piece.to && !status; i++) {
@@ -172,10 +175,11 @@ static bool starts_with(const hd_text *text, hd_piece piece, const char *mark, i
     return piece.to - piece.from >= size && memcmp(text->bytes + piece.from, mark, (size_t)size) == 0;
 }
 
-static hd_status metaspace_piece(hd_ctx *cx, const hd_splitter *s, const hd_text *text, hd_piece piece, hd_text *out,
-                                 hd_piece *written) {
+static hd_status metaspace_piece(hd_ctx *cx, const hd_splitter *s, const hd_text *text, hd_piece piece,
+                                 hd_text *out, hd_piece *written) {
     const int64_t begin = out->size;
-    const bool marked = text->bytes[piece.from] == ' ' || starts_with(text, piece, s->literal, s->literal_size);
+    const bool marked =
+        text->bytes[piece.from] == ' ' || starts_with(text, piece, s->literal, s->literal_size);
     const bool is_first = text->base == 0 && piece.from == 0;
     hd_status status = HD_OK;
     if (!marked && (s->always || (s->first && is_first)))
@@ -196,8 +200,10 @@ static hd_status metaspace(hd_ctx *cx, const hd_splitter *s, const hd_text *text
         if (!status) status = hd_pieces_add(cx, s->cuts ? &marked : out, piece.from, piece.to);
     }
     if (!status && s->cuts) {
-        const hd_splitter before_marks = {.kind = HD_SPLIT_LITERAL, .behavior = HD_MERGED_WITH_NEXT,
-                                          .literal = s->literal, .literal_size = s->literal_size};
+        const hd_splitter before_marks = {.kind = HD_SPLIT_LITERAL,
+                                          .behavior = HD_MERGED_WITH_NEXT,
+                                          .literal = s->literal,
+                                          .literal_size = s->literal_size};
         status = cut_all(cx, &before_marks, spare, &marked, out);
     }
     hd_pieces_free(cx->account, &marked);
@@ -211,7 +217,8 @@ static hd_status prefix_space(hd_ctx *cx, const hd_text *text, hd_text *spare, c
     for (int64_t i = 0; i < pieces->count && !status; i++) {
         const hd_piece piece = pieces->items[i];
         const int64_t begin = spare->size;
-        if (text->bytes[piece.from] != ' ') status = hd_text_put(cx, spare, " ", 1, hd_text_origin(text, piece.from));
+        if (text->bytes[piece.from] != ' ')
+            status = hd_text_put(cx, spare, " ", 1, hd_text_origin(text, piece.from));
         if (!status) status = hd_text_copy(cx, spare, text, piece.from, piece.to);
         if (!status) status = hd_pieces_add(cx, out, begin, spare->size);
     }
@@ -224,8 +231,8 @@ static void exchange(hd_text *a, hd_text *b) {
     *b = kept;
 }
 
-hd_status hd_split_pieces(hd_ctx *cx, const hd_splitter *s, hd_text *text, hd_text *spare, const hd_pieces *pieces,
-                   hd_pieces *out) {
+hd_status hd_split_pieces(hd_ctx *cx, const hd_splitter *s, hd_text *text, hd_text *spare,
+                          const hd_pieces *pieces, hd_pieces *out) {
     out->count = 0;
     hd_status status;
     switch (s->kind) {

@@ -28,8 +28,8 @@ typedef enum hd_behavior {
 typedef enum hd_splitter_kind {
     HD_SPLIT_PATTERN,
     HD_SPLIT_LITERAL,
-    HD_SPLIT_CLASS, /* each character of a class is a match */
-    HD_SPLIT_METASPACE, /* spaces become a mark, which begins a piece */
+    HD_SPLIT_CLASS,        /* each character of a class is a match */
+    HD_SPLIT_METASPACE,    /* spaces become a mark, which begins a piece */
     HD_SPLIT_PREFIX_SPACE, /* one space in front of pieces without (ByteLevel's) */
     HD_SPLIT_LENGTH        /* pieces of so many characters */
 } hd_splitter_kind;
@@ -42,7 +42,8 @@ typedef struct hd_splitter {
     hd_char_class class;
     char *literal; /* the mark, of metaspace */
     int64_t literal_capacity, literal_size;
-    bool always, first, cuts; /* of metaspace: a mark in front of every piece, of the input's first one; cut before marks */
+    bool always, first,
+        cuts; /* of metaspace: a mark in front of every piece, of the input's first one; cut before marks */
     int64_t length;
 } hd_splitter;
 
@@ -50,8 +51,8 @@ void hd_splitter_free(hd_account *account, hd_splitter *s);
 
 /* Cuts pieces of a text into `out`. Metaspace and prefix write other text too: then *text is written anew through `spare`, and the
  * two are exchanged. Empty pieces are dropped. */
-hd_status hd_split_pieces(hd_ctx *cx, const hd_splitter *s, hd_text *text, hd_text *spare, const hd_pieces *pieces,
-                   hd_pieces *out);
+hd_status hd_split_pieces(hd_ctx *cx, const hd_splitter *s, hd_text *text, hd_text *spare,
+                          const hd_pieces *pieces, hd_pieces *out);
 
 hd_status hd_pieces_add(hd_ctx *cx, hd_pieces *pieces, int64_t from, int64_t to);
 void hd_pieces_free(hd_account *account, hd_pieces *pieces);

@@ -99,8 +99,12 @@ bool hd_utf8_valid(const char *bytes, int64_t size) {
 }
 
 hd_status hd_text_repair(hd_ctx *cx, hd_text *t, const char *bytes, int64_t size, bool traced) {
-    *t = (hd_text){.bytes = t->bytes, .bytes_capacity = t->bytes_capacity, .origins = t->origins,
-                   .origins_capacity = t->origins_capacity, .traced = traced, .changed = true};
+    *t = (hd_text){.bytes = t->bytes,
+                   .bytes_capacity = t->bytes_capacity,
+                   .origins = t->origins,
+                   .origins_capacity = t->origins_capacity,
+                   .traced = traced,
+                   .changed = true};
     hd_status status = HD_OK;
     for (int64_t i = 0; i < size && !status;) {
         const int n = valid_size((const unsigned char *)bytes + i, size - i);

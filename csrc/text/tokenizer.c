@@ -98,7 +98,8 @@ static hd_status encode_normalized(hd_ctx *cx, hd_tokenizer *t, bool specials) {
     const int64_t size = t->texts[0].size;
     int64_t done = 0, look = 0, from, to, next;
     const char *bytes = t->texts[0].bytes;
-    const hd_added_token *token = hd_added_find(&t->normalized, bytes, size, 0, 0, specials, &from, &to, &next);
+    const hd_added_token *token =
+        hd_added_find(&t->normalized, bytes, size, 0, 0, specials, &from, &to, &next);
     if (!token) return encode_part(cx, t, &t->texts[0], &t->texts[1]);
     hd_text part = {0}, spare = {0};
     const hd_text *whole = &t->texts[0];
@@ -121,8 +122,8 @@ static hd_status encode_normalized(hd_ctx *cx, hd_tokenizer *t, bool specials) {
 
 /* ---- the whole ----------------------------------------------------------------------------- */
 
-static hd_status encode_raw(hd_ctx *cx, hd_tokenizer *t, const char *text, int64_t from, int64_t to, bool specials,
-                            bool offsets) {
+static hd_status encode_raw(hd_ctx *cx, hd_tokenizer *t, const char *text, int64_t from, int64_t to,
+                            bool specials, bool offsets) {
     if (from >= to) return HD_OK;
     hd_status status = hd_text_set(cx, &t->texts[0], text + from, to - from, from, offsets);
     if (!status) status = normalize(cx, t);
@@ -170,8 +171,8 @@ hd_status hd_tokenizer_encode(hd_ctx *cx, hd_tokenizer *t, const char *text, int
 }
 
 /* A token that is looked for in normalised text is looked for as the normalizers leave it. */
-hd_status hd_tokenizer_add(hd_ctx *cx, hd_tokenizer *t, const char *text, int64_t length, hd_added_token token,
-                           bool normalized) {
+hd_status hd_tokenizer_add(hd_ctx *cx, hd_tokenizer *t, const char *text, int64_t length,
+                           hd_added_token token, bool normalized) {
     hd_status status = hd_vocabulary_add(cx, &t->all, text, length, token.id);
     if (status || !normalized) return status ? status : hd_added_add(cx, &t->raw, text, length, token);
     status = hd_text_set(cx, &t->texts[0], text, length, 0, false);

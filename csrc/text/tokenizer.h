@@ -40,8 +40,8 @@ typedef struct hd_tokenizer {
 void hd_tokenizer_free(hd_account *account, hd_tokenizer *t);
 
 /* Puts a token of the file in front of what is looked for. */
-hd_status hd_tokenizer_add(hd_ctx *cx, hd_tokenizer *t, const char *text, int64_t length, hd_added_token token,
-                           bool normalized);
+hd_status hd_tokenizer_add(hd_ctx *cx, hd_tokenizer *t, const char *text, int64_t length,
+                           hd_added_token token, bool normalized);
 
 /* The tokens of text, which may be any bytes (what is no UTF-8 reads as U+FFFD), in t->tokens: from and to are bytes
  * of the input when offsets are asked for. specials: special tokens that are written out in the text count. */

@@ -13,7 +13,7 @@ typedef enum hd_char_class {
 
 bool hd_char_is(int32_t c, hd_char_class class);
 bool hd_is_space(int32_t c);
-bool hd_is_word(int32_t c);    /* letters, marks, digits, connectors */
+bool hd_is_word(int32_t c); /* letters, marks, digits, connectors */
 
 /* The programs whose ids are to be met have tables of their own, of Unicode 9 for normal forms and marks, of
  * Unicode 8 in what they do for BERT. What came later is an ordinary character to them. */
@@ -23,7 +23,7 @@ bool hd_is_mark(int32_t c);              /* Mn Mc Me, of Unicode 9 */
 bool hd_is_nonspacing(int32_t c);        /* Mn, of Unicode 8 */
 bool hd_is_control(int32_t c);           /* Cc Cf Co Cs, of Unicode 8, not tab and line ends */
 int hd_combining_class(int32_t c);       /* of Unicode 9 */
-bool hd_is_han(int32_t c);     /* of the blocks that BERT puts spaces around */
+bool hd_is_han(int32_t c);               /* of the blocks that BERT puts spaces around */
 
 /* Lower case: one character, but two of U+0130. Their number. */
 int hd_lowercase(int32_t c, int32_t out[2]);

@@ -114,11 +114,13 @@ static hd_status put(hd_ctx *cx, const hd_unigram *u, const char *text, hd_token
         return status;
     }
     if (u->unknown == HD_NO_ID)
-        return hd_fail(cx, HD_EARG, "text: expected characters of the vocabulary, which has no unknown token");
+        return hd_fail(cx, HD_EARG,
+                       "text: expected characters of the vocabulary, which has no unknown token");
     return hd_tokens_add(cx, out, u->unknown, token.from, token.to);
 }
 
-hd_status hd_unigram_encode(hd_ctx *cx, hd_unigram *u, const char *text, int64_t from, int64_t to, hd_tokens *out) {
+hd_status hd_unigram_encode(hd_ctx *cx, hd_unigram *u, const char *text, int64_t from, int64_t to,
+                            hd_tokens *out) {
     hd_status status = search(cx, u, text + from, to - from);
     if (!status) status = collect(cx, u, to - from);
     for (int64_t i = u->found.count - 1; i >= 0 && !status; i--) {

@@ -49,7 +49,8 @@ static const char *text_field(hd_call *c, int table, const char *name, size_t *l
 }
 
 /* Copied into an array of its own. */
-static void keep_text(hd_call *c, int table, const char *name, char **text, int64_t *capacity, int64_t *size) {
+static void keep_text(hd_call *c, int table, const char *name, char **text, int64_t *capacity,
+                      int64_t *size) {
     size_t length;
     const char *found = text_field(c, table, name, &length);
     hd_try(c, hd_array_reserve(c->cx, text, capacity, (int64_t)length + 1, 1));
@@ -99,8 +100,10 @@ static void add_token(hd_call *c, hd_tokenizer *t, int at, int64_t id) {
     size_t length;
     if (lua_type(c->L, at) != LUA_TSTRING) hd_arg_error(c, "vocabulary", "expected strings");
     const char *text = lua_tolstring(c->L, at, &length);
-    if (!hd_utf8_valid(text, (int64_t)length)) hd_arg_error(c, "vocabulary", "expected UTF-8, token %lld", (long long)id);
-    if (id < 0 || id > INT32_MAX) hd_arg_error(c, "vocabulary", "expected ids from 0, got %lld", (long long)id);
+    if (!hd_utf8_valid(text, (int64_t)length))
+        hd_arg_error(c, "vocabulary", "expected UTF-8, token %lld", (long long)id);
+    if (id < 0 || id > INT32_MAX)
+        hd_arg_error(c, "vocabulary", "expected ids from 0, got %lld", (long long)id);
     hd_try(c, hd_vocabulary_add(c->cx, &t->vocabulary, text, (int64_t)length, (int32_t)id));
     hd_try(c, hd_vocabulary_add(c->cx, &t->all, text, (int64_t)length, (int32_t)id));
 }
@@ -132,7 +135,8 @@ static double *read_scores(hd_call *c, int model, int32_t count) {
     const int64_t given = list_field(c, model, "scores");
     for (int64_t i = 0; i < count; i++) {
         scores[i] = NAN;
-        if (i < given && lua_rawgeti(L, -1, i + 1) != LUA_TNUMBER) hd_arg_error(c, "scores", "expected numbers");
+        if (i < given && lua_rawgeti(L, -1, i + 1) != LUA_TNUMBER)
+            hd_arg_error(c, "scores", "expected numbers");
         if (i < given) {
             scores[i] = lua_tonumber(L, -1);
             lua_pop(L, 1);
@@ -163,8 +167,10 @@ static void read_merge(hd_call *c, hd_bpe *b, int64_t i) {
     }
     bool known = false;
     if (left && right)
-        hd_try(c, hd_bpe_add_merge(c->cx, b, left, (int64_t)left_size, right, (int64_t)right_size, (uint32_t)i, &known));
-    if (!known) hd_arg_error(c, "merges", "merge %lld: expected two tokens whose union is one", (long long)i + 1);
+        hd_try(c, hd_bpe_add_merge(c->cx, b, left, (int64_t)left_size, right, (int64_t)right_size,
+                                   (uint32_t)i, &known));
+    if (!known)
+        hd_arg_error(c, "merges", "merge %lld: expected two tokens whose union is one", (long long)i + 1);
 }
 
 static void read_bpe(hd_call *c, hd_tokenizer *t, int model) {
@@ -246,8 +252,9 @@ static void read_map(hd_call *c, hd_normalizer *n, int step) {
 }
 
 static void read_normalizer(hd_call *c, hd_normalizer *n, int step) {
-    static const char *const kinds[] = {"form", "lowercase", "strip_accents", "bert", "nmt", "strip",
-                                        "replace", "prepend", "charsmap", "sentencepiece", NULL};
+    static const char *const kinds[] = {"form",  "lowercase", "strip_accents", "bert",     "nmt",
+                                        "strip", "replace",   "prepend",       "charsmap", "sentencepiece",
+                                        NULL};
     lua_State *L = c->L;
     n->kind = (hd_normalizer_kind)choice(c, step, "kind", kinds);
     n->composed = flag(L, step, "composed");
@@ -268,9 +275,10 @@ static void read_normalizer(hd_call *c, hd_normalizer *n, int step) {
 }
 
 static void read_splitter(hd_call *c, hd_splitter *s, int step) {
-    static const char *const kinds[] = {"pattern", "literal", "class", "metaspace", "prefix_space", "length", NULL};
-    static const char *const behaviors[] = {"removed", "isolated", "merged_with_previous", "merged_with_next",
-                                            "contiguous", NULL};
+    static const char *const kinds[] = {"pattern",      "literal", "class", "metaspace",
+                                        "prefix_space", "length",  NULL};
+    static const char *const behaviors[] = {"removed",          "isolated",   "merged_with_previous",
+                                            "merged_with_next", "contiguous", NULL};
     static const char *const class_names[] = {"space", "number", "punctuation", NULL};
     lua_State *L = c->L;
     s->kind = (hd_splitter_kind)choice(c, step, "kind", kinds);
@@ -410,7 +418,10 @@ static int tokenizer_token(lua_State *L) {
     const hd_tokenizer *t = &box_at(&c, 1)->tokenizer;
     const int64_t id = hd_arg_integer(&c, 2, "id") - 1;
     int64_t length;
-    if (!hd_vocabulary_has(&t->all, id)) return 0;
+    if (!hd_vocabulary_has(&t->all, id)) {
+        lua_pushnil(L);
+        return 1;
+    }
     const char *text = hd_vocabulary_text(&t->all, (int32_t)id, &length);
     lua_pushlstring(L, text, (size_t)length);
     return 1;
@@ -423,8 +434,10 @@ static int tokenizer_id(lua_State *L) {
     size_t length;
     const char *text = string_at(&c, 2, "token", &length);
     const int32_t id = hd_vocabulary_find(&t->all, text, (int64_t)length);
-    if (id == HD_NO_ID) return 0;
-    lua_pushinteger(L, (lua_Integer)id + 1);
+    if (id == HD_NO_ID)
+        lua_pushnil(L);
+    else
+        lua_pushinteger(L, (lua_Integer)id + 1);
     return 1;
 }
 

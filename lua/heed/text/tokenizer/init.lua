@@ -53,7 +53,18 @@ local function new(description)
     return self
 end
 
----The tokenizer of a file: a tokenizer.json, or a directory that holds one.
+---The tokenizer of a file: a tokenizer.json, a vocab.txt, a SentencePiece model (.model, .spm), a GGUF
+---file; or of a directory that holds one of the first three.
+---
+---```lua
+---local path = os.tmpname() .. ".txt"
+---local file <close> = io.open(path, "w")
+---file:write "[UNK]\n[PAD]\nthe\nfox\n##es\n":close()
+---local tokenizer = heed.text.tokenizer(path)
+---print(tokenizer, tokenizer.unk, tokenizer.offset) --> tokenizer of 5 tokens 1 1
+---print(heed.text.tokenizer "nowhere") --> nil nowhere: No such file or directory
+---os.remove(path)
+---```
 ---@param path string
 ---@return heed.Tokenizer|nil tokenizer nil when the file cannot be read, or says something that is
 ---not known here: never a guess
@@ -145,6 +156,17 @@ local function assemble(around, parts, ends)
 end
 
 ---The ids of a text, or of two.
+---
+---```lua
+---local path = os.tmpname() .. ".txt"
+---local file <close> = io.open(path, "w")
+---file:write "[UNK]\n[PAD]\nthe\nfox\n##es\n":close()
+---local tokenizer = heed.text.tokenizer(path)
+---print(table.concat(tokenizer:encode "The foxes, the fox", " ")) --> 3 4 5 1 3 4
+---local ids, offsets = tokenizer:encode("The foxes", { offsets = true })
+---print(#ids, table.unpack(offsets[3])) --> 3 8 9
+---os.remove(path)
+---```
 ---@param text string
 ---@param options? { pair?: string, specials?: boolean, offsets?: boolean, truncate?: integer, specials_in_text?: boolean }
 ---pair: a second text; specials: with the tokens that the file puts around (default true); offsets:
@@ -183,8 +205,13 @@ end
 ---1 where the file names none.
 ---
 ---```lua
----local ids, lengths = tokenizer:encode_batch({ "a dog", "two big dogs" })
----local hidden = model(ids, { mask = heed.mask.padding(lengths) })
+---local path = os.tmpname() .. ".txt"
+---local file <close> = io.open(path, "w")
+---file:write "[UNK]\n[PAD]\nthe\nfox\n##es\n":close()
+---local tokenizer = heed.text.tokenizer(path)
+---local ids, lengths = tokenizer:encode_batch { "the fox", "the foxes" }
+---print(ids, lengths[1], lengths[2]) --> [[3, 4, 2], [3, 4, 5]] i64 [2, 3] 2 3
+---os.remove(path)
 ---```
 ---@param texts string[]
 ---@param options? table as of encode, without offsets
@@ -221,6 +248,15 @@ local function tokens_of(self, where, ids, specials)
 end
 
 ---The text of ids.
+---
+---```lua
+---local path = os.tmpname() .. ".txt"
+---local file <close> = io.open(path, "w")
+---file:write "[UNK]\n[PAD]\nthe\nfox\n##es\n":close()
+---local tokenizer = heed.text.tokenizer(path)
+---print(tokenizer:decode { 3, 4, 5 }) --> the foxes
+---os.remove(path)
+---```
 ---@param ids integer[]
 ---@param options? { specials?: boolean } specials: with the special tokens; default false
 ---@return string
@@ -235,9 +271,13 @@ end
 ---An object that takes ids one at a time, and gives text of whole characters.
 ---
 ---```lua
+---local path = os.tmpname() .. ".txt"
+---local file <close> = io.open(path, "w")
+---file:write "[UNK]\n[PAD]\nthe\nfox\n##es\n":close()
+---local tokenizer = heed.text.tokenizer(path)
 ---local stream = tokenizer:stream()
----for _, id in ipairs(ids) do io.write(stream:push(id)) end
----io.write(stream:finish())
+---print(stream:push(3) .. "|" .. stream:push(4) .. "|" .. stream:push(5)) --> the| fox|es
+---os.remove(path)
 ---```
 ---@param options? { specials?: boolean } specials: with the special tokens; default false
 ---@return heed.text.TokenStream
@@ -248,12 +288,32 @@ end
 
 -- ---- the vocabulary -----------------------------------------------------------------------------
 
+---The token of an id.
+---
+---```lua
+---local path = os.tmpname() .. ".txt"
+---local file <close> = io.open(path, "w")
+---file:write "[UNK]\n[PAD]\nthe\nfox\n##es\n":close()
+---local tokenizer = heed.text.tokenizer(path)
+---print(tokenizer:token(5), tokenizer:id "fox", #tokenizer) --> ##es 4 5
+---os.remove(path)
+---```
 ---@param id integer
----@return string|nil token as the file writes it
+---@return string|nil token as the file writes it; nil when there is no such id
 function Tokenizer:token(id) return core.tokenizer_token(self.core, id) end
 
+---The id of a token.
+---
+---```lua
+---local path = os.tmpname() .. ".txt"
+---local file <close> = io.open(path, "w")
+---file:write "[UNK]\n[PAD]\nthe\nfox\n##es\n":close()
+---local tokenizer = heed.text.tokenizer(path)
+---print(tokenizer:id "fox", tokenizer:id "dog") --> 4 nil
+---os.remove(path)
+---```
 ---@param token string as the file writes it
----@return integer|nil id
+---@return integer|nil id nil when there is no such token
 function Tokenizer:id(token) return core.tokenizer_id(self.core, token) end
 
 function Tokenizer:__len() return core.tokenizer_count(self.core) end
