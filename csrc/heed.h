@@ -37,7 +37,8 @@ HEED_API int luaopen_heed_core(lua_State *L);
 /* What a tensor looks like from outside. Strides are in elements. */
 typedef struct heed_view {
     void *data;
-    const char *dtype; /* "f32", "f64", "i64", "i32", "u8", "bool", "bf16", "f16" */
+    const char
+        *dtype; /* "f32", "f64", "i64", "i32", "u8", "bool", "bf16", "f16", "i16", "i8", "u32", "u16" */
     int ndim;
     int64_t shape[HEED_MAX_DIMS];
     int64_t stride[HEED_MAX_DIMS];

@@ -9,14 +9,14 @@ if(HEED_SANITIZE)
 endif()
 
 set(compute_sources)
-foreach(room base tensor kernels autograd ops layers io text)
+foreach(room base tensor kernels autograd ops layers io)
   file(GLOB_RECURSE room_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/csrc/${room}/*.c)
   list(FILTER room_sources EXCLUDE REGEX "/kernels/isa/") # once per instruction set, below
   list(APPEND compute_sources ${room_sources})
 endforeach()
 add_library(heed_compute OBJECT ${compute_sources})
 target_link_libraries(heed_compute PUBLIC heed_flags)
-target_include_directories(heed_compute PRIVATE ${CJSON_INCLUDE_DIRS} ${PCRE2_INCLUDE_DIRS} ${UTF8PROC_INCLUDE_DIRS})
+target_include_directories(heed_compute PRIVATE ${CJSON_INCLUDE_DIRS})
 if(PNG_FOUND)
   set_source_files_properties(${CMAKE_SOURCE_DIR}/csrc/io/png.c ${CMAKE_SOURCE_DIR}/csrc/io/png_load.c PROPERTIES
                               COMPILE_DEFINITIONS HEED_HAVE_PNG INCLUDE_DIRECTORIES "${PNG_INCLUDE_DIRS}")
@@ -24,6 +24,10 @@ endif()
 if(JPEG_FOUND)
   set_source_files_properties(${CMAKE_SOURCE_DIR}/csrc/io/jpeg.c ${CMAKE_SOURCE_DIR}/csrc/io/jpeg_load.c PROPERTIES
                               COMPILE_DEFINITIONS HEED_HAVE_JPEG INCLUDE_DIRECTORIES "${JPEG_INCLUDE_DIRS}")
+endif()
+if(ZLIB_FOUND)
+  set_source_files_properties(${CMAKE_SOURCE_DIR}/csrc/io/zip_stream.c PROPERTIES COMPILE_DEFINITIONS HEED_HAVE_ZLIB
+                              INCLUDE_DIRECTORIES "${ZLIB_INCLUDE_DIRS}")
 endif()
 set_source_files_properties(${CMAKE_SOURCE_DIR}/csrc/kernels/gemm.c PROPERTIES
                             INCLUDE_DIRECTORIES "${BLIS_INCLUDE_DIR}" COMPILE_OPTIONS "${BLIS_COMPILE_OPTIONS}")
@@ -49,4 +53,4 @@ endif()
 set(heed_compute_objects $<TARGET_OBJECTS:heed_compute> ${isa_objects})
 set(heed_compute_libraries ${BLIS_LIBRARY} ${CJSON_LINK_LIBRARIES} ${PCRE2_LINK_LIBRARIES}
     ${UTF8PROC_LINK_LIBRARIES} ${PNG_LINK_LIBRARIES} ${JPEG_LINK_LIBRARIES}
-    Threads::Threads m)
+    ${ZLIB_LINK_LIBRARIES} Threads::Threads m)

@@ -26,6 +26,10 @@ option(HEED_JPEG "Images are read and written as JPEG with libjpeg, where there 
 if(HEED_JPEG)
   pkg_check_modules(JPEG libjpeg)
 endif()
+option(HEED_ZLIB "npz files are read and written with zlib, where there is one" ON)
+if(HEED_ZLIB)
+  pkg_check_modules(ZLIB zlib)
+endif()
 
 find_path(BLIS_INCLUDE_DIR blis.h PATH_SUFFIXES blis ${CMAKE_LIBRARY_ARCHITECTURE} REQUIRED)
 find_library(BLIS_LIBRARY blis REQUIRED)

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "io/npy_names.h"
+#include "io/npy_stream.h"
 #include "io/source.h"
 #include "tensor/view.h"
 
@@ -10,7 +11,7 @@
 #define MAX_HEADER (1 << 16)
 
 typedef struct reader {
-    hd_source source;
+    const hd_npy_stream *from;
     char *header; /* zero-terminated; without other zeros */
     char *at;
     int64_t data_start;
@@ -22,33 +23,48 @@ typedef struct reader {
     int64_t shape[HD_MAX_DIMS];
 } reader;
 
-#define bad(r, format, ...) hd_source_bad(&(r)->source, format, ##__VA_ARGS__)
+#define bad(r, format, ...) hd_fail((r)->from->cx, HD_EIO, "%s: " format, (r)->from->name, ##__VA_ARGS__)
 
 /* ---- the header's bytes */
 
+static hd_status next(reader *r, void *into, int64_t count) {
+    return r->from->read(r->from->state, into, count);
+}
+
+/* The length of the header, in two bytes or four. */
+static hd_status read_length(reader *r, int width, int64_t *length) {
+    unsigned char bytes[4];
+    hd_status status = next(r, bytes, width);
+    *length = 0;
+    for (int i = width - 1; i >= 0 && !status; i--) *length = *length << 8 | bytes[i];
+    return status;
+}
+
 static hd_status read_header(reader *r) {
-    unsigned char start[HD_NPY_MAGIC_SIZE + 6] = {0};
-    int64_t size = r->source.size, known = size < (int64_t)sizeof start ? size : (int64_t)sizeof start;
-    hd_status status = hd_source_read(&r->source, start, known, 0);
+    unsigned char start[HD_NPY_MAGIC_SIZE + 2];
+    const int64_t size = r->from->size;
+    bool begins = size >= (int64_t)sizeof start + 2;
+    hd_status status = begins ? next(r, start, sizeof start) : HD_OK;
     if (status) return status;
-    if (known < HD_NPY_MAGIC_SIZE + 4 || memcmp(start, HD_NPY_MAGIC, HD_NPY_MAGIC_SIZE))
+    if (!begins || memcmp(start, HD_NPY_MAGIC, HD_NPY_MAGIC_SIZE))
         return bad(r, "not an npy file: it does not begin as one");
-    const unsigned char *version = start + HD_NPY_MAGIC_SIZE, *length = version + 2;
+    const unsigned char *version = start + HD_NPY_MAGIC_SIZE;
     if (version[0] < 1 || version[0] > 3 || version[1] != 0)
         return bad(r, "npy version %d.%d: expected 1.0, 2.0 or 3.0", version[0], version[1]);
     int width = version[0] == 1 ? 2 : 4;
-    int64_t header_size = 0, header_start = HD_NPY_MAGIC_SIZE + 2 + width;
-    for (int i = width - 1; i >= 0; i--) header_size = header_size << 8 | length[i];
+    int64_t header_size, header_start = (int64_t)sizeof start + width;
+    if (size < header_start) return bad(r, "cut short: it ends in its header");
+    if ((status = read_length(r, width, &header_size))) return status;
     if (header_size > size - header_start)
         return bad(r, "not an npy file, or cut short: its header claims %lld bytes, the file has %lld",
                    (long long)header_size, (long long)size);
     if (header_size > MAX_HEADER)
         return bad(r, "header: expected at most %d bytes, it has %lld", MAX_HEADER, (long long)header_size);
     r->data_start = header_start + header_size;
-    r->at = r->header = hd_alloc(r->source.cx, (size_t)header_size + 1);
-    if (!r->header) return r->source.cx->error.status;
+    r->at = r->header = hd_alloc(r->from->cx, (size_t)header_size + 1);
+    if (!r->header) return r->from->cx->error.status;
     r->header[header_size] = 0;
-    status = hd_source_read(&r->source, r->header, header_size, header_start);
+    status = next(r, r->header, header_size);
     if (!status && memchr(r->header, 0, (size_t)header_size)) status = bad(r, "header: holds a zero byte");
     return status;
 }
@@ -99,7 +115,8 @@ static hd_status read_descr(reader *r) {
         r->big_endian = *text == '>';
         return HD_OK;
     }
-    return bad(r, "descr: expected f4, f8, f2, i8, i4, u1 or b1 behind < or >, got \"%s\"",
+    if (!strcmp(text, "|O")) return bad(r, "holds Python objects (\"|O\"): a pickle, which is never run");
+    return bad(r, "descr: expected f4, f8, f2, i8, i4, i2, i1, u4, u2, u1 or b1 behind < or >, got \"%s\"",
                hd_printable((char[HD_PRINTABLE]){0}, text));
 }
 
@@ -189,9 +206,9 @@ static void normalise_bool(uint8_t *bytes, int64_t count) {
 
 static hd_status check_size(reader *r, int64_t *numel) {
     char text[HD_SHAPE_TEXT];
-    if (hd_check_shape(r->source.cx, r->dtype, r->ndim, r->shape, numel))
+    if (hd_check_shape(r->from->cx, r->dtype, r->ndim, r->shape, numel))
         return bad(r, "shape %s is too large", hd_shape_text(r->ndim, r->shape, text));
-    int64_t needed = *numel * (int64_t)hd_dtype_size(r->dtype), given = r->source.size - r->data_start;
+    int64_t needed = *numel * (int64_t)hd_dtype_size(r->dtype), given = r->from->size - r->data_start;
     if (needed == given) return HD_OK;
     return bad(r, "%s %s needs %lld bytes, the file has %lld", hd_dtype_name(r->dtype),
                hd_shape_text(r->ndim, r->shape, text), (long long)needed, (long long)given);
@@ -201,7 +218,7 @@ static hd_status check_size(reader *r, int64_t *numel) {
 static hd_tensor *new_tensor(reader *r) {
     int64_t shape[HD_MAX_DIMS];
     for (int d = 0; d < r->ndim; d++) shape[d] = r->shape[r->fortran_order ? r->ndim - 1 - d : d];
-    return hd_tensor_new(r->source.cx, r->dtype, r->ndim, shape);
+    return hd_tensor_new(r->from->cx, r->dtype, r->ndim, shape);
 }
 
 static hd_tensor *turned_round(hd_ctx *cx, hd_tensor *t) {
@@ -218,20 +235,41 @@ static hd_tensor *read_tensor(reader *r) {
     hd_tensor *t = new_tensor(r);
     if (!t) return NULL;
     size_t width = hd_dtype_size(r->dtype);
-    if (hd_source_read(&r->source, hd_data(t), numel * (int64_t)width, r->data_start)) {
+    if (next(r, hd_data(t), numel * (int64_t)width)) {
         hd_release(t);
         return NULL;
     }
     if (r->big_endian) swap_bytes(hd_data(t), numel, width);
     if (r->dtype == HD_BOOL) normalise_bool(hd_data(t), numel);
-    return r->fortran_order ? turned_round(r->source.cx, t) : t;
+    return r->fortran_order ? turned_round(r->from->cx, t) : t;
+}
+
+hd_tensor *hd_npy_read(const hd_npy_stream *from) {
+    reader r = {.from = from};
+    hd_tensor *t = read_header(&r) || parse_header(&r) ? NULL : read_tensor(&r);
+    hd_free(from->cx->account, r.header);
+    return t;
+}
+
+/* ---- a file of its own */
+
+typedef struct file_stream {
+    hd_source source;
+    int64_t at;
+} file_stream;
+
+static hd_status read_file(void *state, void *into, int64_t count) {
+    file_stream *f = state;
+    hd_status status = hd_source_read(&f->source, into, count, f->at);
+    f->at += count;
+    return status;
 }
 
 hd_tensor *hd_npy_load(hd_ctx *cx, const char *path) {
-    reader r = {0};
-    if (hd_source_open(cx, &r.source, path)) return NULL;
-    hd_tensor *t = read_header(&r) || parse_header(&r) ? NULL : read_tensor(&r);
-    hd_free(cx->account, r.header);
-    hd_source_close(&r.source);
+    file_stream f = {.at = 0};
+    if (hd_source_open(cx, &f.source, path)) return NULL;
+    hd_npy_stream from = {cx, path, f.source.size, read_file, &f};
+    hd_tensor *t = hd_npy_read(&from);
+    hd_source_close(&f.source);
     return t;
 }

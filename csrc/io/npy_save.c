@@ -4,12 +4,11 @@
 #include <string.h>
 
 #include "io/npy_names.h"
+#include "io/npy_stream.h"
 #include "io/replace.h"
 
 /* The data begin at a multiple of this. */
 #define ALIGNMENT 64
-/* Magic, version, length, and a literal whose longest shape has 8 sizes of 19 digits. */
-#define MAX_PREAMBLE 320
 
 static const char *format_name(hd_dtype dtype) {
     for (size_t i = 0; i < HD_NPY_DTYPES; i++)
@@ -25,7 +24,7 @@ static size_t append_shape(char *text, const hd_tensor *t) {
 }
 
 /* Writes everything before the data; returns its size. */
-static size_t write_preamble(char preamble[MAX_PREAMBLE], const hd_tensor *t, const char *name) {
+static size_t write_preamble(char preamble[HD_NPY_MAX_PREAMBLE], const hd_tensor *t, const char *name) {
     enum { BEFORE = HD_NPY_MAGIC_SIZE + 4 };
     char *header = preamble + BEFORE;
     char order = hd_dtype_size((hd_dtype)t->dtype) == 1 ? '|' : '<';
@@ -41,15 +40,22 @@ static size_t write_preamble(char preamble[MAX_PREAMBLE], const hd_tensor *t, co
     return BEFORE + length;
 }
 
-hd_status hd_npy_save(hd_ctx *cx, const char *path, const hd_tensor *t) {
+hd_status hd_npy_preamble(hd_ctx *cx, const char *argument, const hd_tensor *t,
+                          char preamble[HD_NPY_MAX_PREAMBLE], size_t *size) {
     const char *name = format_name((hd_dtype)t->dtype);
     if (!name)
         return hd_fail(cx, HD_EARG,
-                       "t: %s has no name in this format (t:to(\"f32\") is exact, safetensors keeps it)",
-                       hd_dtype_name((hd_dtype)t->dtype));
-    if (!hd_is_contiguous(t)) return hd_fail(cx, HD_EARG, "t: not contiguous");
-    char preamble[MAX_PREAMBLE];
-    size_t size = write_preamble(preamble, t, name);
+                       "%s: %s has no name in this format (t:to(\"f32\") is exact, safetensors keeps it)",
+                       argument, hd_dtype_name((hd_dtype)t->dtype));
+    if (!hd_is_contiguous(t)) return hd_fail(cx, HD_EARG, "%s: not contiguous", argument);
+    *size = write_preamble(preamble, t, name);
+    return HD_OK;
+}
+
+hd_status hd_npy_save(hd_ctx *cx, const char *path, const hd_tensor *t) {
+    char preamble[HD_NPY_MAX_PREAMBLE];
+    size_t size;
+    if (hd_npy_preamble(cx, "t", t, preamble, &size)) return cx->error.status;
     hd_replace file;
     hd_status status = hd_replace_begin(cx, &file, path);
     if (status) return status;

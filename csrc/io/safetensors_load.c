@@ -117,8 +117,9 @@ static hd_status read_dtype(reader *r, record *t) {
             t->dtype = hd_safetensors_dtypes[i].dtype;
             return HD_OK;
         }
-    return bad_tensor(r, t, "dtype: expected F32, F64, I64, I32, U8, BOOL, BF16 or F16, got \"%.20s\"",
-                      hd_printable((char[HD_PRINTABLE]){0}, item->valuestring));
+    return bad_tensor(
+        r, t, "dtype: expected F32, F64, I64, I32, I16, I8, U32, U16, U8, BOOL, BF16 or F16, got \"%.20s\"",
+        hd_printable((char[HD_PRINTABLE]){0}, item->valuestring));
 }
 
 static hd_status read_shape(reader *r, record *t) {

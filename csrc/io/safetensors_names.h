@@ -11,8 +11,8 @@ static const struct {
     const char *name;
     hd_dtype dtype;
 } hd_safetensors_dtypes[] = {
-    {"F32", HD_F32}, {"F64", HD_F64},   {"I64", HD_I64},   {"I32", HD_I32},
-    {"U8", HD_U8},   {"BOOL", HD_BOOL}, {"BF16", HD_BF16}, {"F16", HD_F16},
+    {"F32", HD_F32},   {"F64", HD_F64}, {"I64", HD_I64}, {"I32", HD_I32}, {"U8", HD_U8},   {"BOOL", HD_BOOL},
+    {"BF16", HD_BF16}, {"F16", HD_F16}, {"I16", HD_I16}, {"I8", HD_I8},   {"U32", HD_U32}, {"U16", HD_U16},
 };
 
 #define HD_SAFETENSORS_DTYPES (sizeof hd_safetensors_dtypes / sizeof hd_safetensors_dtypes[0])

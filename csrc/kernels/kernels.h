@@ -126,6 +126,18 @@ typedef struct hd_kernels {
      * -0 are equal. 32 bits for elements of up to 4 bytes, else 64. */
     void (*order_keys[HD_DTYPE_COUNT])(int64_t n, const void *x, bool descending, void *keys);
 
+    /* d[j] = (sum |x - y[j]|^p)^(1/p), of a row x and n rows y of `width` elements, one behind the other; p
+     * >= 0, 0 counts what differs. */
+    void (*distances[HD_DTYPE_COUNT])(int64_t n, int64_t width, double p, const void *x, const void *y,
+                                      void *d);
+    /* The same of p = 2, where d[j] holds x · y[j], xx is |x|² and yy[j] |y[j]|². */
+    void (*distances_by_products[HD_DTYPE_COUNT])(int64_t n, int64_t width, const void *x, const void *y,
+                                                  double xx, const void *yy, void *d);
+    /* dx += g[j] times the derivative of d[j] by x; where d[j] or g[j] is 0, so is that. d and g: sd and sg
+     * apart. */
+    void (*distances_grad[HD_DTYPE_COUNT])(int64_t n, int64_t width, double p, const void *x, const void *y,
+                                           const void *d, int64_t sd, const void *g, int64_t sg, void *dx);
+
     /* rows of n contiguous elements */
     void (*softmax_row[HD_DTYPE_COUNT])(int64_t n, const void *x, void *y); /* all -inf: zeros */
     /* dx = y (g - sum g y). Where y is exactly 0 (hidden), g is not looked at; it may be NaN. Also for

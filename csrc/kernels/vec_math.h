@@ -11,45 +11,41 @@
 
 #include "kernels/vec.h"
 
-/* e^x = 2^n e^r with n = round(x log2 e) and |r| <= log(2) / 2. r = x - n log 2 needs log 2 in two
- * parts: n times the first is exact. e^r = 1 + r + r² p(r). */
-HD_INLINE vf vf_exp(vf x) {
-    /* beyond these the result is 0 and infinity; NaN passes max and min as their second operand */
-    x = vf_max(vf_set(-104.0f), vf_min(vf_set(89.0f), x));
-    vf n = vf_rint(x * 1.44269504f);
-    vf r = x - n * 0.693359375f;
-    r = r - n * -2.12194440e-4f;
+/* x = n log 2 + r with n = round(x log2 e) and |r| <= log(2) / 2; e^r - 1. r needs log 2 in two parts: n
+ * times the first is exact. e^r = 1 + r + r² p(r). */
+HD_INLINE vf vf_exp_reduced(vf x, vf *n) {
+    *n = vf_rint(x * 1.44269504f);
+    vf r = x - *n * 0.693359375f;
+    r = r - *n * -2.12194440e-4f;
     vf p = 8.368716880e-03f + r * 1.381459865e-03f;
     p = 4.166838805e-02f + r * p;
     p = 1.666652063e-01f + r * p;
     p = 4.999999345e-01f + r * p;
-    return vf_ldexp(1.0f + (r + r * r * p), n);
+    return r + r * r * p;
+}
+
+/* e^x = 2^n e^r. Beyond the bounds the result is 0 and infinity; NaN passes max and min as their second
+ * operand. */
+HD_INLINE vf vf_exp(vf x) {
+    vf n, p = vf_exp_reduced(vf_max(vf_set(-104.0f), vf_min(vf_set(89.0f), x)), &n);
+    return vf_ldexp(1.0f + p, n);
 }
 
 /* e^x - 1 = 2^n (e^r - 1) + (2^n - 1), computed with 2^(n - 1) because 2^128 is out of range. */
 HD_INLINE vf vf_expm1(vf x) {
-    vf inside = vf_max(vf_set(-104.0f), vf_min(vf_set(89.0f), x));
-    vf n = vf_rint(inside * 1.44269504f);
-    vf r = inside - n * 0.693359375f;
-    r = r - n * -2.12194440e-4f;
-    vf p = 8.368716880e-03f + r * 1.381459865e-03f;
-    p = 4.166838805e-02f + r * p;
-    p = 1.666652063e-01f + r * p;
-    p = 4.999999345e-01f + r * p;
-    p = r + r * r * p;
+    vf n, p = vf_exp_reduced(vf_max(vf_set(-104.0f), vf_min(vf_set(89.0f), x)), &n);
     vf half = vf_ldexp(vf_set(1.0f), n - 1.0f);
     vf y = vf_select(vf_eq(n, vf_set(0.0f)), p, 2.0f * (half * p + (half - 0.5f)));
     return vf_copysign(y, x);
 }
 
-/* log x = e log 2 + log(1 + f) with x = (1 + f) 2^e; log(1 + f) = f - f²/2 + f³ p(f). Denormals are
- * scaled by 2^25 first. */
-HD_INLINE vf vf_log(vf x) {
+/* x = (1 + f) 2^e with 1 + f in [sqrt(1/2), sqrt(2)); log(1 + f) = f + low, low = f³ p(f) - f²/2. Denormals
+ * are scaled by 2^25 first. */
+HD_INLINE vf vf_log_reduced(vf x, vf *e, vf *low) {
     vfm tiny = vf_lt(x, vf_set(0x1p-126f));
     vf scaled = vf_select(tiny, x * 0x1p25f, x);
-    /* x = m · 2^e, m in [sqrt(1/2), sqrt(2)) */
     vi shifted = (vi)((vu)scaled - 0x3f3504f3u);
-    vf e = __builtin_convertvector(shifted >> 23, vf) - vf_select(tiny, vf_set(25.0f), vf_set(0.0f));
+    *e = __builtin_convertvector(shifted >> 23, vf) - vf_select(tiny, vf_set(25.0f), vf_set(0.0f));
     vf f = (vf)((shifted & 0x7fffff) + 0x3f3504f3) - 1.0f;
     vf p = -1.167565457e-01f + f * 6.746651523e-02f;
     p = 1.188815885e-01f + f * p;
@@ -60,10 +56,20 @@ HD_INLINE vf vf_log(vf x) {
     p = -2.500000960e-01f + f * p;
     p = 3.333331260e-01f + f * p;
     vf ff = f * f;
-    vf y = f + (e * -2.12194440e-4f + (ff * f * p - 0.5f * ff)) + e * 0.693359375f;
+    *low = ff * f * p - 0.5f * ff;
+    return f;
+}
+/* y, the logarithm of x; but where x has none, or an infinite one. */
+HD_INLINE vf vf_log_ends(vf x, vf y) {
     y = vf_select(vf_lt(x, vf_set(INFINITY)), y, x); /* inf and NaN */
     y = vf_select(vf_eq(x, vf_set(0.0f)), vf_set(-INFINITY), y);
     return vf_select(vf_lt(x, vf_set(0.0f)), vf_set(NAN), y);
+}
+
+/* log x = e log 2 + log(1 + f) */
+HD_INLINE vf vf_log(vf x) {
+    vf e, low, f = vf_log_reduced(x, &e, &low);
+    return vf_log_ends(x, f + (e * -2.12194440e-4f + low) + e * 0.693359375f);
 }
 
 /* log(u) with u = 1 + x, plus the rounding error of u divided by u. */

@@ -14,6 +14,7 @@ static void register_rooms(hd_registrar *r) {
     hd_register_split(r);
     hd_register_scatter(r);
     hd_register_einsum(r);
+    hd_register_cdist(r);
     hd_register_unary(r);
     hd_register_parametric(r);
     hd_register_binary(r);
@@ -46,6 +47,7 @@ static void register_rooms(hd_registrar *r) {
     hd_register_tokenizer(r);
     hd_register_image(r);
     hd_register_json(r);
+    hd_register_npz(r);
 }
 
 int luaopen_heed_core(lua_State *L) {

@@ -168,6 +168,10 @@ hd_status hd_max_dim(hd_ctx *cx, hd_tensor *x, int dim, bool keepdim, bool small
                      hd_tensor **indices);
 hd_tensor *hd_argmax(hd_ctx *cx, hd_tensor *x, int dim /* INT_MIN: flattened */, bool keepdim, bool smallest);
 hd_tensor *hd_cumsum(hd_ctx *cx, hd_tensor *x, int dim);
+hd_tensor *hd_cumprod(hd_ctx *cx, hd_tensor *x, int dim); /* cumprod.c */
+/* cummax.c: the largest so far, and where it is, i64; of equals the last */
+hd_status hd_cummax(hd_ctx *cx, hd_tensor *x, int dim, bool smallest, hd_tensor **values,
+                    hd_tensor **indices);
 /* (sum of |x|^p)^(1/p); p infinite: the largest |x|, or the smallest; 0: how many are not 0 */
 hd_tensor *hd_norm(hd_ctx *cx, hd_tensor *x, double p, uint32_t dims, bool keepdim);
 
@@ -176,6 +180,17 @@ hd_status hd_sort(hd_ctx *cx, hd_tensor *x, int dim, bool descending, hd_tensor 
                   hd_tensor **indices);
 hd_status hd_topk(hd_ctx *cx, hd_tensor *x, int64_t k, int dim, bool largest, hd_tensor **values,
                   hd_tensor **indices);
+
+/* ---- median.c: of two middles the lower one; NaN when there is one ------------------------------------- */
+hd_tensor *hd_median(hd_ctx *cx, hd_tensor *x); /* of all elements */
+/* Values, and where the first of them is. */
+hd_status hd_median_dim(hd_ctx *cx, hd_tensor *x, int dim, bool keepdim, hd_tensor **values,
+                        hd_tensor **indices);
+
+/* ---- searchsorted.c: no gradient ----------------------------------------------------------------------- */
+/* Where values belong in ascending sequences [n], or [.., n] for values [.., m]: i64 from 1 to n + 1, before
+ * equal elements or (right) behind them. */
+hd_tensor *hd_searchsorted(hd_ctx *cx, hd_tensor *sorted, hd_tensor *values, bool right);
 
 /* ---- unique.c: no gradient ------------------------------------------------------------------------------------ */
 /* The different elements, ascending [U]; which of them each of x is, i64 of x's shape; how often each occurs, i64 [U]. */
@@ -198,6 +213,9 @@ hd_tensor *hd_linear(hd_ctx *cx, hd_tensor *x, hd_tensor *w, hd_tensor *b, hd_ac
 /* residual + dropout(x W^T + b), in the same single pass: how a sublayer ends. residual has the result's shape. */
 hd_tensor *hd_linear_residual(hd_ctx *cx, hd_tensor *residual, hd_tensor *x, hd_tensor *w, hd_tensor *b,
                               double dropout);
+
+/* cdist.c: (sum |x - y|^p)^(1/p) of all rows x [.., P, M] and y [.., R, M]: [.., P, R]; p >= 0 */
+hd_tensor *hd_cdist(hd_ctx *cx, hd_tensor *x, hd_tensor *y, double p);
 
 /* ---- softmax.c, layer_norm.c, dropout.c, embedding.c, the losses------------------------------------------------------------ */
 hd_tensor *hd_softmax(hd_ctx *cx, hd_tensor *x, int dim);

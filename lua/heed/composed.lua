@@ -6,6 +6,8 @@ local check = require "heed.check"
 local core = require "heed.core"
 local errors = require "heed.errors"
 
+local INDICES = core.dtypes.indices
+
 ---@class heed.Methods
 local both = {}
 
@@ -39,6 +41,9 @@ local function tensor(where, t, name)
     if not ok then errors.raise("heed.%s%s", where, message:match "heed%.dim(.*)$") end
     return t
 end
+
+-- Integers as those that compute.
+local function whole(t) return INDICES[t.dtype] and core.to(t, "i64") or t end
 
 -- A dimension as 1..n.
 local function dimension(where, n, dim, name)
@@ -105,10 +110,11 @@ local COUNTED = named("weights", "minlength")
 function both.bincount(t, weights, minlength, ...)
     check.no_more("heed.bincount", 3, ...)
     weights, minlength = arguments("bincount", COUNTED, weights, minlength)
-    local index = check.is_tensor(t) and tensor("bincount", t) or core.ids(t)
+    local index = check.is_tensor(t) and whole(tensor("bincount", t)) or core.ids(t)
     minlength = check.integer("heed.bincount", "minlength", check.default(minlength, 0), 0)
-    local least = index:dim() == 1 and (index:numel() > 0 and index:min():item() or 1)
-    if not least or least < 1 or index.dtype:find "^i" == nil then
+    local least = index:dim() == 1 and INDICES[index.dtype]
+        and (index:numel() > 0 and index:min():item() or 1)
+    if not least or least < 1 then
         errors.raise("heed.bincount: t: expected a vector of integers from 1, got %s%s",
             check.describe(index),
             least and least < 1 and (" with %s in it"):format(least) or "")
@@ -122,6 +128,106 @@ function both.bincount(t, weights, minlength, ...)
     local narrow = { dtype = index:numel() < 2 ^ 31 and "i32" or "i64" }
     return core.index_add(core.zeros(length, narrow), 1, index,
         core.ones(index:numel(), narrow)):to "i64"
+end
+
+local QUANTILES = named("dim", "keepdim", "interpolation")
+
+-- Of q in 0..1 among n elements: the places, from 1, of the two between which it lies, and how far.
+local PLACED = {
+    linear = function(low, share) return low + 1, share > 0 and low + 2 or low + 1, share end,
+    lower = function(low) return low + 1, low + 1, 0 end,
+    higher = function(low, share)
+        local place = share > 0 and low + 2 or low + 1
+        return place, place, 0
+    end,
+    midpoint = function(low, share)
+        return low + 1, share > 0 and low + 2 or low + 1, share > 0 and 0.5 or 0
+    end,
+    nearest = function(low, share)
+        local up = share > 0.5 or share == 0.5 and low % 2 == 1
+        return up and low + 2 or low + 1, up and low + 2 or low + 1, 0
+    end,
+}
+
+-- A list of numbers of 0..1, and whether it was given as one.
+local function quantiles_of(q)
+    if check.is_tensor(q) then
+        if tensor("quantile", q, "q"):dim() > 1 then
+            errors.raise("heed.quantile: q: expected a number or a vector, got %s",
+                check.describe(q))
+        end
+        q = q:dim() == 0 and q:item() or q:totable()
+    end
+    local list = type(q) == "table" and q or { q }
+    for _, v in ipairs(list) do
+        if type(v) ~= "number" or not (v >= 0 and v <= 1) then
+            errors.raise("heed.quantile: q: expected numbers from 0 to 1, got %s",
+                check.describe(v))
+        end
+    end
+    return list, type(q) == "table"
+end
+
+-- Along the last dimension of t: [.., #list].
+local function quantiles_along(t, list, placed)
+    local n, sorted = t:size(-1), t:sort(-1)
+    local lows, highs, shares = {}, {}, {}
+    for i, q in ipairs(list) do
+        local at = q * (n - 1)
+        local low = math.floor(at)
+        lows[i], highs[i], shares[i] = placed(low, at - low)
+    end
+    local y = sorted:index_select(-1, core.ids(lows)):lerp(sorted:index_select(-1,
+        core.ids(highs)), core.tensor(shares, { dtype = t.dtype }))
+    local last = sorted:narrow(-1, n, 1) -- NaN, if there is one
+    return core.where(last:isnan(), last, y)
+end
+
+---The element that a share q of all is not above: of the elements in order the one at 1 + q (n -
+---1), by default interpolated between its neighbours; q = 0 and q = 1 give the smallest and the
+---largest exactly. A list of q gives a first dimension. NaN is the quantile of what has one.
+---Gradients go to the elements that were taken, none to q.
+---
+---```lua
+---local x = heed.tensor { 4, 1, 3, 2 }
+---print(x:quantile(0.5), x:quantile({ 0, 0.25, 1 })) --> 2.5000 f32 [] [1.0000, 1.7500, 4.0000] f32 [3]
+---print(x:quantile(0.5, { interpolation = "lower" })) --> 2. f32 []
+---```
+---@param t heed.Tensor integers give f32
+---@param q number|number[]|heed.Tensor 0 to 1
+---@param dim? integer|{ dim?: integer, keepdim?: boolean, interpolation?: string } default: all
+---@param keepdim? boolean|{ keepdim?: boolean, interpolation?: string } default false
+---@param interpolation? string|{ interpolation?: string } "linear" (default), "lower", "higher",
+---"midpoint" or "nearest"
+---@return heed.Tensor
+function both.quantile(t, q, dim, keepdim, interpolation, ...)
+    check.no_more("heed.quantile", 5, ...)
+    dim, keepdim, interpolation = arguments("quantile", QUANTILES, dim, keepdim, interpolation)
+    local placed = PLACED[check.default(interpolation, "linear")]
+    if not placed then
+        errors.raise('heed.quantile: interpolation: expected "linear", "lower", "higher", '
+            .. '"midpoint" or "nearest", got %s', check.describe(interpolation))
+    end
+    keepdim = check.flag("heed.quantile", "keepdim", keepdim, false)
+    local rank, list, several = tensor("quantile", t):dim(), quantiles_of(q)
+    local whole = t.dtype ~= "f32" and t.dtype ~= "f64"
+    local d = dim ~= nil and rank > 0 and dimension("quantile", rank, dim)
+    local rows = whole and t:to "f64" or t -- exact up to 2^53
+    rows = d and rows:transpose(d, -1) or rows:reshape(-1)
+    if rows:size(-1) == 0 then
+        errors.raise("heed.quantile: t: expected at least one element, got shape %s",
+            tostring(t.shape))
+    end
+    local y, at = quantiles_along(rows, list, placed), d or 1
+    if d then y = y:transpose(d, -1) end
+    if keepdim and d then y, at = y:unsqueeze(d), d + 1 end
+    if keepdim and not d then
+        local shape = { #list }
+        for i = 1, rank do shape[i + 1] = 1 end
+        y = y:view(shape)
+    end
+    y = several and both.movedim(y, at, 1) or y:select(at, 1)
+    return whole and y:to "f32" or y
 end
 
 -- ---- shapes -------------------------------------------------------------------------------------
@@ -194,7 +300,7 @@ local function repeated(n, times)
 end
 
 local function counts_of(times)
-    if check.is_tensor(times) then return times end
+    if check.is_tensor(times) then return whole(times) end
     if type(times) ~= "table" then return nil end
     for _, count in ipairs(times) do check.integer("heed.repeat_interleave", "times", count, 0) end
     return core.ids(times)
@@ -204,7 +310,7 @@ end
 -- those before it.
 local function repeated_each(t, d, times)
     local counts, n = counts_of(times), t:size(d)
-    if not counts or counts:dim() ~= 1 or counts:numel() ~= n or counts.dtype:find "^i" == nil then
+    if not counts or counts:dim() ~= 1 or counts:numel() ~= n or not INDICES[counts.dtype] then
         errors.raise("heed.repeat_interleave: times: expected an integer, or %d of them "
             .. "(dimension %d of %s), got %s", n, d,
             tostring(t.shape), check.describe(times))
@@ -240,6 +346,51 @@ function both.repeat_interleave(t, times, dim, ...)
     local d = dimension("repeat_interleave", tensor("repeat_interleave", t):dim(), dim)
     if type(times) == "number" then return t:index_select(d, repeated(t:size(d), times)) end
     return t:index_select(d, repeated_each(t, d, times))
+end
+
+-- The arguments of meshgrid as a list, and its options.
+local function grid_arguments(first, ...)
+    local list = { first, ... }
+    local options = type(list[#list]) == "table" and type(next(list[#list])) == "string"
+        and table.remove(list) or {}
+    if #list == 1 and type(list[1]) == "table" then list = list[1] end
+    for i, t in ipairs(list) do
+        if tensor("meshgrid", t, ("argument %d"):format(i)):dim() > 1 then
+            errors.raise("heed.meshgrid: argument %d: expected a vector, got %s", i,
+                check.describe(t))
+        end
+    end
+    options = check.options("heed.meshgrid", options, check.set "indexing")
+    local indexing = check.default(options.indexing, "ij")
+    if indexing ~= "ij" and indexing ~= "xy" then
+        errors.raise('heed.meshgrid: indexing: expected "ij" or "xy", got %s',
+            check.describe(indexing))
+    end
+    return list, indexing
+end
+
+---The coordinates of all points of a grid: of n vectors, n tensors of n dimensions, the i-th of
+---which varies along dimension i as the i-th vector does. With indexing = "xy" the first two
+---dimensions are exchanged, as for pictures. Views.
+---
+---```lua
+---local a, b = heed.meshgrid(heed.tensor { 1, 2 }, heed.tensor { 3, 4, 5 })
+---print(a, b) --> [[1., 1., 1.], [2., 2., 2.]] f32 [2, 3] [[3., 4., 5.], [3., 4., 5.]] f32 [2, 3]
+---```
+---@param ... heed.Tensor|heed.Tensor[]|{ indexing?: "ij"|"xy" } vectors, or a list of them, and
+---options
+---@return heed.Tensor ...
+function both.meshgrid(...)
+    local list, indexing = grid_arguments(...)
+    local shape, grids = {}, {}
+    for i, t in ipairs(list) do shape[i] = t:numel() end
+    for i, t in ipairs(list) do
+        local along = {}
+        for d = 1, #list do along[d] = d == i and shape[i] or 1 end
+        grids[i] = t:reshape(along):expand(shape)
+        if indexing == "xy" and #list > 1 then grids[i] = grids[i]:transpose(1, 2) end
+    end
+    return table.unpack(grids)
 end
 
 -- ---- elements -----------------------------------------------------------------------------------

@@ -38,6 +38,7 @@ heed.mask = require "heed.mask"
 heed.metrics = require "heed.metrics"
 heed.nn = require "heed.nn"
 heed.npy = require "heed.npy"
+heed.npz = require "heed.npz"
 heed.on_interrupt = require("heed.interrupts").on_interrupt
 heed.optim = require "heed.optim"
 heed.progress = require "heed.progress"

@@ -2,7 +2,7 @@
 
 local check = require "heed.check"
 local core = require "heed.core"
-local errors = require "heed.errors"
+local named = require "heed.named"
 
 local safetensors = {}
 
@@ -43,19 +43,8 @@ end
 function safetensors.save(path, tensors, options)
     local where = "heed.safetensors.save"
     check.type(where, "path", path, "string")
-    check.type(where, "tensors", tensors, "table")
+    local list = named.list(where, tensors)
     options = check.options(where, options, { metadata = true })
-    local list = {}
-    for name, t in pairs(tensors) do
-        if type(name) ~= "string" or not check.is_tensor(t) then
-            local hint = type(tensors.state_dict) == "function"
-                and "; model:state_dict() gives them" or ""
-            errors.raise("%s: tensors: expected names and tensors, got %s = %s%s", where,
-                check.describe(name), check.describe(t), hint)
-        end
-        list[#list + 1] = { name, t }
-    end
-    table.sort(list, function(a, b) return a[1] < b[1] end)
     return core.safetensors_save(path, list, options.metadata)
 end
 

@@ -13,6 +13,7 @@ local DTYPES = {
         float64 = "f64", fp64 = "f64",
     long = "i64", int64 = "i64", integer = "i64", int = "i32", int32 = "i32", uint8 = "u8",
         byte = "u8", boolean = "bool",
+    short = "i16", int16 = "i16", char = "i8", int8 = "i8", uint16 = "u16", uint32 = "u32",
     half = "f16", float16 = "f16", fp16 = "f16", bfloat16 = "bf16", bfloat = "bf16",
 }
 local DEVICES = { cuda = true, cpu = true, gpu = true, mps = true, xpu = true }

@@ -95,7 +95,8 @@ function makers.bool(random, z)
     if B * H * L * S == 0 then
         return mask.bool(heed.ones({ z.L, z.S }, { dtype = "bool" })), function() return true end
     end
-    local t = heed.tensor(seen, { dtype = ({ "bool", "i64", "u8", "i32" })[random(1, 4)] })
+    local dtypes = { "bool", "i64", "u8", "i32", "u16", "i8" }
+    local t = heed.tensor(seen, { dtype = dtypes[random(1, #dtypes)] })
     if dims < 4 then t = t:squeeze(2) end
     if dims < 3 then t = t:squeeze(1) end
     return mask.bool(t), rule

@@ -47,7 +47,7 @@ local function masked() return square(), square():gt(0), square() end
 
 local unary = {}
 for _, name in ipairs { "abs", "square", "relu", "exp", "expm1", "tanh", "sigmoid", "gelu", "silu",
-    "softplus", "erf", "sin",
+    "softplus", "erf", "sin", "atan", "sinh", "asinh", "exp2",
     "elu", "leaky_relu", "floor", "ceil", "trunc", "frac", "sign", "reciprocal" } do
     unary[#unary + 1] = { name, 2 * F32, "byte", function(x) return heed[name](x) end }
 end
@@ -73,6 +73,8 @@ family {
 family {
     { "add", 3 * F32, "byte", function(x, y) return x + y end, two },
     { "div", 3 * F32, "byte", function(x, y) return x / y end, two },
+    { "atan2", 3 * F32, "byte", heed.atan2, two },
+    { "hypot", 3 * F32, "byte", heed.hypot, two },
     { "maximum", 3 * F32, "byte", heed.maximum, two },
     { "gt", 2 * F32 + COUNT, "byte", function(x, y) return x:gt(y) end, two },
     { "add_row", 2 * F32, "byte", function(x, y) return x + y end, and_row },
@@ -306,6 +308,10 @@ family {
     { "cosine_similarity", 2 * F32, "read", heed.cosine_similarity, two },
     { "cumsum_last", 2 * F32, "byte", function(x) return x:cumsum(2) end },
     { "cumsum_first", 2 * F32, "byte", function(x) return x:cumsum(1) end },
+    { "cumprod_last", 2 * F32, "byte", function(x) return x:cumprod(2) end },
+    { "cumprod_first", 2 * F32, "byte", function(x) return x:cumprod(1) end },
+    { "cummax_last", 2 * F32 + 8 * COUNT, "byte", function(x) return x:cummax(2) end },
+    { "median_last", F32, "read", function(x) return x:median(2) end },
     { "softmax_last", 2 * F32, "byte", function(x) return x:softmax(2) end },
     { "softmax_first", 2 * F32, "byte", function(x) return x:softmax(1) end },
     { "softmax_middle", 2 * F32, "byte", function(x) return x:softmax(2) end, cube },

@@ -36,13 +36,17 @@ SHARED const hd_dtype floats[] = {HD_F32, HD_F64};
         for (hd_dtype t = (list)[t##_i], t##_once = 1; t##_once; t##_once = 0)
 
 SHARED size_t size_of(hd_dtype t) {
-    static const size_t sizes[] = {1, 1, 4, 8, 2, 2, 4, 8};
+    static const size_t sizes[] = {1, 1, 1, 2, 2, 4, 4, 8, 2, 2, 4, 8};
     return sizes[t];
 }
 
 typedef union block {
     uint8_t bytes[ROOM * 8];
     uint8_t b[ROOM];
+    int8_t i8[ROOM];
+    int16_t i16[ROOM];
+    uint16_t u16[ROOM];
+    uint32_t u32[ROOM];
     int32_t i32[ROOM];
     int64_t i[ROOM];
     float f[ROOM];
@@ -55,6 +59,10 @@ SHARED double get(hd_dtype t, const block *x, int64_t i) {
     case HD_F64: return x->d[i];
     case HD_I64: return (double)x->i[i];
     case HD_I32: return x->i32[i];
+    case HD_I8: return x->i8[i];
+    case HD_I16: return x->i16[i];
+    case HD_U16: return x->u16[i];
+    case HD_U32: return x->u32[i];
     default: return x->b[i];
     }
 }
@@ -65,6 +73,10 @@ SHARED void set(hd_dtype t, block *x, int64_t i, double value) {
     case HD_F64: x->d[i] = value; break;
     case HD_I64: x->i[i] = (int64_t)value; break;
     case HD_I32: x->i32[i] = (int32_t)value; break;
+    case HD_I8: x->i8[i] = (int8_t)value; break;
+    case HD_I16: x->i16[i] = (int16_t)value; break;
+    case HD_U16: x->u16[i] = (uint16_t)value; break;
+    case HD_U32: x->u32[i] = (uint32_t)value; break;
     default: x->b[i] = (uint8_t)value; break;
     }
 }
@@ -73,14 +85,18 @@ SHARED double noise(int64_t i) {
     return hd_draw_f64((hd_draw){99, 1}, (uint64_t)i);
 }
 
-/* Numbers in [-scale, scale], whole ones for integers, above 0 for u8, with some equal. */
+SHARED bool is_unsigned(hd_dtype t) {
+    return t == HD_U8 || t == HD_U16 || t == HD_U32;
+}
+
+/* Numbers in [-scale, scale], whole ones for integers, above 0 for those without a sign, with some equal. */
 SHARED void make(hd_dtype t, block *x, double scale, int64_t salt) {
     for (int64_t i = 0; i < ROOM; i++) {
         double u = noise(i + salt * ROOM);
         if (t == HD_BOOL)
             x->b[i] = u < 0.4;
-        else if (t == HD_U8)
-            x->b[i] = (uint8_t)floor(u * scale * 3);
+        else if (is_unsigned(t))
+            set(t, x, i, floor(u * scale * 3));
         else if (hd_dtype_is_integer(t))
             set(t, x, i, floor((2 * u - 1) * scale * 3));
         else
@@ -199,6 +215,17 @@ SHARED double (*const unary_of[HD_UNARY_COUNT])(double) = {[HD_NEG] = negative,
                                                            [HD_SIN] = sin,
                                                            [HD_COS] = cos,
                                                            [HD_TAN] = tan,
+                                                           [HD_EXP2] = exp2,
+                                                           [HD_LOG2] = log2,
+                                                           [HD_LOG10] = log10,
+                                                           [HD_ASIN] = asin,
+                                                           [HD_ACOS] = acos,
+                                                           [HD_ATAN] = atan,
+                                                           [HD_SINH] = sinh,
+                                                           [HD_COSH] = cosh,
+                                                           [HD_ASINH] = asinh,
+                                                           [HD_ACOSH] = acosh,
+                                                           [HD_ATANH] = atanh,
                                                            [HD_TANH] = tanh,
                                                            [HD_SIGMOID] = sigmoid,
                                                            [HD_ERF] = erf,
@@ -233,6 +260,17 @@ SHARED double slope(int op, double x) {
     case HD_LOG1P: return 1 / (1 + x);
     case HD_SIN: return cos(x);
     case HD_COS: return -sin(x);
+    case HD_EXP2: return x * log(2);
+    case HD_LOG2: return 1 / (x * log(2));
+    case HD_LOG10: return 1 / (x * log(10));
+    case HD_ASIN: return 1 / sqrt(1 - x * x);
+    case HD_ACOS: return -1 / sqrt(1 - x * x);
+    case HD_ATAN: return 1 / (1 + x * x);
+    case HD_SINH: return cosh(x);
+    case HD_COSH: return sinh(x);
+    case HD_ASINH: return 1 / sqrt(1 + x * x);
+    case HD_ACOSH: return 1 / sqrt(x - 1) / sqrt(x + 1);
+    case HD_ATANH: return 1 / ((1 - x) * (1 + x));
     case HD_TAN: return 1 + x * x;
     case HD_TANH: return 1 - x * x;
     case HD_SIGMOID: return x * (1 - x);

@@ -6,8 +6,9 @@
 static double reduced(int op, hd_dtype t, const block *x, int64_t x0, int64_t sx, int64_t n) {
     static const double starts[] = {0, 1, -INFINITY, INFINITY, 0, 1};
     double y = starts[op];
-    static const double least[] = {0, 0, INT32_MIN, (double)INT64_MIN},
-                        most[] = {1, UINT8_MAX, INT32_MAX, (double)INT64_MAX};
+    static const double
+        least[] = {[HD_I32] = INT32_MIN, [HD_I64] = (double)INT64_MIN},
+        most[] = {[HD_BOOL] = 1, [HD_U8] = UINT8_MAX, [HD_I32] = INT32_MAX, [HD_I64] = (double)INT64_MAX};
     if (!hd_dtype_is_float(t) && op == HD_MAX) y = least[t];
     if (!hd_dtype_is_float(t) && op == HD_MIN) y = most[t];
     for (int64_t i = 0; i < n; i++) {

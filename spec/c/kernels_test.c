@@ -125,6 +125,8 @@ static double binary_of(int op, hd_dtype t, double a, double b) {
     case HD_POW: return integer && b < 0 ? (a == 1 ? 1 : a == -1 ? pow(a, b) : 0) : pow(a, b);
     case HD_MOD: return integer && b == 0 ? 0 : floored(a, b);
     case HD_FLOORDIV: return integer && b == 0 ? 0 : floor(a / b);
+    case HD_ATAN2: return atan2(a, b);
+    case HD_HYPOT: return hypot(a, b);
     case HD_MAXIMUM: return a != a || b != b ? NAN : fmax(a, b);
     case HD_MINIMUM: return a != a || b != b ? NAN : fmin(a, b);
     case HD_EQ: return a == b;
@@ -302,14 +304,16 @@ static void check_integer_products(void) {
 /* ---- casts ----------------------------------------------------------------------------------- */
 
 static void check_casts(void) {
-    static const hd_dtype plain[] = {HD_BOOL, HD_U8, HD_I32, HD_I64, HD_F32, HD_F64};
+    static const hd_dtype plain[] = {HD_BOOL, HD_U8,  HD_I8,  HD_I16, HD_U16,
+                                     HD_I32,  HD_U32, HD_I64, HD_F32, HD_F64};
     EACH_DTYPE(from, plain) EACH_DTYPE(to, plain) {
-        make(from, &in_a, from == HD_U8 ? 80 : 100, 8);
-        if (to == HD_U8)
+        make(from, &in_a, from == HD_I8 ? 40 : from == HD_U8 ? 80 : 100, 8);
+        if (is_unsigned(to))
             for (int64_t i = 0; i < ROOM; i++)
                 set(from, &in_a, i, from == HD_BOOL ? (double)(i & 1) : fabs(get(from, &in_a, i)));
-        if (to == HD_U8 && hd_dtype_is_integer(from))
-            for (int64_t i = 0; i < ROOM; i++) set(from, &in_a, i, fmod(get(from, &in_a, i), 256));
+        if (size_of(to) == 1 && hd_dtype_is_integer(from))
+            for (int64_t i = 0; i < ROOM; i++)
+                set(from, &in_a, i, fmod(get(from, &in_a, i), to == HD_I8 ? 128 : 256));
         EACH_LENGTH(n)
         for (int s = 0; s < 3; s++) {
             memcpy(&out, &before, sizeof out);
@@ -338,6 +342,18 @@ static void check_cast_limits(void) {
     CHECK(memcmp(out.i32, i32, sizeof i32) == 0);
     k->cast[HD_F64][HD_U8](10, x, 1, out.b, 1);
     CHECK(memcmp(out.b, u8, sizeof u8) == 0);
+    int8_t i8[] = {0, 127, -128, 127, -128, 127, 0, 127, 127, -3};
+    int16_t i16[] = {0, INT16_MAX, INT16_MIN, INT16_MAX, INT16_MIN, 255, 0, INT16_MAX, INT16_MAX, -3};
+    uint16_t u16[] = {0, UINT16_MAX, 0, UINT16_MAX, 0, 255, 0, UINT16_MAX, UINT16_MAX, 0};
+    uint32_t u32[] = {0, UINT32_MAX, 0, UINT32_MAX, 0, 255, 0, UINT32_MAX, UINT32_C(1) << 31, 0};
+    k->cast[HD_F64][HD_I8](10, x, 1, out.i8, 1);
+    CHECK(memcmp(out.i8, i8, sizeof i8) == 0);
+    k->cast[HD_F64][HD_I16](10, x, 1, out.i16, 1);
+    CHECK(memcmp(out.i16, i16, sizeof i16) == 0);
+    k->cast[HD_F64][HD_U16](10, x, 1, out.u16, 1);
+    CHECK(memcmp(out.u16, u16, sizeof u16) == 0);
+    k->cast[HD_F64][HD_U32](10, x, 1, out.u32, 1);
+    CHECK(memcmp(out.u32, u32, sizeof u32) == 0);
     k->cast[HD_F64][HD_BOOL](10, x, 1, out.b, 1);
     CHECK(memcmp(out.b, truth, sizeof truth) == 0);
     k->cast[HD_F64][HD_F32](10, x, 1, f, 1);
@@ -349,6 +365,15 @@ static void check_cast_limits(void) {
     CHECK(out.b[0] == 255 && out.b[1] == 0 && out.b[2] == 7);
     k->cast[HD_I64][HD_I32](3, wide, 1, out.i32, 1);
     CHECK(out.i32[0] == -1 && out.i32[2] == 7);
+    k->cast[HD_I64][HD_U16](3, wide, 1, out.u16, 1);
+    CHECK(out.u16[0] == 65535 && out.u16[1] == 256 && out.u16[2] == 7);
+    k->cast[HD_U16][HD_I64](1, out.u16, 1, out2.i, 1);
+    k->cast[HD_U16][HD_I8](1, out.u16, 1, out2.i8 + 8, 1);
+    CHECK(out2.i[0] == 65535 && out2.i8[8] == -1);
+    k->cast[HD_I64][HD_U32](3, wide, 1, out.u32, 1);
+    k->cast[HD_U32][HD_I64](1, out.u32, 1, out2.i, 1);
+    k->cast[HD_U32][HD_F32](1, out.u32, 1, out3.f, 1);
+    CHECK(out2.i[0] == UINT32_MAX && out3.f[0] == 0x1p32f && out.u32[2] == 7);
 }
 
 static void check_half(void) {

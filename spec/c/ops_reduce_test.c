@@ -43,6 +43,25 @@ static hd_tensor *norm(hd_tensor *const *in, const void *arg) {
 static hd_tensor *cumsum(hd_tensor *const *in, const void *arg) {
     return hd_cumsum(cx, in[0], *(const int *)arg);
 }
+static hd_tensor *cumprod(hd_tensor *const *in, const void *arg) {
+    return hd_cumprod(cx, in[0], *(const int *)arg);
+}
+static hd_tensor *cummax(hd_tensor *const *in, const void *arg) {
+    hd_tensor *values, *indices;
+    if (hd_cummax(cx, in[0], *(const int *)arg, false, &values, &indices)) return NULL;
+    hd_release(indices);
+    return values;
+}
+static hd_tensor *median_of_all(hd_tensor *const *in, const void *unused) {
+    (void)unused;
+    return hd_median(cx, in[0]);
+}
+static hd_tensor *median(hd_tensor *const *in, const void *arg) {
+    hd_tensor *values, *indices;
+    if (hd_median_dim(cx, in[0], *(const int *)arg, false, &values, &indices)) return NULL;
+    hd_release(indices);
+    return values;
+}
 
 static void test_reductions(void) {
     for (uint32_t dims = 0; dims < 4; dims++) {
@@ -63,6 +82,12 @@ static void test_reductions(void) {
     check_layouts("norm", norm, NULL, -1);
     check_layouts("cumsum", cumsum, &(int){0}, -1);
     check_layouts("cumsum", cumsum, &(int){1}, -1);
+    for (int dim = 0; dim < 2; dim++) {
+        check_layouts("cumprod", cumprod, &dim, -1);
+        check_layouts("cummax", cummax, &dim, -1);
+        check_layouts("median", median, &dim, -1);
+    }
+    check_layouts("median", median_of_all, NULL, -1);
     hd_tensor *x = parameter(HD_F64, SHAPE(2, 3, 4, 2));
     for (uint32_t dims = 0; dims < 16; dims++) {
         check_gradients("sum", reduce, 1, &x, &(over){HD_SUM, dims, false});
@@ -167,6 +192,18 @@ static void test_long_sums(void) {
 }
 
 /* ---- products -------------------------------------------------------------------------------- */
+
+static hd_tensor *cdist(hd_tensor *const *in, const void *arg) {
+    return hd_cdist(cx, in[0], in[1], *(const double *)arg);
+}
+static void test_cdist(void) {
+    static const double powers[] = {1, 2, 3};
+    for (int i = 0; i < 3; i++) {
+        hd_tensor *in[] = {parameter(HD_F64, SHAPE(2, 3, 4)), parameter(HD_F64, SHAPE(5, 4))};
+        check("cdist", cdist, 2, in, &powers[i]);
+        release_inputs(2, in);
+    }
+}
 
 static hd_tensor *matmul(hd_tensor *const *in, const void *arg) {
     (void)arg;
@@ -324,6 +361,7 @@ int main(void) {
     test_reductions();
     test_reduction_corners();
     test_long_sums();
+    test_cdist();
     test_matmul();
     test_creation();
     test_threads();

@@ -66,8 +66,9 @@ static void drop_all(int count, hd_tensor **tensors) {
 /* ---- dtypes -------------------------------------------------------------------------------------------- */
 
 static void test_dtypes(void) {
-    const char *const names[] = {"bool", "u8", "i32", "i64", "f16", "bf16", "f32", "f64"};
-    const size_t sizes[] = {1, 1, 4, 8, 2, 2, 4, 8};
+    const char *const names[] = {"bool", "u8",  "i8",  "i16",  "u16", "i32",
+                                 "u32",  "i64", "f16", "bf16", "f32", "f64"};
+    const size_t sizes[] = {1, 1, 1, 2, 2, 4, 4, 8, 2, 2, 4, 8};
     for (int i = 0; i < HD_DTYPE_COUNT; i++) {
         hd_dtype parsed;
         CHECK(strcmp(hd_dtype_name((hd_dtype)i), names[i]) == 0 && hd_dtype_size((hd_dtype)i) == sizes[i]);
@@ -77,25 +78,45 @@ static void test_dtypes(void) {
     CHECK(!hd_dtype_parse("float", &untouched) && !hd_dtype_parse("", &untouched) && untouched == HD_U8);
 }
 
+typedef struct ends {
+    int64_t first, last;
+} ends;
+
+static const ends ends_of[] = {[HD_BOOL] = {0, 1},
+                               [HD_U8] = {0, UINT8_MAX},
+                               [HD_I8] = {INT8_MIN, INT8_MAX},
+                               [HD_I16] = {INT16_MIN, INT16_MAX},
+                               [HD_U16] = {0, UINT16_MAX},
+                               [HD_I32] = {INT32_MIN, INT32_MAX},
+                               [HD_U32] = {0, UINT32_MAX},
+                               [HD_I64] = {INT64_MIN, INT64_MAX}};
+
+/* Of integers and bool: the first that holds the ends of both. */
+static hd_dtype first_that_holds(int a, int b) {
+    int t = HD_BOOL;
+    while (ends_of[t].first > ends_of[a].first || ends_of[t].first > ends_of[b].first ||
+           ends_of[t].last < ends_of[a].last || ends_of[t].last < ends_of[b].last)
+        t++;
+    return (hd_dtype)t;
+}
+
 static void test_promotion(void) {
-    enum {
-        B = HD_BOOL,
-        U8 = HD_U8,
-        I4 = HD_I32,
-        I8 = HD_I64,
-        F2 = HD_F16,
-        BF = HD_BF16,
-        F4 = HD_F32,
-        F8 = HD_F64
-    };
-    static const uint8_t table[HD_DTYPE_COUNT][HD_DTYPE_COUNT] = {
-        {B, U8, I4, I8, F2, BF, F4, F8},  {U8, U8, I4, I8, F2, BF, F4, F8}, {I4, I4, I4, I8, F2, BF, F4, F8},
-        {I8, I8, I8, I8, F2, BF, F4, F8}, {F2, F2, F2, F2, F2, F4, F4, F8}, {BF, BF, BF, BF, F4, BF, F4, F8},
-        {F4, F4, F4, F4, F4, F4, F4, F8}, {F8, F8, F8, F8, F8, F8, F8, F8},
-    };
+    static const hd_dtype of_floats[4][4] = {{HD_F16, HD_F32, HD_F32, HD_F64},
+                                             {HD_F32, HD_BF16, HD_F32, HD_F64},
+                                             {HD_F32, HD_F32, HD_F32, HD_F64},
+                                             {HD_F64, HD_F64, HD_F64, HD_F64}};
     for (int a = 0; a < HD_DTYPE_COUNT; a++)
-        for (int b = 0; b < HD_DTYPE_COUNT; b++)
-            CHECK(hd_dtype_promote((hd_dtype)a, (hd_dtype)b) == (hd_dtype)table[a][b]);
+        for (int b = 0; b < HD_DTYPE_COUNT; b++) {
+            hd_dtype wanted = a < HD_F16 && b < HD_F16     ? first_that_holds(a, b)
+                              : a >= HD_F16 && b >= HD_F16 ? of_floats[a - HD_F16][b - HD_F16]
+                                                           : (hd_dtype)(a > b ? a : b);
+            CHECK(hd_dtype_promote((hd_dtype)a, (hd_dtype)b) == wanted);
+        }
+    for (int t = HD_BOOL; t < HD_I64; t++)
+        CHECK(hd_dtype_holds((hd_dtype)t, ends_of[t].first) && hd_dtype_holds((hd_dtype)t, ends_of[t].last) &&
+              !hd_dtype_holds((hd_dtype)t, ends_of[t].first - 1) &&
+              !hd_dtype_holds((hd_dtype)t, ends_of[t].last + 1));
+    CHECK(hd_dtype_holds(HD_I64, INT64_MIN) && hd_dtype_holds(HD_I64, INT64_MAX));
 }
 
 /* ---- making and dropping --------------------------------------------------------------------- */

@@ -65,6 +65,10 @@ static const char *const mutate_pieces[] = {
     "3L",
     "'>f4'",
     "'<U5'",
+    "PK\3\4",
+    "PK\1\2",
+    "PK\5\6",
+    "\1\0\20\0\377\377\377\377",
 };
 
 /* One change; the new size. */
@@ -128,6 +132,28 @@ static inline void mutate_mend_png(uint8_t *bytes, size_t size, size_t data_size
 
 static inline void mutate_mend_none(uint8_t *bytes, size_t size, size_t data_size) {
     (void)bytes, (void)size, (void)data_size;
+}
+
+static inline void mutate_put_32(uint8_t *at, size_t number) {
+    for (int i = 0; i < 4; i++, number >>= 8) at[i] = (uint8_t)number;
+}
+
+/* Where members and the directory of an archive are now: the n-th entry's member is the n-th that there is. */
+static inline void mutate_mend_npz(uint8_t *bytes, size_t size, size_t data_size) {
+    size_t members[8], count = 0, entries = 0, directory = 0;
+    (void)data_size;
+    for (size_t i = 0; i + 46 <= size; i++) {
+        if (!memcmp(bytes + i, "PK\3\4", 4) && count < 8) members[count++] = i;
+        if (memcmp(bytes + i, "PK\1\2", 4)) continue;
+        if (entries == 0) directory = i;
+        if (entries < count && memcmp(bytes + i + 42, "\xff\xff\xff\xff", 4))
+            mutate_put_32(bytes + i + 42, members[entries]);
+        entries++;
+    }
+    if (size < 22 || !entries || memcmp(bytes + size - 22, "PK\5\6", 4)) return;
+    if (!memcmp(bytes + size - 6, "\xff\xff\xff\xff", 4)) return;
+    mutate_put_32(bytes + size - 10, size - 22 - directory);
+    mutate_put_32(bytes + size - 6, directory);
 }
 
 /* A few changes, and mostly the right length again. */

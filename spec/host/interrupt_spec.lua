@@ -86,6 +86,41 @@ describe("Ctrl-C in a script", function()
         assert.are.equal(128 + 2, status)
     end)
 
+    -- Each goes along one line, in one task: it is looked for an interrupt on the way.
+    local LONG = {
+        gather = "x:gather(1, index)", scatter_ = "y:scatter_(1, index, x)",
+        scatter_add_ = "y:scatter_add_(1, index, x)", index_add_ = "y:index_add_(1, index, x)",
+        randperm = "heed.randperm(n)", cumsum = "x:cumsum(1)", cumprod = "x:cumprod(1)",
+        cummax = "x:cummax(1)", one_hot = "index:one_hot(4)",
+    }
+    for name, call in pairs(LONG) do
+        it("stops one long operation before its end: " .. name, function()
+            local output, errors = command.script(later .. [[
+                local heed = require "heed"
+                heed.set_num_threads(1)
+                local n = 1 << 23
+                local x, y = heed.rand(n), heed.zeros(n)
+                local index = heed.randint(1, ]] .. (name == "one_hot" and 4 or "n") .. [[, n)
+                local function timed(f)
+                    local start = heed.clock()
+                    local ok = pcall(f)
+                    return heed.clock() - start, ok
+                end
+                local function run() return ]] .. call .. [[ end
+                local function several() run() run() run() run() end
+                local whole = timed(run)
+                for _ = 1, 10 do -- others may take the processor away
+                    later(whole / 4)
+                    local time, ok = timed(several)
+                    if ok then print "too late" break end
+                    local rest = time % whole -- in the run that was stopped
+                    if rest < 0.9 * whole and rest > 0.1 * whole then print "stopped" break end
+                end ]])
+            assert.are.equal("", errors)
+            assert.are.equal("stopped\n", output)
+        end)
+    end
+
     it("leaves a hook of the script's as it was", function()
         local output, errors = command.script(later .. [[
             local count = 0

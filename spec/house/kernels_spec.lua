@@ -1,6 +1,7 @@
 local shell = require "spec.support.shell"
 
-local DTYPES = { "f32", "f64", "f16", "bf16", "i64", "i32", "u8", "bool" }
+local DTYPES = { "f32", "f64", "f16", "bf16", "i64", "i32", "i16", "i8",
+    "u32", "u16", "u8", "bool" }
 
 -- x_f64 is found by x_f32; what is named by numbers or pairs of dtypes is described, not listed.
 local function searched(name)

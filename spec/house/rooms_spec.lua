@@ -23,6 +23,7 @@ local header_of = {
     { pattern = "^png%.h$", rooms = { io = true } },
     { pattern = "^jpeglib%.h$", rooms = { io = true } },
     { pattern = "^jerror%.h$", rooms = { io = true } },
+    { pattern = "^zlib%.h$", rooms = { io = true } },
     { pattern = "^histedit%.h$", rooms = { host = true } },
     { pattern = "^pcre2%.h$", rooms = { text = true } },
     { pattern = "^utf8proc%.h$", rooms = { text = true } },

@@ -27,7 +27,7 @@ describe("heed.safetensors", function()
             mask = heed.tensor { true, false },
             ["a name of\nits own \u{e9}"] = heed.ones(1),
         }
-        for _, dtype in ipairs { "i32", "u8", "f16", "bf16" } do
+        for _, dtype in ipairs { "i32", "i16", "i8", "u32", "u16", "u8", "f16", "bf16" } do
             tensors[dtype] = heed.ids({ 1, 2, 3 }):to(dtype)
         end
         assert(heed.safetensors.save(path, tensors,

@@ -27,7 +27,7 @@ local OWN = {
     mse_loss = { [3] = true }, l1_loss = { [3] = true }, huber_loss = { [3] = true },
     bce_with_logits = { [2] = true, [3] = true, [4] = true }, -- probabilities and weights
     kl_div = { [2] = true, [3] = true }, kl_div_log = { [2] = true, [3] = true },
-    lerp = { [3] = true },
+    lerp = { [3] = true }, searchsorted = { [1] = true }, bucketize = { [2] = true },
     layer_norm = { [2] = true, [3] = true }, rms_norm = { [2] = true },
 }
 -- Regimes, where others are beyond what the steps of the definition hold.
@@ -62,6 +62,7 @@ local GRADIENT_ONLY = {
     var = { "zeros", "small", "large" }, std = { "zeros", "small", "large" },
     logsumexp = { "zeros", "tiny", "small", "nan" },
     norm = { "zeros", "tiny", "small", "large", "nan" },
+    cdist = { "zeros", "tiny", "small", "squares", "powers", "large", "level", "nan" },
     layer_norm = { "small" }, rms_norm = { "small" },
     encoder_layer = { "zeros" }, decoder_layer = { "zeros" },
 }
@@ -72,7 +73,8 @@ local SKIPPED = { allclose = "has specs of its own", equal = "NaN is not itself"
 -- Zeros of either sign: the order of what is compared, added or chosen decides.
 local SIGNLESS = {}
 for name in ([[ sign amax amin max min maximum minimum cumsum sum mean relu add sub sort topk unique
-    prod average_all matmul einsum linear attention outer log_sigmoid ]]):gmatch "%S+" do
+    prod average_all median cummax cummin matmul einsum linear attention outer
+    log_sigmoid ]]):gmatch "%S+" do
     SIGNLESS[name] = true
 end
 local DIVISORS = { mod = true, floordiv = true }

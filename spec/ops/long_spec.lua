@@ -158,3 +158,60 @@ describe("elements of 8 bytes", function()
         end
     end
 end)
+
+-- Lines that are gone along in segments, against the same in two parts.
+describe("lines of more than a segment", function()
+    local n, half = (1 << 20) + 7, 700001
+    local x = heed.randn(n, { generator = generator(5) })
+    local index = heed.randint(1, n, n, { generator = generator(6) })
+    local function parts(t) return t:narrow(1, 1, half), t:narrow(1, half + 1, n - half) end
+
+    it("have running sums, products and extremes without a seam", function()
+        local a, b = parts(x:to "f64")
+        local sums = x:to("f64"):cumsum(1)
+        assert.is_true(heed.allclose(sums:narrow(1, half + 1, n - half), b:cumsum(1)
+            + a:cumsum(1)[half], { rtol = 1e-9, atol = 1e-9 }))
+        local near = (x:to "f64" * 1e-4 + 1)
+        local c, d = parts(near)
+        assert.is_true(heed.allclose(near:cumprod(1):narrow(1, half + 1, n - half), d:cumprod(1)
+            * c:cumprod(1)[half], { rtol = 1e-9 }))
+        local steps = heed.range(1, n) + x
+        local e, f = parts(steps)
+        local most, at = steps:cummax(1)
+        local later, later_at = f:cummax(1)
+        assert.is_true(most:narrow(1, half + 1, n - half):equal(later:maximum(e:max())))
+        assert.equal(later_at[n - half] + half, at[n])
+    end)
+
+    it("have their gradients from the other end", function()
+        local t = (x:to "f64" * 1e-4 + 1):requires_grad_()
+        t:cumsum(1):sum():backward()
+        assert.equal(n, t.grad[1])
+        assert.equal(1, t.grad[n])
+        t.grad = nil
+        local y = t:cumprod(1)
+        y:backward(heed.ones(n, { dtype = "f64" }))
+        assert.is_true(math.abs(t.grad[n] * t[n] / y:detach()[n] - 1) < 1e-9)
+        assert.is_true(math.abs(t.grad[1] * t[1] / y:detach():sum():item() - 1) < 1e-9)
+    end)
+
+    it("are read, written and added to where an index says", function()
+        local a, b = parts(index)
+        local xa, xb = parts(x)
+        assert.is_true(x:gather(1, index):equal(heed.cat({ x:gather(1, a), x:gather(1, b) }, 1)))
+        for _, name in ipairs { "scatter_", "scatter_add_", "index_add_" } do
+            local whole, twice = heed.zeros(n), heed.zeros(n)
+            whole[name](whole, 1, index, x)
+            twice[name](twice, 1, a, xa)
+            twice[name](twice, 1, b, xb)
+            assert.is_true(whole:equal(twice), name)
+        end
+        local src = x:clone():requires_grad_()
+        local g = heed.randn(n, { generator = generator(7) })
+        heed.zeros(n):scatter(1, index, src):backward(g)
+        local last = heed.zeros(n, { dtype = "i64" }):scatter_(1, index, heed.range(1, n, {
+            dtype = "i64" }))
+        local taken = last:gather(1, index):eq(heed.range(1, n, { dtype = "i64" }))
+        assert.is_true(src.grad:equal(heed.where(taken, g:gather(1, index), 0)))
+    end)
+end)

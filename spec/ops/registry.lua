@@ -10,8 +10,8 @@
 ---   naive       (case, array...) -> arrays, by spec.support.naive; nil where `check` says it otherwise
 ---   check       (case, results, tensors...): for what draws random numbers
 ---   dtypes      what the inputs may be; default: f32 f64 i64 i32 u8 bool. Every other dtype must be refused
----   others      true: the dtypes that are only stored (f16 bf16) are taken as well, results are the nearest to those in f32; or a
----               list, with the results of another dtype
+---   others      true: the dtypes that are only stored (naive.dtypes.stored) are taken as well, results are the nearest to those in
+---               f32; "halves": so are f16 and bf16 alone; or a list, with the results of another dtype
 ---   gradient    true: by all inputs of floats, checked by differences in f64 (not in cases that are `rough`)
 ---   constants   { [i] = true }: no gradient by these inputs
 ---   varied      true: no gradient where elements are all equal, so none is checked in expanded inputs

@@ -10,7 +10,7 @@ local registry = require "spec.ops.registry"
 local values = require "spec.support.values"
 
 local COMPUTED = naive.dtypes.all
-local STORED = { "f16", "bf16" }
+local STORED, HALVES = naive.dtypes.stored, { "f16", "bf16" }
 -- Other widths of what i64 and bool have shown: without every input in another layout, and less of
 -- them.
 local NARROW = { i32 = true, u8 = true }
@@ -536,9 +536,9 @@ for _, entry in ipairs(registry.operations) do
 
         if #entry.cases[1] > 0 then
             it("refuses, or only moves, the other dtypes", function()
-                local others = entry.others == true and STORED or entry.others or {}
-                for _, dtype in ipairs { "f32", "f64", "i64", "i32", "u8", "bool", "f16",
-                    "bf16" } do
+                local others = entry.others == true and STORED
+                    or entry.others == "halves" and HALVES or entry.others or {}
+                for _, dtype in ipairs(naive.dtypes.known) do
                     if has(others, dtype) then
                         check_stored(entry, dtype)
                     elseif not has(dtypes_of(entry), dtype) then

@@ -189,6 +189,9 @@ describe("what is composed", function()
                 .. "0 in it"] = function()
                 heed.bincount { 0, 1 }
             end,
+            ["heed.bincount: t: expected a vector of integers from 1, got bool"] = function()
+                heed.bincount(heed.ones(2, { dtype = "bool" }))
+            end,
             ["heed.bincount: t: expected a vector of integers from 1, got f32"] = function()
                 t[1]:bincount()
             end,

@@ -1,4 +1,4 @@
--- Integers of 32 and 8 bits, f16 and bf16, and what dtypes results have, against PyTorch 2.13:
+-- Integers that are not i64, f16 and bf16, and what dtypes results have, against PyTorch 2.13:
 -- recorded by spec/fixtures/record_dtypes.py.
 
 local heed = require "heed"
@@ -9,7 +9,7 @@ local FIXTURE = "spec/fixtures/dtypes.safetensors"
 -- Bit by bit, but that every NaN is one; so the sign of 0 counts.
 local function same_bits(got, want)
     local format = ({ f16 = "<I2", bf16 = "<I2", f32 = "<I4", f64 = "<I8", i64 = "<i8", i32 = "<i4",
-        u8 = "B", bool = "B" })[want.dtype]
+        u8 = "B", bool = "B", i8 = "b", i16 = "<i2", u16 = "<I2", u32 = "<I4" })[want.dtype]
     assert.equal(want.dtype, got.dtype)
     assert.equal(want.shape, got.shape)
     local a, b, numbers = got:bytes(), want:bytes(), want:flatten():totable()
@@ -99,10 +99,62 @@ describe("dtypes as in PyTorch", function()
                 assert.equal(promotion[a][b], (ones(a) * ones(b)).dtype, a .. " and " .. b)
             end
         end
-        for a, of in pairs(promotion) do -- what meets in cat is not computed with: f16 and bf16 too
+        -- What meets in cat is not computed with. PyTorch has no common dtype of u16 or u32 and
+        -- other integers.
+        local refused = 0
+        for a, of in pairs(promotion) do
             for b, want in pairs(of) do
-                assert.equal(want, heed.cat({ ones(a), ones(b) }).dtype, a .. " and " .. b)
+                local got = heed.cat({ ones(a), ones(b) }).dtype
+                if want == "refused" then
+                    refused = refused + 1
+                else
+                    assert.equal(want, got, a .. " and " .. b)
+                end
+                assert.equal(got, heed.cat({ ones(b), ones(a) }).dtype)
             end
+        end
+        assert.equal(26, refused)
+        local more = { "bool u16 u16", "u8 u16 u16", "u16 u32 u32", "bool u32 u32", "u8 u32 u32",
+            "i8 u16 i32", "i16 u16 i32", "i32 u16 i32", "i8 u32 i64", "i16 u32 i64", "i32 u32 i64",
+            "i64 u32 i64", "i64 u16 i64" }
+        for _, row in ipairs(more) do
+            local a, b, want = row:match "(%w+) (%w+) (%w+)"
+            assert.equal(want, heed.cat({ ones(a), ones(b) }).dtype, row)
+        end
+    end)
+
+    it("integers that are only stored, from and to every dtype, in line and strided", function()
+        local count = 0
+        for key, x in pairs(tensors) do
+            local to = key:match "^stored/%w+_(%w+)/x$"
+            if to then
+                local want = tensors[key:gsub("x$", "y")]
+                local ok, message = pcall(same_bits, x:to(to), want)
+                assert(ok, key .. ": " .. tostring(message))
+                local pairs_of = heed.stack({ x, x }, 2):select(2, 1)
+                assert(not pairs_of:is_contiguous())
+                same_bits(pairs_of:to(to), want)
+                same_bits(heed.frombytes(x:bytes(), x.dtype), x)
+                local back = want:totable()
+                for i, value in ipairs(heed.tensor(back, { dtype = to }):totable()) do
+                    assert(value == back[i] or (value ~= value and back[i] ~= back[i]))
+                end
+                count = count + 1
+            end
+        end
+        assert.equal(76, count)
+    end)
+
+    it("integers that are only stored, compared", function()
+        for _, dtype in ipairs { "i8", "i16", "u16", "u32" } do
+            local prefix = "compared/" .. dtype .. "/"
+            local a, b = tensors[prefix .. "a"], tensors[prefix .. "b"]
+            same_bits(a:eq(b), tensors[prefix .. "eq"])
+            same_bits(a:lt(b), tensors[prefix .. "lt"])
+            same_bits(a:to("i64"):eq(b), tensors[prefix .. "eq"])
+            same_bits(b:gt(a:to "f64"), tensors[prefix .. "lt"])
+            same_bits(a:le(2 ^ 40), heed.ones(64):to "bool")
+            assert(a:equal(a:to "i64") and a:allclose(a:to "f64") and not a:equal(b))
         end
     end)
 

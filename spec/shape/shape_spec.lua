@@ -30,6 +30,18 @@ describe("shapes", function()
         end
     end)
 
+    it("are copies when one element is repeated too", function()
+        for _, case in ipairs { { { 1 }, { 3 } }, { { 1, 3 }, { 2, 1 } }, { { 1, 3 }, { 2, 2 } },
+            { {}, { 4 } }, { { 2, 1 }, { 1, 3 } } } do
+            local x = heed.ones(case[1], { requires_grad = true })
+            local y = x:tile(case[2])
+            assert.is_true(y:is_contiguous())
+            assert.not_equal(x:data_id(), y:data_id())
+            y:mul_(2):sum():backward()
+            assert.equal(2.0 * y:numel() / x:numel(), x.grad:mean():item())
+        end
+    end)
+
     it("computed in several steps can be written to like any result", function()
         local x = heed.ones(2, 3, { requires_grad = true })
         for _, y in ipairs { x:tile(2), x:roll(1), heed.einsum("ij,kj->ki", x, x),

@@ -81,21 +81,22 @@ naive.dtypes = {
     all = { "f32", "f64", "i64", "i32", "u8", "bool" },
     numbers = { "f32", "f64", "i64", "i32", "u8" },
     floats = { "f32", "f64" },
+    stored_integers = { "i16", "i8", "u32", "u16" },
+    stored = { "f16", "bf16", "i16", "i8", "u32", "u16" },
+    known = { "f32", "f64", "i64", "i32", "i16", "i8", "u32", "u16", "u8", "bool", "f16", "bf16" },
 }
 
 function naive.is_float(dtype) return dtype == "f32" or dtype == "f64" end
-function naive.is_integer(dtype) return dtype == "i64" or dtype == "i32" or dtype == "u8" end
+function naive.is_integer(dtype) return dtype:find "^[iu]" ~= nil end
 ---What whole numbers come out as: bool counts.
 function naive.whole(dtype) return dtype == "bool" and "i64" or dtype end
 
 ---PyTorch's common type of tensors.
 function naive.promote(a, b) return RANK[a] >= RANK[b] and a or b end
 
-local LEAST = { u8 = 0, i32 = -2 ^ 31, i64 = -2 ^ 63 }
-local MOST = { u8 = 255, i32 = 2 ^ 31 - 1, i64 = 2 ^ 63 }
-
 ---The least and the greatest integer of a dtype.
-naive.limits = { u8 = { 0, 255 }, i32 = { -0x80000000, 0x7fffffff },
+naive.limits = { u8 = { 0, 0xff }, u16 = { 0, 0xffff }, u32 = { 0, 0xffffffff },
+    i8 = { -0x80, 0x7f }, i16 = { -0x8000, 0x7fff }, i32 = { -0x80000000, 0x7fffffff },
     i64 = { math.mininteger, math.maxinteger } }
 naive.limits.bool = naive.limits.i64
 
@@ -103,18 +104,17 @@ naive.limits.bool = naive.limits.i64
 local function whole_of(value, dtype)
     if math.type(value) == "integer" then return value end
     if value ~= value then return 0 end
-    if value >= 2 ^ 63 then
-        return dtype == "i64" and math.maxinteger or math.tointeger(MOST[dtype])
-    end
-    value = math.max(LEAST[dtype], math.min(MOST[dtype], value))
+    local least, most = table.unpack(naive.limits[dtype])
+    if value >= most then return most end
+    if value <= least then return least end
     return (value < 0 and math.ceil or math.floor)(value)
 end
 
 -- The low bits of an integer, as those of the dtype.
 local function wrapped(value, dtype)
-    if dtype == "u8" then return value & 0xff end
-    if dtype == "i32" then return ((value + 0x80000000) & 0xffffffff) - 0x80000000 end
-    return value
+    local least, most = table.unpack(naive.limits[dtype])
+    if dtype == "i64" then return value end
+    return ((value - least) & (most - least)) + least
 end
 
 ---A value as a dtype holds it (f32 unrounded: comparing rounds).

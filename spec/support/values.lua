@@ -33,6 +33,12 @@ values.any = of_dtype(function(random) return (2 * random(-256, 255) + 1) / 128 
 ---Above 0.
 values.positive = of_dtype(function(random) return (2 * random(16, 255) + 1) / 128 end, 1, 5)
 
+---Floats between -1 and 1, integers of -1..1, those of u8 in 0..2.
+values.share = of_dtype(function(random) return (2 * random(-120, 119) + 1) / 256 end, -1, 1)
+
+---Above 1.
+values.above_one = of_dtype(function(random) return 1 + (2 * random(16, 255) + 1) / 128 end, 2, 6)
+
 ---Further from 0 than 1/4, bool always true: for denominators.
 function values.away(random, shape, dtype)
     return naive.build(shape, dtype, function()

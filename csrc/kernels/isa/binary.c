@@ -5,6 +5,7 @@
 #include "kernels/isa/map.h"
 #include "kernels/isa/parts.h"
 #include "kernels/isa/pow_mod.h"
+#include "kernels/vec_inverse.h"
 
 #define FLOATS(name, expression)                                                                             \
     SCALAR_MAP2(name##_f32, float, float, expression)                                                        \
@@ -20,6 +21,16 @@ GRADIENT_MAPS(gradient_div, a / b)
 /* NaN in either gives NaN. */
 FLOATS(maximum, (a > b || a != a) ? a : b)
 FLOATS(minimum, (a < b || a != a) ? a : b)
+
+VECTOR_MAP2(atan2_f32, vf_atan2)
+SCALAR_MAP2(atan2_f64, double, double, atan2(a, b))
+/* Squares of f32 do not leave the range of f64. Infinity beside NaN is infinity, as in C. */
+static inline float hypot_of(float a, float b) {
+    float y = (float)sqrt((double)a * a + (double)b * b);
+    return fabsf(a) == INFINITY || fabsf(b) == INFINITY ? INFINITY : y;
+}
+SCALAR_MAP2(hypot_f32, float, float, hypot_of(a, b))
+SCALAR_MAP2(hypot_f64, double, double, hypot(a, b))
 
 #if !defined(__FMA__)
 SCALAR_MAP2(mod_f64, double, double, mod_of_f64(a, b))

@@ -25,6 +25,17 @@
         }                                                                                                    \
     }
 
+/* The same in one loop for all strides. */
+#define PLAIN_MAP(name, T, Y, expression)                                                                    \
+    static void name(int64_t n, const void *px, int64_t sx, void *py, int64_t sy) {                          \
+        const T *xs = px;                                                                                    \
+        Y *ys = py;                                                                                          \
+        for (int64_t i = 0; i < n; i++) {                                                                    \
+            T x = xs[i * sx];                                                                                \
+            ys[i * sy] = expression;                                                                         \
+        }                                                                                                    \
+    }
+
 /* y = expression of a and b, from T to Y; either may be a scalar (stride 0). */
 #define SCALAR_MAP2(name, T, Y, expression)                                                                  \
     static void name(int64_t n, const void *pa, int64_t sa, const void *pb, int64_t sb, void *py,            \

@@ -16,6 +16,7 @@ void HD_ISA(hd_fill_copy)(hd_kernels *k);
 void HD_ISA(hd_fill_reduce)(hd_kernels *k);
 void HD_ISA(hd_fill_partial)(hd_kernels *k);
 void HD_ISA(hd_fill_order)(hd_kernels *k);
+void HD_ISA(hd_fill_distance)(hd_kernels *k);
 void HD_ISA(hd_fill_softmax)(hd_kernels *k);
 void HD_ISA(hd_fill_softmax_columns)(hd_kernels *k);
 void HD_ISA(hd_fill_norm)(hd_kernels *k);

@@ -15,6 +15,7 @@ void HD_ISA(hd_fill_kernels)(hd_kernels *k) {
     HD_ISA(hd_fill_reduce)(k);
     HD_ISA(hd_fill_partial)(k);
     HD_ISA(hd_fill_order)(k);
+    HD_ISA(hd_fill_distance)(k);
     HD_ISA(hd_fill_softmax)(k);
     HD_ISA(hd_fill_softmax_columns)(k);
     HD_ISA(hd_fill_norm)(k);

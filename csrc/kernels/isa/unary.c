@@ -3,6 +3,7 @@
  */
 #include "kernels/isa/map.h"
 #include "kernels/isa/parts.h"
+#include "kernels/vec_inverse.h"
 
 /* ---- values ------------------------------------------------------------------------------ */
 
@@ -50,6 +51,17 @@ VECTOR_MAP(expm1_f32, vf_expm1)
 VECTOR_MAP(log_f32, vf_log)
 VECTOR_MAP(log1p_f32, vf_log1p)
 VECTOR_MAP(tanh_f32, vf_tanh)
+VECTOR_MAP(exp2_f32, vf_exp2)
+VECTOR_MAP(log2_f32, vf_log2)
+VECTOR_MAP(log10_f32, vf_log10)
+VECTOR_MAP(asin_f32, vf_asin)
+VECTOR_MAP(acos_f32, vf_acos)
+VECTOR_MAP(atan_f32, vf_atan)
+VECTOR_MAP(sinh_f32, vf_sinh)
+VECTOR_MAP(cosh_f32, vf_cosh)
+VECTOR_MAP(asinh_f32, vf_asinh)
+VECTOR_MAP(acosh_f32, vf_acosh)
+VECTOR_MAP(atanh_f32, vf_atanh)
 VECTOR_MAP(sigmoid_f32, vf_sigmoid)
 VECTOR_MAP(erf_f32, vf_erf)
 VECTOR_MAP(gelu_f32, vf_gelu)
@@ -71,6 +83,17 @@ SCALAR_MAP(expm1_f64, double, double, expm1(x))
 SCALAR_MAP(log_f64, double, double, log(x))
 SCALAR_MAP(log1p_f64, double, double, log1p(x))
 SCALAR_MAP(tanh_f64, double, double, tanh(x))
+SCALAR_MAP(exp2_f64, double, double, exp2(x))
+SCALAR_MAP(log2_f64, double, double, log2(x))
+SCALAR_MAP(log10_f64, double, double, log10(x))
+SCALAR_MAP(asin_f64, double, double, asin(x))
+SCALAR_MAP(acos_f64, double, double, acos(x))
+SCALAR_MAP(atan_f64, double, double, atan(x))
+SCALAR_MAP(sinh_f64, double, double, sinh(x))
+SCALAR_MAP(cosh_f64, double, double, cosh(x))
+SCALAR_MAP(asinh_f64, double, double, asinh(x))
+SCALAR_MAP(acosh_f64, double, double, acosh(x))
+SCALAR_MAP(atanh_f64, double, double, atanh(x))
 SCALAR_MAP(sigmoid_f64, double, double, hd_sigmoid(x))
 SCALAR_MAP(erf_f64, double, double, erf(x))
 SCALAR_MAP(gelu_f64, double, double, hd_gelu(x))
@@ -141,6 +164,8 @@ static const hd_unary_fn isfinite_i64 = always, isfinite_i32 = always, isfinite_
 
 /* abs_grad_f32 abs_grad_f64 square_grad_f32 square_grad_f64 sqrt_grad_f32 sqrt_grad_f64 rsqrt_grad_f32 rsqrt_grad_f64
  * exp_grad_f32 exp_grad_f64 expm1_grad_f32 expm1_grad_f64 log_grad_f32 log_grad_f64 log1p_grad_f32 log1p_grad_f64
+ * exp2_grad_f32 exp2_grad_f64 log2_grad_f32 log2_grad_f64 log10_grad_f32 log10_grad_f64 asin_grad_f32
+ * asin_grad_f64 acos_grad_f32 acos_grad_f64 acosh_grad_f32 acosh_grad_f64 atanh_grad_f32 atanh_grad_f64
  * tan_grad_f32 tan_grad_f64 tanh_grad_f32 tanh_grad_f64 sigmoid_grad_f32 sigmoid_grad_f64 relu_grad_f32
  * relu_grad_f64 */
 GRADIENT(abs, b > 0 ? a : b < 0 ? -a : b * a, b > 0 ? a : b < 0 ? -a : b * a)
@@ -151,6 +176,13 @@ GRADIENT(exp, a *b, a *b)
 GRADIENT(expm1, a *(b + 1.0f), a *(b + 1.0))
 GRADIENT(log, a / b, a / b)
 GRADIENT(log1p, a / (1.0f + b), a / (1.0 + b))
+GRADIENT(exp2, a *b * 0.693147181f, a *b * 0.69314718055994530942)
+GRADIENT(log2, a * 1.44269504f / b, a * 1.44269504088896340736 / b)
+GRADIENT(log10, a * 0.434294482f / b, a * 0.43429448190325182765 / b)
+GRADIENT(asin, a / sqrtf((1.0f - b) * (1.0f + b)), a / sqrt((1.0 - b) * (1.0 + b)))
+GRADIENT(acos, -a / sqrtf((1.0f - b) * (1.0f + b)), -a / sqrt((1.0 - b) * (1.0 + b)))
+GRADIENT(acosh, a / sqrtf(b - 1.0f) / sqrtf(b + 1.0f), a / sqrt(b - 1.0) / sqrt(b + 1.0))
+GRADIENT(atanh, a / (1.0f - b) / (1.0f + b), a / (1.0 - b) / (1.0 + b))
 GRADIENT(tan, a *(1.0f + b * b), a *(1.0 + b * b))
 GRADIENT(tanh, a *(1.0f - b * b), a *(1.0 - b * b))
 GRADIENT(sigmoid, a *b *(1.0f - b), a *b *(1.0 - b))
@@ -161,6 +193,30 @@ HD_INLINE vf vf_sin_grad(vf g, vf x) {
 }
 HD_INLINE vf vf_cos_grad(vf g, vf x) {
     return -g * vf_sin(x);
+}
+HD_INLINE vf vf_sinh_grad(vf g, vf x) {
+    return g * vf_cosh(x);
+}
+HD_INLINE vf vf_cosh_grad(vf g, vf x) {
+    return g * vf_sinh(x);
+}
+/* With r = min(1, 1 / |x|) and s = min(1, |x|), where no square leaves the range:
+ * 1 / (1 + x²) = r² / (r² + s²), 1 / sqrt(1 + x²) = r / sqrt(r² + s²). */
+HD_INLINE vf vf_atan_grad(vf g, vf x) {
+    vf r = 1.0f / vf_max(vf_set(1.0f), vf_abs(x)), s = vf_min(vf_set(1.0f), vf_abs(x));
+    return g * r / (r * r + s * s) * r;
+}
+HD_INLINE vf vf_asinh_grad(vf g, vf x) {
+    vf r = 1.0f / vf_max(vf_set(1.0f), vf_abs(x)), s = vf_min(vf_set(1.0f), vf_abs(x));
+    return g * r / vf_sqrt(r * r + s * s);
+}
+HD_INLINE double hd_atan_grad(double g, double x) {
+    double a = fabs(x), r = a > 1 ? 1 / a : 1, s = a > 1 ? 1 : a;
+    return g * r / (r * r + s * s) * r;
+}
+HD_INLINE double hd_asinh_grad(double g, double x) {
+    double a = fabs(x), r = a > 1 ? 1 / a : 1, s = a > 1 ? 1 : a;
+    return g * r / sqrt(r * r + s * s);
 }
 HD_INLINE vf vf_erf_grad(vf g, vf x) {
     return g * 1.12837917f * vf_exp(-(x * x));
@@ -181,6 +237,10 @@ HD_INLINE vf vf_log_sigmoid_grad(vf g, vf x) {
 }
 VECTOR_GRADIENT_MAP(sin_grad_f32, vf_sin_grad)
 VECTOR_GRADIENT_MAP(cos_grad_f32, vf_cos_grad)
+VECTOR_GRADIENT_MAP(sinh_grad_f32, vf_sinh_grad)
+VECTOR_GRADIENT_MAP(cosh_grad_f32, vf_cosh_grad)
+VECTOR_GRADIENT_MAP(atan_grad_f32, vf_atan_grad)
+VECTOR_GRADIENT_MAP(asinh_grad_f32, vf_asinh_grad)
 VECTOR_GRADIENT_MAP(erf_grad_f32, vf_erf_grad)
 VECTOR_GRADIENT_MAP(gelu_grad_f32, vf_gelu_grad)
 VECTOR_GRADIENT_MAP(gelu_tanh_grad_f32, vf_gelu_tanh_grad)
@@ -191,6 +251,10 @@ VECTOR_GRADIENT_MAP(softsign_grad_f32, vf_softsign_grad)
 VECTOR_GRADIENT_MAP(log_sigmoid_grad_f32, vf_log_sigmoid_grad)
 GRADIENT_MAP(sin_grad_f64, double, a *cos(b))
 GRADIENT_MAP(cos_grad_f64, double, -a *sin(b))
+GRADIENT_MAP(sinh_grad_f64, double, a *cosh(b))
+GRADIENT_MAP(cosh_grad_f64, double, a *sinh(b))
+GRADIENT_MAP(atan_grad_f64, double, hd_atan_grad(a, b))
+GRADIENT_MAP(asinh_grad_f64, double, hd_asinh_grad(a, b))
 GRADIENT_MAP(erf_grad_f64, double, a * 1.12837916709551257390 * exp(-b * b))
 GRADIENT_MAP(gelu_grad_f64, double, a *hd_gelu_slope(b))
 GRADIENT_MAP(gelu_tanh_grad_f64, double, a *hd_gelu_tanh_slope(b))

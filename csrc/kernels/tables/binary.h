@@ -21,6 +21,8 @@ HD_ROW(HD_DIV,      div,      "div",         "__div",    HD_DIVISION,   HD_GRAIN
 HD_ROW(HD_POW,      pow,      "pow",         "__pow",    HD_CHECKED,    HD_GRAIN_HEAVY, HD_IN_PLACE)
 HD_ROW(HD_MOD,      mod,      "mod",         "__mod",    HD_CHECKED,    HD_GRAIN_HEAVY, HD_IN_PLACE)
 HD_ROW(HD_FLOORDIV, floordiv, "floordiv",    "__idiv",   HD_CHECKED,    HD_GRAIN_LIGHT, HD_IN_PLACE)
+HD_ROW(HD_ATAN2,    atan2,    "atan2",       NULL,       HD_DIVISION,   HD_GRAIN_HEAVY, HD_IN_PLACE)
+HD_ROW(HD_HYPOT,    hypot,    "hypot",       NULL,       HD_DIVISION,   HD_GRAIN_LIGHT, HD_IN_PLACE)
 HD_ROW(HD_MAXIMUM,  maximum,  "maximum",     NULL,       HD_ARITHMETIC, HD_GRAIN_LIGHT, HD_IN_PLACE)
 HD_ROW(HD_MINIMUM,  minimum,  "minimum",     NULL,       HD_ARITHMETIC, HD_GRAIN_LIGHT, HD_IN_PLACE)
 HD_ROW(HD_EQ,       eq,       "eq",          NULL,       HD_COMPARISON, HD_GRAIN_LIGHT, HD_NEW_ONLY)

@@ -103,7 +103,7 @@ static int allclose(lua_State *L) {
     hd_no_more(&c, 3);
     for (int i = 1; i <= 2; i++) {
         hd_dtype dtype = (hd_dtype)hd_arg_tensor(&c, i, i == 1 ? "a" : "b")->dtype;
-        if (!hd_dtype_computes(dtype))
+        if (hd_dtype_is_half(dtype))
             hd_arg_error(&c, i == 1 ? "a" : "b",
                          "dtype: %s is for storing, not for computing; convert it: t:to \"f32\"",
                          hd_dtype_name(dtype));

@@ -1,6 +1,7 @@
 /* Files of tensors, and files replaced as a whole. What the world does wrong (files, bytes) comes back as nil
  * and a message; misuse raises. */
 #include "io/npy.h"
+#include "io/npz.h"
 #include "io/replace.h"
 #include "io/safetensors.h"
 
@@ -141,6 +142,18 @@ static int safetensors_save(lua_State *L) {
     return 1;
 }
 
+/* npz_save(path, {{name, tensor}, ...}): true, or nil and message */
+static int npz_save(lua_State *L) {
+    hd_call c = hd_begin(L, "npz.save");
+    const char *path = hd_path_at(&c, 1);
+    int64_t count;
+    hd_named_tensor *named = named_tensors(&c, &count);
+    hd_status status = hd_npz_save(c.cx, path, count, named);
+    if (status) return hd_nil_and_message(&c, status);
+    lua_pushboolean(L, true);
+    return 1;
+}
+
 /* ---- one tensor a file ----------------------------------------------------------------------- */
 
 /* npy_load(path) -> tensor */
@@ -185,6 +198,7 @@ static int replace_file(lua_State *L) {
 static const hd_function functions[] = {
     {"safetensors_load", safetensors_load, HD_INTERNAL},
     {"safetensors_save", safetensors_save, HD_INTERNAL},
+    {"npz_save", npz_save, HD_INTERNAL},
     {"npy_load", npy_load, HD_INTERNAL},
     {"npy_save", npy_save, HD_INTERNAL},
     {"replace_file", replace_file, HD_INTERNAL},

@@ -50,10 +50,54 @@ static int unique(lua_State *L) {
     return 3;
 }
 
+/* median(): of all; median(dim, {keepdim = false}): values and indices. */
+static int median(lua_State *L) {
+    hd_call c = hd_enter(L, "median");
+    hd_take_any_options(&c, "dim keepdim");
+    hd_no_more(&c, 3);
+    int at = hd_or_option(&c, 2, "dim");
+    if (!at) return hd_return(&c, hd_median(c.cx, hd_arg_tensor(&c, 1, "t")));
+    hd_handle *second = hd_push_handle(&c);
+    int second_slot = lua_gettop(L);
+    hd_tensor *t = hd_arg_tensor(&c, 1, "t"), *values = NULL, *indices = NULL;
+    int dim = hd_arg_dim(&c, at, "dim", t->ndim);
+    bool keepdim = hd_opt_boolean(&c, hd_or_option(&c, 3, "keepdim"), "keepdim", false);
+    hd_set_modes(&c);
+    hd_status status = hd_median_dim(c.cx, t, dim, keepdim, &values, &indices);
+    return hd_return_pair(&c, second, second_slot, status, values, indices);
+}
+
+/* searchsorted(sorted, values, {right = false}) */
+static int searchsorted(lua_State *L) {
+    hd_call c = hd_enter(L, "searchsorted");
+    hd_take_any_options(&c, "right");
+    hd_no_more(&c, 3);
+    hd_tensor *sorted = hd_arg_tensor(&c, 1, "sorted"), *values = hd_arg_tensor(&c, 2, "values");
+    bool right = hd_opt_boolean(&c, hd_or_option(&c, 3, "right"), "right", false);
+    return hd_return(&c, hd_searchsorted(c.cx, sorted, values, right));
+}
+
+/* bucketize(t, boundaries, {right = false}): the same of a vector of boundaries. */
+static int bucketize(lua_State *L) {
+    hd_call c = hd_enter(L, "bucketize");
+    hd_take_any_options(&c, "right");
+    hd_no_more(&c, 3);
+    hd_tensor *t = hd_arg_tensor(&c, 1, "t"), *boundaries = hd_arg_tensor(&c, 2, "boundaries");
+    char shape[HD_SHAPE_TEXT];
+    if (boundaries->ndim != 1)
+        hd_arg_error(&c, "boundaries", "expected a vector, got shape %s",
+                     hd_tensor_shape_text(boundaries, shape));
+    bool right = hd_opt_boolean(&c, hd_or_option(&c, 3, "right"), "right", false);
+    return hd_return(&c, hd_searchsorted(c.cx, boundaries, t, right));
+}
+
 static const hd_function functions[] = {
     {"sort", sort, HD_BOTH},
     {"topk", topk, HD_BOTH},
     {"unique", unique, HD_BOTH},
+    {"median", median, HD_BOTH},
+    {"searchsorted", searchsorted, HD_BOTH},
+    {"bucketize", bucketize, HD_BOTH},
     {NULL, NULL, 0},
 };
 

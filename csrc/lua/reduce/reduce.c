@@ -158,7 +158,7 @@ static int argmin(lua_State *L) {
     return arg_extreme(L, "argmin", true);
 }
 
-/* ---- running sums ------------------------------------------------------------------------- */
+/* ---- running sums, products and extremes --------------------------------------------------------------- */
 
 static int cumsum(lua_State *L) {
     hd_call c = hd_enter(L, "cumsum");
@@ -168,24 +168,46 @@ static int cumsum(lua_State *L) {
     return hd_return(&c, hd_cumsum(c.cx, t, hd_arg_dim(&c, hd_or_option(&c, 2, "dim"), "dim", t->ndim)));
 }
 
+static int cumprod(lua_State *L) {
+    hd_call c = hd_enter(L, "cumprod");
+    hd_take_any_options(&c, "dim");
+    hd_no_more(&c, 2);
+    hd_tensor *t = hd_arg_tensor(&c, 1, "t");
+    return hd_return(&c, hd_cumprod(c.cx, t, hd_arg_dim(&c, hd_or_option(&c, 2, "dim"), "dim", t->ndim)));
+}
+
+/* Values and indices, the last of equals. */
+static int running_extreme(lua_State *L, const char *name, bool smallest) {
+    hd_call c = hd_enter(L, name);
+    hd_take_any_options(&c, "dim");
+    hd_no_more(&c, 2);
+    hd_handle *second = hd_push_handle(&c);
+    int second_slot = lua_gettop(L);
+    hd_tensor *t = hd_arg_tensor(&c, 1, "t"), *values = NULL, *indices = NULL;
+    int dim = hd_arg_dim(&c, hd_or_option(&c, 2, "dim"), "dim", t->ndim);
+    hd_set_modes(&c);
+    hd_status status = hd_cummax(c.cx, t, dim, smallest, &values, &indices);
+    return hd_return_pair(&c, second, second_slot, status, values, indices);
+}
+
+static int cummax(lua_State *L) {
+    return running_extreme(L, "cummax", false);
+}
+static int cummin(lua_State *L) {
+    return running_extreme(L, "cummin", true);
+}
+
 static const hd_function functions[] = {
-    {"sum", sum, HD_BOTH},
-    {"prod", prod, HD_BOTH},
-    {"mean", mean, HD_BOTH},
-    {"var", var, HD_BOTH},
-    {"std", std, HD_BOTH},
-    {"logsumexp", logsumexp, HD_BOTH},
-    {"norm", norm, HD_BOTH},
-    {"all", all, HD_BOTH},
-    {"any", any, HD_BOTH},
-    {"amax", amax, HD_BOTH},
-    {"amin", amin, HD_BOTH},
-    {"max", max, HD_BOTH},
-    {"min", min, HD_BOTH},
-    {"argmax", argmax, HD_BOTH},
-    {"argmin", argmin, HD_BOTH},
-    {"cumsum", cumsum, HD_BOTH},
-    {NULL, NULL, 0},
+    {"sum", sum, HD_BOTH},         {"prod", prod, HD_BOTH},
+    {"mean", mean, HD_BOTH},       {"var", var, HD_BOTH},
+    {"std", std, HD_BOTH},         {"logsumexp", logsumexp, HD_BOTH},
+    {"norm", norm, HD_BOTH},       {"all", all, HD_BOTH},
+    {"any", any, HD_BOTH},         {"amax", amax, HD_BOTH},
+    {"amin", amin, HD_BOTH},       {"max", max, HD_BOTH},
+    {"min", min, HD_BOTH},         {"argmax", argmax, HD_BOTH},
+    {"argmin", argmin, HD_BOTH},   {"cumsum", cumsum, HD_BOTH},
+    {"cumprod", cumprod, HD_BOTH}, {"cummax", cummax, HD_BOTH},
+    {"cummin", cummin, HD_BOTH},   {NULL, NULL, 0},
 };
 
 void hd_register_reduce(hd_registrar *r) {

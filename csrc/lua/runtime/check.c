@@ -227,11 +227,12 @@ static hd_dtype dtype_at(hd_call *c, int index, const char *argument) {
     bool is_string = lua_type(c->L, index) == LUA_TSTRING;
     char text[HD_VALUE_TEXT];
     if (!is_string || !hd_dtype_parse(lua_tostring(c->L, index), &dtype))
-        hd_arg_error(c, argument,
-                     "expected a dtype, \"f32\", \"f64\", \"i64\", \"i32\", \"u8\", \"bool\", \"f16\" or "
-                     "\"bf16\", got %s%s",
-                     hd_value_text(c, index, text),
-                     is_string ? hd_suggest(c, "dtype", lua_tostring(c->L, index), "") : "");
+        hd_arg_error(
+            c, argument,
+            "expected a dtype, \"f32\", \"f64\", \"i64\", \"i32\", \"i16\", \"i8\", \"u32\", \"u16\", "
+            "\"u8\", \"bool\", \"f16\" or \"bf16\", got %s%s",
+            hd_value_text(c, index, text),
+            is_string ? hd_suggest(c, "dtype", lua_tostring(c->L, index), "") : "");
     return dtype;
 }
 
@@ -332,9 +333,13 @@ hd_shape hd_arg_shape(hd_call *c, int first, bool inferred) {
 
 /* ---- index tensors, lists ---------------------------------------------------------------- */
 
+bool hd_is_index_dtype(hd_dtype t) {
+    return hd_dtype_is_integer(t) && t != HD_U8;
+}
+
 void hd_check_index_dtype(hd_call *c, int index, const char *argument, const hd_tensor *t) {
     char text[HD_VALUE_TEXT];
-    if (t->dtype == HD_I64 || t->dtype == HD_I32) return;
+    if (hd_is_index_dtype((hd_dtype)t->dtype)) return;
     if (t->dtype == HD_U8)
         hd_arg_error(c, argument,
                      "expected integers, got %s; u8 may mean a mask or indices: t:to \"bool\" or t:to "

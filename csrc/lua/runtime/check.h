@@ -62,9 +62,11 @@ uint32_t hd_opt_dims(hd_call *c, int index, const char *argument, int ndim);
 int64_t hd_arg_position(hd_call *c, int index, const char *argument, int64_t size);
 /* Sizes: one table at `first`, or numbers from `first` to the last argument. `inferred`: -1 is allowed. */
 hd_shape hd_arg_shape(hd_call *c, int first, bool inferred);
-/* Raises when t, which stands at index, is neither i64 nor i32. */
+/* Integers, but u8, which may mean a mask. */
+bool hd_is_index_dtype(hd_dtype t);
+/* Raises when t, which stands at index, is none of these. */
 void hd_check_index_dtype(hd_call *c, int index, const char *argument, const hd_tensor *t);
-/* Indices, tokens, classes, lengths: a tensor of i64 or i32, as i64; a Lua table of integers becomes one (the stack slot is replaced). */
+/* Indices, tokens, classes, lengths: a tensor of integers, as i64; a Lua table of integers becomes one (the stack slot is replaced). */
 hd_tensor *hd_arg_ids(hd_call *c, int index, const char *argument);
 /* How long the list at index is: at most HD_MOST_LISTED, for a table with holes may call itself as long as 2^63. */
 #define HD_MOST_LISTED 1000000
@@ -104,6 +106,8 @@ void hd_store_element(hd_call *c, int index, const char *argument, hd_dtype dtyp
                       int64_t position);
 /* A number as text: the shortest that reads back the same in its dtype. */
 #define HD_NUMBER_TEXT 40
+/* The point of numbers in text, where the locale writes another. */
+void hd_use_point(char *text);
 const char *hd_number_text(hd_dtype dtype, double value, char buffer[HD_NUMBER_TEXT]);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "base/parallel.h"
 #include "io/image.h"
+#include "io/zip.h"
 #include "kernels/gemm.h"
 #include "lua/runtime/check.h"
 
@@ -43,7 +44,7 @@ static void set_text(lua_State *L, const char *name, const char *text) {
 static int info(lua_State *L) {
     hd_call c = hd_begin(L, "info");
     hd_no_more(&c, 0);
-    lua_createtable(L, 0, 9);
+    lua_createtable(L, 0, 10);
     set_text(L, "version", HEED_VERSION);
     set_text(L, "lua", LUA_RELEASE);
     set_text(L, "blis", hd_gemm_blis_version());
@@ -52,6 +53,7 @@ static int info(lua_State *L) {
     set_text(L, "cpu", hd_microarch_name(hd_cpu_microarch()));
     set_text(L, "png", hd_png_version());
     set_text(L, "jpeg", hd_jpeg_version());
+    set_text(L, "zlib", hd_zlib_version());
     lua_pushinteger(L, c.cx->num_threads);
     lua_setfield(L, -2, "threads");
     return 1;

@@ -45,7 +45,9 @@ static int element_text(const printer *p, int64_t position, char text[HD_NUMBER_
     if (isnan(x)) return snprintf(text, HD_NUMBER_TEXT, "nan");
     if (isinf(x)) return snprintf(text, HD_NUMBER_TEXT, x > 0 ? "inf" : "-inf");
     if (p->format == '0') return snprintf(text, HD_NUMBER_TEXT, "%.0f.", x);
-    return snprintf(text, HD_NUMBER_TEXT, p->format == 'e' ? "%.4e" : "%.4f", x);
+    snprintf(text, HD_NUMBER_TEXT, p->format == 'e' ? "%.4e" : "%.4f", x);
+    hd_use_point(text);
+    return (int)strlen(text);
 }
 
 typedef void (*visit)(printer *p, int64_t position, void *arg);

@@ -187,6 +187,7 @@ void hd_register_arrange(hd_registrar *r);
 void hd_register_split(hd_registrar *r);
 void hd_register_scatter(hd_registrar *r);
 void hd_register_einsum(hd_registrar *r);
+void hd_register_cdist(hd_registrar *r);
 void hd_register_unary(hd_registrar *r);
 void hd_register_parametric(hd_registrar *r);
 void hd_register_binary(hd_registrar *r);
@@ -219,6 +220,7 @@ void hd_register_gguf(hd_registrar *r);
 void hd_register_tokenizer(hd_registrar *r);
 void hd_register_image(hd_registrar *r);
 void hd_register_json(hd_registrar *r);
+void hd_register_npz(hd_registrar *r);
 
 /* memory.c */
 void hd_clock_start(hd_lua *h);

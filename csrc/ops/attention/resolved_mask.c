@@ -260,6 +260,7 @@ static void dilated_bits(const hd_resolved_step *s, const hd_resolved_block *b, 
 
 static bool entry_is_set(const char *entry, size_t size) {
     return size == 1   ? *(const uint8_t *)entry != 0
+           : size == 2 ? *(const int16_t *)entry != 0
            : size == 4 ? *(const int32_t *)entry != 0
                        : *(const int64_t *)entry != 0;
 }

@@ -227,6 +227,10 @@ hd_tensor *hd_randperm(hd_ctx *cx, hd_rng *rng, int64_t n) {
     hd_draw draw = hd_rng_take(rng ? rng : &cx->rng);
     int64_t *y = hd_data(t);
     for (int64_t i = 0; i < n; i++) { /* Fisher and Yates, inside out */
+        if (hd_check_cancel(cx, i)) {
+            hd_release(t);
+            return NULL;
+        }
         int64_t j = (int64_t)draw_below(draw, (uint64_t)i, (uint64_t)i + 1);
         y[i] = y[j];
         y[j] = i + 1;

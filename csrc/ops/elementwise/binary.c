@@ -10,6 +10,7 @@
 #include "ops/elementwise/chain.h"
 #include "ops/elementwise/inplace.h"
 #include "ops/elementwise/scalar.h"
+#include "ops/elementwise/ternary.h"
 #include "ops/elementwise/walk.h"
 #include "ops/gradient.h"
 
@@ -37,6 +38,12 @@ static bool divides(hd_binary op) {
     return op == HD_MOD || op == HD_FLOORDIV;
 }
 
+/* Integers that are only stored are compared, as i64. */
+static hd_status check_operand(hd_ctx *cx, hd_binary op, const hd_tensor *t) {
+    if (compares(op) && hd_dtype_is_stored_integer((hd_dtype)t->dtype)) return HD_OK;
+    return hd_check_computes(cx, t);
+}
+
 /* Integers have no result for some operands of these. */
 static bool is_partial(hd_binary op, hd_dtype t) {
     return hd_binary_rows[op].sort == HD_CHECKED && hd_dtype_is_integer(t);
@@ -55,7 +62,7 @@ static hd_status make_plan(hd_ctx *cx, hd_binary op, hd_dtype promoted, plan *p)
     p->compute = promoted;
     if (is_logic(op))
         p->compute = HD_BOOL;
-    else if (op == HD_DIV && !hd_dtype_is_float(promoted))
+    else if (hd_binary_rows[op].sort == HD_DIVISION && !hd_dtype_is_float(promoted))
         p->compute = HD_F32;
     else if (!cx->kernels->binary[op][promoted])
         p->compute = HD_I64;
@@ -172,6 +179,31 @@ static hd_tensor *d_exponent(hd_ctx *cx, hd_tensor *g, hd_tensor *a, hd_tensor *
     return hd_chain_masked_fill(cx, db, at_zero, 0);
 }
 
+/* y = hypot(a, b)  ->  da = g a / y; y = atan2(a, b)  ->  da = g b / (a² + b²), db = -g a / (a² + b²); all 0
+ * where a = b = 0. In f32 by f64, which holds the squares. */
+static inline double along(double g, double a, double b) {
+    double h = hypot(a, b);
+    return h == 0 ? 0 : g * (a / h);
+}
+static inline double across(double g, double a, double b) {
+    double h = hypot(a, b);
+    return h == 0 ? 0 : g / h * (b / h);
+}
+static inline float along_f32(double g, double a, double b) {
+    double h = sqrt(a * a + b * b);
+    return h == 0 ? 0 : (float)(g * (a / h));
+}
+static inline float across_f32(double g, double a, double b) {
+    double hh = a * a + b * b;
+    return hh == 0 ? 0 : (float)(g * b / hh);
+}
+HD_GRADIENT_RUN(hypot_gradient_f32, float, along_f32(a, b, c))
+HD_GRADIENT_RUN(hypot_gradient_f64, double, along(a, b, c))
+HD_GRADIENT_RUN(atan2_gradient_f32, float, across_f32(a, b, c))
+HD_GRADIENT_RUN(atan2_gradient_f64, double, across(a, b, c))
+static const hd_ternary hypot_gradient = {hypot_gradient_f32, hypot_gradient_f64};
+static const hd_ternary atan2_gradient = {atan2_gradient_f32, atan2_gradient_f64};
+
 /* The gradient with respect to a, in y's shape. */
 static hd_tensor *d_first(hd_ctx *cx, hd_binary op, hd_tensor *g, hd_tensor *a, hd_tensor *b) {
     switch (op) {
@@ -181,6 +213,8 @@ static hd_tensor *d_first(hd_ctx *cx, hd_binary op, hd_tensor *g, hd_tensor *a, 
     case HD_MUL: /* y = a b */ return hd_gradient_mul(cx, g, b);
     case HD_DIV: /* y = a / b */ return hd_gradient_div(cx, g, b);
     case HD_POW: return d_base(cx, g, a, b);
+    case HD_ATAN2: return hd_gradient_ternary(cx, &atan2_gradient, g, a, b);
+    case HD_HYPOT: return hd_gradient_ternary(cx, &hypot_gradient, g, a, b);
     case HD_MAXIMUM:
     case HD_MINIMUM: return d_extremum(cx, op, g, a, b);
     default: /* y = floor(a/b) */ return hd_tensor_zeros(cx, (hd_dtype)g->dtype, g->ndim, g->shape);
@@ -197,6 +231,8 @@ static hd_tensor *d_second(hd_ctx *cx, hd_binary op, hd_tensor *g, hd_tensor *a,
         return hd_chain_unary(cx, HD_NEG, hd_chain_gradient(cx, q, g));
     }
     case HD_POW: return d_exponent(cx, g, a, b, y);
+    case HD_ATAN2: return hd_chain_unary(cx, HD_NEG, hd_gradient_ternary(cx, &atan2_gradient, g, b, a));
+    case HD_HYPOT: return hd_gradient_ternary(cx, &hypot_gradient, g, b, a);
     case HD_MOD: /* y = a - q b, q whole  ->  db = -q g, -q = (y - a)/b rounded */ {
         hd_tensor *minus_qb = hd_chain_binary(cx, HD_SUB, hd_binary_op(cx, HD_MOD, a, b), a);
         hd_tensor *minus_q = hd_chain_unary(cx, HD_ROUND, hd_chain_binary(cx, HD_DIV, minus_qb, b));
@@ -213,7 +249,7 @@ enum { SAVED_A, SAVED_B, SAVED_Y, SAVED_COUNT };
 static void choose_saved(hd_binary op, hd_tensor *a, hd_tensor *b, hd_tensor *y,
                          hd_tensor *saved[SAVED_COUNT]) {
     bool wants_a = a->requires_grad, wants_b = b->requires_grad;
-    bool either = op == HD_POW || op == HD_MAXIMUM || op == HD_MINIMUM;
+    bool either = op == HD_POW || op == HD_MAXIMUM || op == HD_MINIMUM || op == HD_ATAN2 || op == HD_HYPOT;
     bool quotient = op == HD_DIV || op == HD_MOD;
     saved[SAVED_A] = either || (wants_b && (op == HD_MUL || quotient)) ? a : NULL;
     saved[SAVED_B] = either || (wants_a && op == HD_MUL) || op == HD_DIV || (wants_b && quotient) ? b : NULL;
@@ -266,7 +302,7 @@ hd_tensor *hd_binary_op(hd_ctx *cx, hd_binary op, hd_tensor *a, hd_tensor *b) {
     plan p;
     hd_dtype promoted = (hd_dtype)a->dtype;
     if (a->dtype != b->dtype) promoted = hd_dtype_promote(promoted, (hd_dtype)b->dtype);
-    if (hd_check_computes(cx, a) || hd_check_computes(cx, b) || make_plan(cx, op, promoted, &p)) return NULL;
+    if (check_operand(cx, op, a) || check_operand(cx, op, b) || make_plan(cx, op, promoted, &p)) return NULL;
     hd_tensor *y = promote_and_compute(cx, op, &p, a, b);
     hd_tensor *inputs[] = {a, b};
     if (!y || !(a->requires_grad || b->requires_grad) || !hd_dtype_is_float(p.result) ||
@@ -324,7 +360,7 @@ static bool scalar_needs_operand(hd_binary op, bool reversed) {
 
 static hd_status plan_scalar(hd_ctx *cx, hd_binary op, const hd_tensor *a, hd_scalar b, bool reversed,
                              plan *p, void *element) {
-    if (hd_check_computes(cx, a) || make_plan(cx, op, hd_scalar_promote((hd_dtype)a->dtype, b), p))
+    if (check_operand(cx, op, a) || make_plan(cx, op, hd_scalar_promote((hd_dtype)a->dtype, b), p))
         return cx->error.status;
     if (is_logic(op)) b = hd_scalar_i(b.f != 0);
     if (hd_scalar_store(cx, "number", b, p->compute, element)) return cx->error.status;

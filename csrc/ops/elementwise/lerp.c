@@ -8,12 +8,11 @@
  */
 #include <float.h>
 #include <math.h>
-#include <string.h>
 
 #include "ops/elementwise/cast.h"
 #include "ops/elementwise/chain.h"
 #include "ops/elementwise/scalar.h"
-#include "ops/elementwise/walk.h"
+#include "ops/elementwise/ternary.h"
 #include "ops/gradient.h"
 
 /* Operands y, a, b, w. */
@@ -42,6 +41,15 @@
 LERP(float, fabsf, FLT_MAX)
 LERP(double, fabs, DBL_MAX)
 
+/* (b - a) g, of which the difference alone may leave the range: in f64, and there halved where it does. */
+static inline double weight_slope(double g, double a, double b) {
+    double d = b - a;
+    return fabs(d) <= DBL_MAX ? d * g : (b / 2 - a / 2) * g * 2;
+}
+HD_GRADIENT_RUN(weight_gradient_f32, float, (float)(((double)c - (double)b) * (double)a))
+HD_GRADIENT_RUN(weight_gradient_f64, double, weight_slope(a, b, c))
+static const hd_ternary weight_gradient = {weight_gradient_f32, weight_gradient_f64};
+
 /* (1 - w) g, w g or (b - a) g, summed to what input i was. */
 static hd_status lerp_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grads, hd_tensor **grad_inputs) {
     hd_tensor *g = grads[0];
@@ -60,34 +68,15 @@ static hd_status lerp_backward(hd_ctx *cx, hd_node *node, hd_tensor *const *grad
     }
     if (!status && hd_node_needs(node, 2)) {
         hd_tensor *a = hd_node_saved(cx, node, 1), *b = a ? hd_node_saved(cx, node, 2) : NULL;
-        hd_tensor *d = b ? hd_binary_op(cx, HD_SUB, b, a) : NULL;
-        grad_inputs[2] = hd_grad_to_input(cx, node, 2, hd_chain_gradient(cx, d, g));
+        hd_tensor *dw = b ? hd_gradient_ternary(cx, &weight_gradient, g, a, b) : NULL;
+        grad_inputs[2] = hd_grad_to_input(cx, node, 2, dw);
         status = hd_made(cx, grad_inputs[2]);
     }
     return status;
 }
 static const hd_node_class lerp_class = {"lerp", lerp_backward, NULL};
 
-/* y of the shape that x[0..2] broadcast to; x are a, b, w of y's dtype. */
-static hd_tensor *lerp(hd_ctx *cx, hd_tensor *const x[3]) {
-    int ndim = 0;
-    int64_t shape[HD_MAX_DIMS];
-    if (hd_broadcast_shape(cx, x[0], x[1], &ndim, shape)) return NULL;
-    hd_tensor both = *x[0]; /* a header for its shape alone */
-    both.ndim = (uint8_t)ndim;
-    memcpy(both.shape, shape, sizeof shape);
-    if (hd_broadcast_shape(cx, &both, x[2], &ndim, shape)) return NULL;
-    hd_tensor *y = hd_tensor_new(cx, (hd_dtype)x[0]->dtype, ndim, shape);
-    if (!y) return NULL;
-    hd_walk w;
-    hd_walk_begin(&w, ndim, shape);
-    hd_walk_add(&w, y);
-    for (int i = 0; i < 3; i++) hd_walk_add(&w, x[i]);
-    w.run = y->dtype == HD_F32 ? lerp_float : lerp_double;
-    if (!hd_walk_run(cx, &w)) return y;
-    hd_release(y);
-    return NULL;
-}
+static const hd_ternary lerp = {lerp_float, lerp_double};
 
 hd_tensor *hd_lerp(hd_ctx *cx, hd_tensor *a, hd_tensor *b, hd_tensor *weight) {
     hd_tensor *inputs[3] = {a, b, weight}, *x[3] = {NULL, NULL, NULL};
@@ -98,7 +87,7 @@ hd_tensor *hd_lerp(hd_ctx *cx, hd_tensor *a, hd_tensor *b, hd_tensor *weight) {
         if (!number) t = hd_dtype_promote(t, (hd_dtype)inputs[i]->dtype);
     }
     for (int i = 0; i < 3; i++) x[i] = hd_as_dtype(cx, inputs[i], t);
-    hd_tensor *y = x[0] && x[1] && x[2] ? lerp(cx, x) : NULL;
+    hd_tensor *y = x[0] && x[1] && x[2] ? hd_apply_ternary(cx, &lerp, x) : NULL;
     hd_tensor *saved[3] = {x[2], weight->requires_grad ? x[0] : NULL, weight->requires_grad ? x[1] : NULL};
     y = hd_record(cx, &lerp_class, y, 3, inputs, 3, saved, NULL, 0);
     for (int i = 0; i < 3; i++) hd_release(x[i]);

@@ -7,8 +7,9 @@
 
 hd_status hd_check_computes(hd_ctx *cx, const hd_tensor *t) {
     if (hd_dtype_computes((hd_dtype)t->dtype)) return HD_OK;
-    return hd_fail(cx, HD_EARG, "dtype: %s is for storing, not for computing; convert it: t:to \"f32\"",
-                   hd_dtype_name((hd_dtype)t->dtype));
+    return hd_fail(cx, HD_EARG, "dtype: %s is for storing, not for computing; convert it: t:to \"%s\"%s",
+                   hd_dtype_name((hd_dtype)t->dtype), hd_dtype_is_half((hd_dtype)t->dtype) ? "f32" : "i64",
+                   hd_dtype_is_half((hd_dtype)t->dtype) ? "" : " or t:to \"f32\"");
 }
 
 hd_dtype hd_scalar_promote(hd_dtype tensor, hd_scalar s) {
@@ -36,15 +37,6 @@ static bool as_integer(hd_scalar s, int64_t *i) {
     return true;
 }
 
-static bool holds_integer(hd_dtype dtype, int64_t i) {
-    switch (dtype) {
-    case HD_BOOL: return i == 0 || i == 1;
-    case HD_U8: return i >= 0 && i <= UINT8_MAX;
-    case HD_I32: return i >= INT32_MIN && i <= INT32_MAX;
-    default: return true;
-    }
-}
-
 hd_status hd_scalar_store(hd_ctx *cx, const char *argument, hd_scalar s, hd_dtype dtype, void *out) {
     double f = s.is_integer ? (double)s.i : s.f;
     int64_t i = 0;
@@ -65,12 +57,11 @@ hd_status hd_scalar_store(hd_ctx *cx, const char *argument, hd_scalar s, hd_dtyp
     }
     default: break;
     }
-    if (!as_integer(s, &i) || !holds_integer(dtype, i)) return cannot_hold(cx, argument, s, dtype);
-    if (dtype == HD_I64)
-        memcpy(out, &i, sizeof i);
-    else if (dtype == HD_I32)
-        memcpy(out, &(int32_t){(int32_t)i}, sizeof(int32_t));
-    else
-        *(uint8_t *)out = (uint8_t)i;
-    return HD_OK;
+    if (!as_integer(s, &i) || !hd_dtype_holds(dtype, i)) return cannot_hold(cx, argument, s, dtype);
+    switch (hd_dtype_size(dtype)) { /* low bits are the same, signed or not */
+    case 1: *(uint8_t *)out = (uint8_t)i; return HD_OK;
+    case 2: memcpy(out, &(uint16_t){(uint16_t)i}, sizeof(uint16_t)); return HD_OK;
+    case 4: memcpy(out, &(uint32_t){(uint32_t)i}, sizeof(uint32_t)); return HD_OK;
+    default: memcpy(out, &i, sizeof i); return HD_OK;
+    }
 }

@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "base/minmax.h"
 #include "base/parallel.h"
 #include "ops/elementwise/walk.h"
 #include "ops/index/indexing.h"
@@ -12,6 +13,8 @@
 
 /* Elements a task copies or adds. */
 #define GRAIN 32768
+/* Of the index, between two looks at the flag that cancels. */
+#define SEGMENT (1 << 20)
 /* Bytes of a line that are summed in a buffer. */
 #define PIECE 2048
 #define CACHE_LINE 64
@@ -22,7 +25,8 @@ typedef struct adding {
     const char *src; /* [outer][count][inner] */
     const int64_t *index;
     int64_t count;
-    hd_lines lines; /* of y */
+    int64_t first, last; /* the segment of the index */
+    hd_lines lines;      /* of y */
     size_t size;
     void (*add)(int64_t n, const void *x, void *y); /* lines, and lines that are single elements */
     void (*add_elements)(const struct adding *l, int64_t outer);
@@ -35,13 +39,13 @@ typedef struct adding {
 
 /* ---- one after the other --------------------------------------------------------------------- */
 
-/* Task: one outer position, one block of columns; all of the index in order. */
+/* Task: one outer position, one block of columns; a segment of the index in order. */
 static void add_lines(void *arg, int64_t task, int worker) {
     (void)worker;
     const adding *l = arg;
     int64_t outer = task / l->blocks, col = task % l->blocks * l->block;
     int64_t n = l->lines.inner - col < l->block ? l->lines.inner - col : l->block;
-    for (int64_t p = 0; p < l->count; p++) {
+    for (int64_t p = l->first; p < l->last; p++) {
         int64_t to = outer * l->lines.size + l->index[p] - 1, from = outer * l->count + p;
         l->add(n, l->src + (size_t)(from * l->lines.inner + col) * l->size,
                l->y + (size_t)(to * l->lines.inner + col) * l->size);
@@ -59,12 +63,12 @@ ADDING(i32, uint32_t, +)
 ADDING(u8, uint8_t, +)
 ADDING(bool, uint8_t, |)
 
-/* Lines that are single elements: one outer position, all of the index. */
+/* Lines that are single elements: one outer position, a segment of the index. */
 #define ADDING_ELEMENTS(dtype, type, add)                                                                    \
     static void add_elements_##dtype(const adding *l, int64_t outer) {                                       \
         const type *x = (const type *)l->src + outer * l->count;                                             \
         type *y = (type *)l->y + outer * l->lines.size - 1;                                                  \
-        for (int64_t p = 0; p < l->count; p++) y[l->index[p]] = (type)(y[l->index[p]] add x[p]);             \
+        for (int64_t p = l->first; p < l->last; p++) y[l->index[p]] = (type)(y[l->index[p]] add x[p]);       \
     }
 ADDING_ELEMENTS(f32, float, +)
 ADDING_ELEMENTS(f64, double, +)
@@ -85,7 +89,7 @@ static void set_adders(const hd_ctx *cx, hd_dtype dtype, adding *l) {
     }
 }
 
-/* Task: outer positions, each with all of the index in order. */
+/* Task: outer positions, each with a segment of the index in order. */
 static void add_single_elements(void *arg, int64_t first, int64_t last, int worker) {
     (void)worker;
     const adding *l = arg;
@@ -93,11 +97,18 @@ static void add_single_elements(void *arg, int64_t first, int64_t last, int work
 }
 
 static hd_status add_in_order(hd_ctx *cx, adding *l) {
-    if (l->lines.inner == 1)
-        return hd_parallel_ranges(cx, l->lines.outer, GRAIN / (l->count + 1) + 1, add_single_elements, l);
     l->block = l->lines.inner < 64 || l->count * l->lines.inner < GRAIN ? l->lines.inner : 64;
     l->blocks = l->block ? (l->lines.inner + l->block - 1) / l->block : 0;
-    return hd_parallel(cx, l->lines.outer * l->blocks, add_lines, l);
+    hd_status status = HD_OK;
+    for (l->first = 0; l->first < l->count && !status; l->first += SEGMENT) {
+        l->last = hd_min(l->first + SEGMENT, l->count);
+        if (l->lines.inner == 1)
+            status = hd_parallel_ranges(cx, l->lines.outer, GRAIN / (hd_min(l->count, SEGMENT) + 1) + 1,
+                                        add_single_elements, l);
+        else
+            status = hd_parallel(cx, l->lines.outer * l->blocks, add_lines, l);
+    }
+    return status;
 }
 
 /* ---- from the side of the result ------------------------------------------------------------- */
@@ -110,9 +121,15 @@ static hd_status sort_places(hd_ctx *cx, adding *l) {
     l->places = l->start + size + 2;
     memset(l->start, 0, (size_t)(size + 2) * sizeof *l->start);
     if (cx->skipping) return HD_OK;
-    for (int64_t p = 0; p < l->count; p++) l->start[l->index[p] + 1]++;
+    for (int64_t p = 0; p < l->count; p++) {
+        if (hd_check_cancel(cx, p)) return cx->error.status;
+        l->start[l->index[p] + 1]++;
+    }
     for (int64_t i = 0; i < size; i++) l->start[i + 2] += l->start[i + 1];
-    for (int64_t p = 0; p < l->count; p++) l->places[l->start[l->index[p]]++] = p;
+    for (int64_t p = 0; p < l->count; p++) {
+        if (hd_check_cancel(cx, p)) return cx->error.status;
+        l->places[l->start[l->index[p]]++] = p;
+    }
     return HD_OK;
 }
 

@@ -1,15 +1,18 @@
 /* index_lines.c: lines of an index, some at a time. */
 #include "ops/index/index_lines.h"
 
+#include "base/minmax.h"
 #include "base/parallel.h"
 #include "ops/lines.h"
 
-#define GRAIN 16384 /* elements a task moves */
+#define GRAIN 16384       /* elements a task moves */
+#define SEGMENT (1 << 20) /* elements of a line between two looks at the flag that cancels */
 
 typedef struct pass {
     hd_lines_pass lines_pass;
-    hd_lines lines; /* of the index */
-    int64_t blocks; /* of columns */
+    hd_lines lines;      /* of the index */
+    int64_t blocks;      /* of columns */
+    int64_t first, last; /* the segment of each line */
 } pass;
 
 /* Where position `flat` of the index' dimensions first .. last - 1 lies in t. */
@@ -35,6 +38,13 @@ static void reverse(hd_line *l, size_t list_size) {
     l->list_step = -l->list_step;
 }
 
+/* The line from element `first` on. */
+static void skip(hd_line *l, int64_t first, size_t list_size) {
+    l->index += first * l->index_step;
+    l->list += first * l->list_step * (int64_t)list_size;
+    l->other += first * l->list_step * (int64_t)list_size;
+}
+
 static void run_some(void *arg, int64_t first, int64_t last, int worker) {
     (void)worker;
     const pass *q = arg;
@@ -45,7 +55,7 @@ static void run_some(void *arg, int64_t first, int64_t last, int worker) {
                 left = q->lines.inner - column;
         hd_line l = {.index =
                          (const int64_t *)hd_data(index) + outer * q->lines.size * q->lines.inner + column,
-                     .size = q->lines.size,
+                     .size = q->last - q->first,
                      .index_step = q->lines.inner,
                      .columns = left < HD_LINE_COLUMNS ? (int)left : HD_LINE_COLUMNS,
                      .list = start_of(p, p->list, outer),
@@ -57,6 +67,7 @@ static void run_some(void *arg, int64_t first, int64_t last, int worker) {
             l.list_at[c] = place_of(index, p->list, p->dim + 1, index->ndim, column + c);
             l.table_at[c] = place_of(index, p->table, p->dim + 1, index->ndim, column + c);
         }
+        skip(&l, q->first, hd_dtype_size((hd_dtype)p->list->dtype));
         if (p->backwards) reverse(&l, hd_dtype_size((hd_dtype)p->list->dtype));
         p->run(&l);
     }
@@ -64,11 +75,18 @@ static void run_some(void *arg, int64_t first, int64_t last, int worker) {
 
 hd_status hd_run_lines(hd_ctx *cx, hd_lines_pass p) {
     if (hd_numel(p.index) == 0) return HD_OK;
-    pass q = {p, hd_lines_of(p.index, p.dim), 0};
+    pass q = {.lines_pass = p, .lines = hd_lines_of(p.index, p.dim)};
     q.blocks = (q.lines.inner + HD_LINE_COLUMNS - 1) / HD_LINE_COLUMNS;
     int64_t columns = q.lines.inner < HD_LINE_COLUMNS ? q.lines.inner : HD_LINE_COLUMNS;
-    return hd_parallel_ranges(cx, q.lines.outer * q.blocks, GRAIN / (q.lines.size * columns) + 1, run_some,
-                              &q);
+    int64_t size = q.lines.size, segments = (size + SEGMENT - 1) / SEGMENT;
+    hd_status status = HD_OK;
+    for (int64_t k = 0; k < segments && !status; k++) {
+        q.first = (p.backwards ? segments - 1 - k : k) * SEGMENT;
+        q.last = hd_min(q.first + SEGMENT, size);
+        int64_t grain = GRAIN / (hd_min(size, SEGMENT) * columns) + 1;
+        status = hd_parallel_ranges(cx, q.lines.outer * q.blocks, grain, run_some, &q);
+    }
+    return status;
 }
 
 /* As many dimensions, and none but `dim` longer. */

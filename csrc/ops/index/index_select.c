@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "base/minmax.h"
 #include "base/parallel.h"
 #include "ops/elementwise/cast.h"
 #include "ops/elementwise/walk.h"
@@ -16,6 +17,9 @@
 
 /* Elements a task copies or adds. */
 #define GRAIN 32768
+
+/* Indices that are checked between two looks at the flag that cancels. */
+#define CHECKED (1 << 20)
 
 /* ---- checks ---------------------------------------------------------------------------------- */
 
@@ -34,7 +38,16 @@ static int64_t first_outside(const int64_t *v, int64_t n, int64_t size) {
 static hd_status check_index(hd_ctx *cx, const hd_tensor *index, int64_t size) {
     if (index->storage->meta) return HD_OK;
     const int64_t *v = hd_data(index);
-    int64_t n = hd_numel(index), i = first_outside(v, n, size);
+    int64_t n = hd_numel(index), i = 0;
+    for (int64_t count; i < n; i += count) {
+        count = hd_min(n - i, CHECKED);
+        if (hd_check_cancel(cx, 0)) return cx->error.status;
+        int64_t outside = first_outside(v + i, count, size);
+        if (outside < count) {
+            i += outside;
+            break;
+        }
+    }
     if (i == n) return HD_OK;
     return hd_fail(cx, HD_EARG, "index: expected values in 1..%lld, got %lld at position %lld%s",
                    (long long)size, (long long)v[i], (long long)i + 1,
@@ -209,8 +222,13 @@ hd_tensor *hd_one_hot(hd_ctx *cx, hd_tensor *index, int64_t classes) {
     shape[index->ndim] = classes;
     hd_tensor *y = hd_tensor_zeros(cx, HD_I64, index->ndim + 1, shape);
     const int64_t *v = hd_data(checked);
-    for (int64_t i = 0, n = hd_numel(checked); y && i < n && !cx->skipping; i++)
+    hd_status status = hd_made(cx, y);
+    for (int64_t i = 0, n = hd_numel(checked); !status && i < n && !cx->skipping; i++) {
+        status = hd_check_cancel(cx, i);
         ((int64_t *)hd_data(y))[i * classes + v[i] - 1] = 1;
+    }
     hd_release(checked);
-    return y;
+    if (!status) return y;
+    hd_release(y);
+    return NULL;
 }

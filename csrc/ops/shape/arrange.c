@@ -121,16 +121,14 @@ hd_tensor *hd_tile(hd_ctx *cx, hd_tensor *x, int ndim, const int64_t *counts) {
     int64_t shape[HD_MAX_DIMS];
     int wide = ndim > x->ndim ? ndim : x->ndim;
     for (int d = 0; d < wide; d++) shape[d] = d < wide - x->ndim ? 1 : x->shape[d - (wide - x->ndim)];
-    bool repeats = false;
     hd_tensor *y = hd_reshape(cx, x, wide, shape);
     /* The last first: what is copied grows with each. */
     for (int d = wide - 1; d >= wide - ndim && y; d--) {
         int64_t count = counts[d - (wide - ndim)];
-        if (count == 1) continue;
-        y = repeat_dim(cx, y, d, count);
-        repeats = true;
+        if (count != 1) y = repeat_dim(cx, y, d, count);
     }
-    if (y && !repeats) {
+    /* What one element was repeated to, or nothing at all, is a view. */
+    if (y && (y->storage == x->storage || !hd_is_contiguous(y))) {
         hd_tensor *copy = hd_clone(cx, y);
         hd_release(y);
         y = copy;

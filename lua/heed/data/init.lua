@@ -14,4 +14,5 @@ return {
     jsonl = require "heed.data.jsonl",
     batches = require "heed.data.batches",
     pad = require "heed.data.pad",
+    tokens = require "heed.data.tokens",
 }

@@ -6,7 +6,7 @@ local errors = require "heed.errors"
 
 local inputs = {}
 
-local INTEGERS, HALVES = check.set("i64", "i32"), check.set("f16", "bf16")
+local INTEGERS, HALVES = core.dtypes.indices, core.dtypes.halves
 
 -- A nested table as a tensor. What is wrong with it is said of the argument.
 local function from_table(where, name, value, make)
@@ -32,7 +32,8 @@ end
 function inputs.integers(where, name, value)
     if check.is_live(value) and INTEGERS[value.dtype] then return value:to "i64" end
     if type(value) == "table" then return from_table(where, name, value, core.ids) end
-    return errors.raise("%s: %s: expected classes, a table or a tensor of i64 or i32, got %s",
+    return errors.raise("%s: %s: expected classes, a table or a tensor of integers (u8 may mean "
+        .. "a mask), got %s",
         where, name, check.describe(value))
 end
 

@@ -112,6 +112,31 @@ both.floordiv_ = both.floordiv
 ---@return heed.Tensor
 function both.lerp(a, b, weight) end
 
+---The angle of the point (b, a) from the first axis, arctan(a/b) in the right quadrant, between -π
+---and π; zeros and infinities as in C. The gradients are g b/(a² + b²) and -g a/(a² + b²), 0 at the
+---origin.
+---
+---```lua
+---print(heed.tensor { 1, 1, -1, 0 }:atan2(heed.tensor { 1, -1, 0, -1 })) --> [ 0.7854, 2.3562, -1.5708, 3.1416] f32 [4]
+---```
+---@param a heed.Tensor|number the second coordinate
+---@param b heed.Tensor|number the first coordinate
+---@return heed.Tensor
+function both.atan2(a, b) end
+both.atan2_ = both.atan2
+
+---y = sqrt(a² + b²), also where the squares are out of range; infinite beside NaN too, as in C. The
+---gradients are g a/y and g b/y, 0 at the origin.
+---
+---```lua
+---print(heed.tensor { 3, 3e30 }:hypot(heed.tensor { 4, 4e30 })) --> [5.0000e+00, 5.0000e+30] f32 [2]
+---```
+---@param a heed.Tensor|number
+---@param b heed.Tensor|number
+---@return heed.Tensor
+function both.hypot(a, b) end
+both.hypot_ = both.hypot
+
 ---y = the larger of a and b, element by element; max is the largest element of a tensor. NaN wins.
 ---Where they are equal each gets half of the gradient.
 ---

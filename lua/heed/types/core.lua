@@ -12,7 +12,9 @@
 -- (heed.Methods) what is a method of tensors too, as heed.exp(t) and t:exp(); inside.lua has what
 -- is not for users. `both.exp_ = both.exp` says that exp_ is exp in place.
 
----@alias heed.dtype "f32"|"f64"|"i64"|"i32"|"u8"|"bool"|"bf16"|"f16" f32 where nothing is said
+---@alias heed.dtype
+---| "f32"|"f64"|"i64"|"i32"|"u8"|"bool" computed with; f32 where nothing is said
+---| "bf16"|"f16"|"i16"|"i8"|"u32"|"u16" stored
 ---@alias heed.Shape integer[] prints as [2, 4, 8], concatenates, compares with ==
 ---@alias heed.Dims integer|integer[]
 ---@alias heed.Ids heed.Tensor|table integers: tokens, classes, positions, from 1; nested Lua tables are converted

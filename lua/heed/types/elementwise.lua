@@ -91,6 +91,16 @@ both.exp_ = both.exp
 function both.expm1(t) end
 both.expm1_ = both.expm1
 
+---y = 2^x, exact at whole numbers. The gradient is g y log 2.
+---
+---```lua
+---print(heed.tensor { -1, 0.5, 3 }:exp2()) --> [0.5000, 1.4142, 8.0000] f32 [3]
+---```
+---@param t heed.Tensor
+---@return heed.Tensor
+function both.exp2(t) end
+both.exp2_ = both.exp2
+
 ---y = log x, to base e: -inf at 0, NaN below. The gradient is g / x.
 ---
 ---```lua
@@ -110,6 +120,28 @@ both.log_ = both.log
 ---@return heed.Tensor
 function both.log1p(t) end
 both.log1p_ = both.log1p
+
+---y = log x / log 2, exact at powers of 2; -infinity at 0 and NaN below. The gradient is
+---g / (x log 2).
+---
+---```lua
+---print(heed.tensor { 0.5, 8, 10 }:log2()) --> [-1.0000, 3.0000, 3.3219] f32 [3]
+---```
+---@param t heed.Tensor
+---@return heed.Tensor
+function both.log2(t) end
+both.log2_ = both.log2
+
+---y = log x / log 10, exact at powers of 10; -infinity at 0 and NaN below. The gradient is
+---g / (x log 10).
+---
+---```lua
+---print(heed.tensor { 0.1, 2, 1000 }:log10()) --> [-1.0000, 0.3010, 3.0000] f32 [3]
+---```
+---@param t heed.Tensor
+---@return heed.Tensor
+function both.log10(t) end
+both.log10_ = both.log10
 
 ---y = sin x, x in radians. The gradient is g cos x.
 ---
@@ -142,6 +174,57 @@ both.cos_ = both.cos
 function both.tan(t) end
 both.tan_ = both.tan
 
+---y = arcsin x, between -π/2 and π/2; NaN beyond 1 and -1. The gradient is g / sqrt(1 - x²).
+---
+---```lua
+---print(heed.tensor { 0, 0.5, -1, 2 }:asin()) --> [ 0.0000, 0.5236, -1.5708, nan] f32 [4]
+---```
+---@param t heed.Tensor
+---@return heed.Tensor
+function both.asin(t) end
+both.asin_ = both.asin
+
+---y = arccos x, between 0 and π; NaN beyond 1 and -1. The gradient is -g / sqrt(1 - x²).
+---
+---```lua
+---print(heed.tensor { 1, 0.5, -1 }:acos()) --> [0.0000, 1.0472, 3.1416] f32 [3]
+---```
+---@param t heed.Tensor
+---@return heed.Tensor
+function both.acos(t) end
+both.acos_ = both.acos
+
+---y = arctan x, between -π/2 and π/2, which infinities give. The gradient is g / (1 + x²). (Of a
+---point of the plane: `atan2`.)
+---
+---```lua
+---print(heed.tensor { 0, 1, -math.huge }:atan()) --> [ 0.0000, 0.7854, -1.5708] f32 [3]
+---```
+---@param t heed.Tensor
+---@return heed.Tensor
+function both.atan(t) end
+both.atan_ = both.atan
+
+---y = (e^x - e^-x) / 2. The gradient is g cosh x.
+---
+---```lua
+---print(heed.tensor { 0, 1, -1 }:sinh()) --> [ 0.0000, 1.1752, -1.1752] f32 [3]
+---```
+---@param t heed.Tensor
+---@return heed.Tensor
+function both.sinh(t) end
+both.sinh_ = both.sinh
+
+---y = (e^x + e^-x) / 2. The gradient is g sinh x.
+---
+---```lua
+---print(heed.tensor { 0, 1, -1 }:cosh()) --> [1.0000, 1.5431, 1.5431] f32 [3]
+---```
+---@param t heed.Tensor
+---@return heed.Tensor
+function both.cosh(t) end
+both.cosh_ = both.cosh
+
 ---y = (e^x - e^-x) / (e^x + e^-x), between -1 and 1. The gradient is g (1 - y²).
 ---
 ---```lua
@@ -151,6 +234,37 @@ both.tan_ = both.tan
 ---@return heed.Tensor
 function both.tanh(t) end
 both.tanh_ = both.tanh
+
+---y = log(x + sqrt(x² + 1)), what sinh undoes. The gradient is g / sqrt(x² + 1).
+---
+---```lua
+---print(heed.tensor { 0, 1, -1 }:asinh()) --> [ 0.0000, 0.8814, -0.8814] f32 [3]
+---```
+---@param t heed.Tensor
+---@return heed.Tensor
+function both.asinh(t) end
+both.asinh_ = both.asinh
+
+---y = log(x + sqrt(x² - 1)), what cosh undoes; NaN below 1. The gradient is g / sqrt(x² - 1).
+---
+---```lua
+---print(heed.tensor { 1, 2, 0 }:acosh()) --> [0.0000, 1.3170, nan] f32 [3]
+---```
+---@param t heed.Tensor
+---@return heed.Tensor
+function both.acosh(t) end
+both.acosh_ = both.acosh
+
+---y = log((1 + x) / (1 - x)) / 2, what tanh undoes; infinite at 1 and -1, NaN beyond. The gradient
+---is g / (1 - x²).
+---
+---```lua
+---print(heed.tensor { 0, 0.5, 1 }:atanh()) --> [0.0000, 0.5493, inf] f32 [3]
+---```
+---@param t heed.Tensor
+---@return heed.Tensor
+function both.atanh(t) end
+both.atanh_ = both.atanh
 
 ---y = 1 / (1 + e^-x), between 0 and 1. The gradient is g y (1 - y). For a loss of probabilities
 ---heed.loss.bce_with_logits is exact where the logarithm of a sigmoid is not.

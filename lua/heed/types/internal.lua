@@ -345,6 +345,19 @@ function inside.npy_load(path) end
 ---@return string? message
 function inside.npy_save(path, t) end
 
+---heed.npz.load.
+---@param path string
+---@return table<string, heed.Tensor>|nil tensors
+---@return string? message
+function inside.npz_load(path) end
+
+---heed.npz.save.
+---@param path string
+---@param tensors { [1]: string, [2]: heed.Tensor }[] in this order
+---@return true|nil
+---@return string? message
+function inside.npz_save(path, tensors) end
+
 ---Pixels as a PNG file's bytes.
 ---@param pixels string red, green and blue of each, row by row
 ---@param width integer

@@ -32,6 +32,21 @@ function both.matmul(a, b) end
 ---@return heed.Tensor # [N, M]
 function both.outer(a, b) end
 
+---The distances between all rows: d[i][j] = (sum |x[i] - y[j]|^p)^(1/p). p = 0 counts what differs,
+---math.huge takes the largest difference; batches broadcast. Exact to a few units of the last place
+---for close rows far from the origin too. The gradient is 0 where a distance is.
+---
+---```lua
+---local x = heed.tensor { { 0, 0 }, { 3, 4 } }
+---print(heed.cdist(x, x)) --> [[0., 5.], [5., 0.]] f32 [2, 2]
+---print(heed.cdist(x, x, { p = 1 })) --> [[0., 7.], [7., 0.]] f32 [2, 2]
+---```
+---@param x heed.Tensor [.., P, M]
+---@param y heed.Tensor [.., R, M]
+---@param p? number|{ p?: number } 0 or more, default 2
+---@return heed.Tensor # [.., P, R]
+function both.cdist(x, y, p) end
+
 ---Sums of products over named dimensions: a letter for each dimension of each operand, commas
 ---between operands, and behind `->` the dimensions of the result; all other letters are summed
 ---over. Without `->` the result has the letters that occur once, sorted. A letter twice in one

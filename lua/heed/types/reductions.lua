@@ -220,6 +220,41 @@ function both.argmin(t, dim, keepdim) end
 ---@return heed.Tensor
 function both.cumsum(t, dim) end
 
+---y[i] = x[1] · ... · x[i] along a dimension. Integers and bool give i64, which wraps. The gradient
+---is exact where elements are 0 too.
+---
+---```lua
+---print(heed.tensor { 2, 3, 0, 4 }:cumprod(1)) --> [2., 6., 0., 0.] f32 [4]
+---```
+---@param t heed.Tensor
+---@param dim integer|{ dim: integer }
+---@return heed.Tensor
+function both.cumprod(t, dim) end
+
+---The largest element so far along a dimension, and where it is; of equals the last, as in PyTorch.
+---NaN is larger than all and stays. The gradient goes to the elements that were taken.
+---
+---```lua
+---print(heed.tensor { 1, 3, 2, 3 }:cummax(1)) --> [1., 3., 3., 3.] f32 [4] [1, 2, 2, 4] i64 [4]
+---```
+---@param t heed.Tensor
+---@param dim integer|{ dim: integer }
+---@return heed.Tensor values
+---@return heed.Tensor indices i64
+function both.cummax(t, dim) end
+
+---The smallest element so far along a dimension, and where it is; of equals the last, as in
+---PyTorch. NaN is smaller than all and stays. The gradient goes to the elements that were taken.
+---
+---```lua
+---print(heed.tensor { 2, 3, 1, 1 }:cummin(1)) --> [2., 2., 1., 1.] f32 [4] [1, 1, 3, 4] i64 [4]
+---```
+---@param t heed.Tensor
+---@param dim integer|{ dim: integer }
+---@return heed.Tensor values
+---@return heed.Tensor indices i64
+function both.cummin(t, dim) end
+
 ---e^x / Σ e^x along a dimension: shares that add up to 1, without overflow. A row of nothing but
 ----inf gives 0s, with gradient 0; NaN makes its row NaN. The gradient is y (g - Σ g y). Integers
 ---are refused: convert them (`to "f32"`).
@@ -277,6 +312,51 @@ function both.sort(t, dim, options) end
 ---@return heed.Tensor values
 ---@return heed.Tensor indices i64
 function both.topk(t, k, dim, options) end
+
+---The middle of all elements in order, of two middles the lower one (`quantile` lies between them).
+---With a dimension: the values, and where the first of each is. NaN is the median of what has one.
+---The gradient goes to the element that was taken; over all elements those that equal it share it.
+---
+---```lua
+---print(heed.tensor { 3, 1, 4, 2 }:median()) --> 2. f32 []
+---print(heed.tensor { { 3, 1, 2 }, { 6, 4, 4 } }:median(2)) --> [2., 4.] f32 [2] [3, 2] i64 [2]
+---```
+---@param t heed.Tensor
+---@param dim? integer|{ dim?: integer, keepdim?: boolean }
+---@param keepdim? boolean|{ keepdim?: boolean } default false
+---@return heed.Tensor values
+---@return heed.Tensor? indices i64; with a dimension
+function both.median(t, dim, keepdim) end
+
+---Where values belong in ascending sequences: the index, from 1 to n + 1, of the first element that
+---is not smaller than the value; with `right`, of the first that is larger. (So `right = false`
+---inserts before equal elements and `right = true` behind them.) NaN is larger than all. One
+---sequence, or one for each row of values; that they ascend is not checked. No gradient.
+---
+---```lua
+---local bounds = heed.tensor { 1, 3, 5 }
+---print(bounds:searchsorted(heed.tensor { 0, 3, 6 })) --> [1, 2, 4] i64 [3]
+---print(bounds:searchsorted(heed.tensor { 0, 3, 6 }, { right = true })) --> [1, 3, 4] i64 [3]
+---```
+---@param sorted heed.Tensor [n], or [.., n] for values [.., m]
+---@param values heed.Tensor
+---@param right? boolean|{ right?: boolean } default false
+---@return heed.Tensor # i64, of the values' shape
+function both.searchsorted(sorted, values, right) end
+
+---The number of the bucket that each element falls into: 1 up to the first boundary, 2 up to the
+---second, and so on, n + 1 beyond the last. A boundary itself belongs to the bucket below it, with
+---`right` to the one above. It is `searchsorted` with the arguments the other way round. No
+---gradient.
+---
+---```lua
+---print(heed.tensor { 0, 3, 6 }:bucketize(heed.tensor { 1, 3, 5 })) --> [1, 2, 4] i64 [3]
+---```
+---@param t heed.Tensor
+---@param boundaries heed.Tensor [n], ascending
+---@param right? boolean|{ right?: boolean } default false
+---@return heed.Tensor # i64, of t's shape
+function both.bucketize(t, boundaries, right) end
 
 ---The different elements, in ascending order; which of them each element is; and how often each
 ---occurs. Each NaN is one of its own. No gradient.

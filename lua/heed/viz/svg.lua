@@ -84,7 +84,7 @@ end
 ---@param x number
 ---@return string
 function svg.number(x)
-    local digits = ("%.2f"):format(x):gsub("%.?0+$", "")
+    local digits = ("%.2f"):format(x):gsub("[^%d%-]", "."):gsub("%.?0+$", "") -- the locale's point
     return digits == "-0" and "0" or digits
 end
 

@@ -43,7 +43,7 @@ def masked(t):
 
 F = {"relu", "gelu", "silu", "softplus", "elu", "leaky_relu"}
 for name in ("abs", "square", "relu", "exp", "expm1", "tanh", "sigmoid", "gelu", "silu", "softplus", "erf", "sin",
-             "elu", "leaky_relu", "floor", "ceil", "trunc", "frac", "sign", "reciprocal"):
+             "atan", "sinh", "asinh", "exp2", "elu", "leaky_relu", "floor", "ceil", "trunc", "frac", "sign", "reciprocal"):
     add(name, lambda t, x, n=name: getattr(t.nn.functional if n in F else t, n)(x))
 for name in ("sqrt", "rsqrt", "log", "log1p"):
     add(name, lambda t, x, n=name: getattr(t, n)(x), positive)
@@ -62,6 +62,8 @@ add("pow_3", lambda t, x: x ** 3)
 
 add("add", lambda t, x, y: x + y, two)
 add("div", lambda t, x, y: x / y, two)
+add("atan2", lambda t, x, y: t.atan2(x, y), two)
+add("hypot", lambda t, x, y: t.hypot(x, y), two)
 add("maximum", lambda t, x, y: t.maximum(x, y), two)
 add("gt", lambda t, x, y: x > y, two)
 add("add_row", lambda t, x, y: x + y, lambda t: (square(t), t.randn(SIDE)))
@@ -226,6 +228,10 @@ add("normalize", lambda t, x: t.nn.functional.normalize(x))
 add("cosine_similarity", lambda t, x, y: t.cosine_similarity(x, y), two)
 add("cumsum_last", lambda t, x: x.cumsum(1))
 add("cumsum_first", lambda t, x: x.cumsum(0))
+add("cumprod_last", lambda t, x: x.cumprod(1))
+add("cumprod_first", lambda t, x: x.cumprod(0))
+add("cummax_last", lambda t, x: x.cummax(1))
+add("median_last", lambda t, x: x.median(1))
 add("softmax_last", lambda t, x: x.softmax(1))
 add("softmax_first", lambda t, x: x.softmax(0))
 add("softmax_middle", lambda t, x: x.softmax(1), cube)

@@ -6,6 +6,7 @@ local layer = require "spec.support.naive_layers"
 local values = require "spec.support.values"
 
 local ALL, NUMBERS = naive.dtypes.all, naive.dtypes.numbers
+local STORED = naive.dtypes.stored_integers
 
 local SHAPES = { { { 3, 37 } }, { { 2, 3, 5 } }, { {} }, { { 1 } }, { { 1, 1 } }, { { 0 } },
     { { 2, 0, 3 } } }
@@ -127,6 +128,40 @@ end), { inputs = { values.positive }, corners = { 0.0, -0.0, -1.0, -0.5, -2.0, I
 unary("sin", to_float(math.sin))
 unary("cos", to_float(math.cos))
 unary("tan", to_float(math.tan))
+unary("asin", to_float(math.asin), { inputs = { values.share } })
+unary("acos", to_float(math.acos), { inputs = { values.share } })
+unary("atan", to_float(math.atan))
+unary("sinh", to_float(function(v)
+    if math.abs(v) < 1e-4 then return v + v * v * v / 6 end
+    local half = math.exp(math.abs(v) / 2) -- the square is divided on the way
+    local y = half / 2 * half - 0.5 / half / half
+    return v < 0 and -y or y
+end))
+unary("cosh", to_float(function(v)
+    local half = math.exp(math.abs(v) / 2)
+    return half / 2 * half + 0.5 / half / half
+end))
+unary("asinh", to_float(function(v)
+    local a = math.abs(v)
+    local y = a > 1e8 and math.log(a) + math.log(2) or a < 1e-4 and a - a * a * a / 6
+        or math.log(a + math.sqrt(a * a + 1))
+    return (v < 0 or 1 / v < 0) and -y or y
+end))
+unary("acosh", to_float(function(v)
+    if v < 1 then return 0 / 0 end
+    if v > 1e8 then return math.log(v) + math.log(2) end
+    local t = v - 1
+    local step = t + math.sqrt(t * (t + 2))
+    return step < 1e-4 and step - step ^ 2 / 2 + step ^ 3 / 3 or math.log(1 + step)
+end), { inputs = { values.above_one }, corners = { 1.0, 0.5, -2.0, INF, -INF, 0 / 0, 1e30, 0.0 } })
+unary("atanh", to_float(function(v)
+    if math.abs(v) < 1e-4 then return v + v * v * v / 3 end
+    if math.abs(v) == 1 then return v * INF end
+    return math.log((1 + v) / (1 - v)) / 2
+end), { inputs = { values.share }, corners = { 0.0, -0.0, 1.0, -1.0, 1.5, INF, 0 / 0, 1e-30 } })
+unary("exp2", to_float(function(v) return 2.0 ^ v end))
+unary("log2", to_float(function(v) return math.log(v, 2) end), { inputs = { values.positive } })
+unary("log10", to_float(function(v) return math.log(v, 10) end), { inputs = { values.positive } })
 unary("tanh", to_float(tanh))
 unary("sigmoid", to_float(sigmoid))
 unary("erf", to_float(layer.erf))
@@ -298,6 +333,15 @@ binary("pow", function(a, b)
     return product
 end, { result = naive.whole, inputs = { values.positive, values.away } })
 
+binary("atan2", math.atan, { result = quotient_dtype, inputs = { values.away, values.away } })
+binary("hypot", function(a, b)
+    a, b = math.abs(a), math.abs(b)
+    local most, least = math.max(a, b), math.min(a, b)
+    if a == INF or b == INF then return INF end
+    if a ~= a or b ~= b then return 0 / 0 end
+    return most == 0 and 0.0 or most * math.sqrt(1 + (least / most) ^ 2)
+end, { result = quotient_dtype, inputs = { values.away, values.away } })
+
 local QUOTIENTS = { result = naive.whole, inputs = { values.away, values.divisor } }
 binary("mod", function(a, b) return number(a) % number(b) end, QUOTIENTS)
 binary("floordiv", function(a, b) return number(a) // number(b) end, QUOTIENTS)
@@ -311,16 +355,16 @@ end
 extremum("maximum", function(a, b) return a >= b end)
 extremum("minimum", function(a, b) return a <= b end)
 
-local function comparison(name, f)
+local function comparison(name, f, others)
     binary(name, f, { result = to_bool_dtype, gradient = false, in_place = false,
-        inputs = { values.few, values.few } })
+        inputs = { values.few, values.few }, others = others })
 end
-comparison("eq", function(a, b) return a == b end)
-comparison("ne", function(a, b) return a ~= b end)
-comparison("lt", function(a, b) return number(a) < number(b) end)
-comparison("le", function(a, b) return number(a) <= number(b) end)
-comparison("gt", function(a, b) return number(a) > number(b) end)
-comparison("ge", function(a, b) return number(a) >= number(b) end)
+comparison("eq", function(a, b) return a == b end, STORED)
+comparison("ne", function(a, b) return a ~= b end, STORED)
+comparison("lt", function(a, b) return number(a) < number(b) end, STORED)
+comparison("le", function(a, b) return number(a) <= number(b) end, STORED)
+comparison("gt", function(a, b) return number(a) > number(b) end, STORED)
+comparison("ge", function(a, b) return number(a) >= number(b) end, STORED)
 comparison("logical_and", function(a, b)
     return naive.convert(a, "bool") and naive.convert(b, "bool")
 end)

@@ -79,7 +79,7 @@ add {
     cases = { { { 3, 7 }, classes = 5 }, { {}, classes = 5 }, { { 0 }, classes = 5 } },
     inputs = { values.ids(5) },
     dtypes = { "i64" },
-    others = { "i32" },
+    others = { "i32", table.unpack(naive.dtypes.stored_integers) },
     large = { { 300, 40 }, classes = 20 },
     call = function(case, ids) return core.one_hot(ids, case.classes) end,
     naive = function(case, ids)
@@ -97,7 +97,7 @@ add {
     name = "nonzero",
     cases = { { { 3, 37 } }, { { 5 } }, { {} }, { { 0, 2 } } },
     inputs = { values.few },
-    others = { "f16", "bf16" },
+    others = naive.dtypes.stored,
     large = { { 257, 531 } },
     naive = function(_, x)
         local rows = {}

@@ -3,6 +3,7 @@
 local core = require "heed.core"
 local naive = require "spec.support.naive"
 local layer = require "spec.support.naive_layers"
+local values = require "spec.support.values"
 
 local entries = {}
 local function add(entry) entries[#entries + 1] = entry end
@@ -172,6 +173,81 @@ add {
     large = { { 150, 200 }, { 170, 200 }, { 170 }, act = "gelu" },
     call = function(case, x, w, b) return core.linear(x, w, b, case.act) end,
     naive = function(case, x, w, b) return layer.activation(case.act, layer.linear(x, w, b)) end,
+    gradient = true,
+}
+
+-- ---- distances ----------------------------------------------------------------------------------
+
+-- No two differences of one size.
+local function scattered(random, shape, dtype)
+    if not naive.is_float(dtype) then return values.any(random, shape, dtype) end
+    return naive.build(shape, dtype, function()
+        return (2 * random(-(1 << 21), 1 << 21) + 1) / 2 ^ 20
+    end)
+end
+
+local function number(v) return v == true and 1.0 or v == false and 0.0 or v * 1.0 end
+
+-- Powers of the shares of the largest, because those of the differences may be beyond f64.
+local function distance(x, y, p)
+    local most, spoilt, total = 0.0, false, 0.0
+    for i, v in ipairs(x) do
+        local size = math.abs(number(v) - number(y[i]))
+        most, spoilt = math.max(most, size), spoilt or size ~= size
+        total = total + (size == 0 and 0 or 1)
+    end
+    if p == 0 then return total end
+    if spoilt then return 0 / 0 end
+    if p == math.huge or most == 0 or most == math.huge then return most end
+    total = 0.0
+    for i, v in ipairs(x) do total = total + (math.abs(number(v) - number(y[i])) / most) ^ p end
+    return most * total ^ (1 / p)
+end
+
+local function row_of(a, batch, row)
+    local index, wide = {}, {}
+    for d = 1, #a.shape - 2 do
+        local size, at = a.shape[d], batch[#batch - (#a.shape - 2) + d]
+        index[d] = size == 1 and 1 or at
+    end
+    index[#a.shape - 1] = row
+    for i = 1, a.shape[#a.shape] do
+        index[#a.shape] = i
+        wide[i] = a:at(index)
+    end
+    return wide
+end
+
+local DISTANCES = { { { 2, 3, 5 }, { 4, 5 } }, { { 3, 1, 4, 2 }, { 2, 3, 2 } },
+    { { 1, 1 }, { 1, 1 } }, { { 0, 3 }, { 2, 3 } }, { { 2, 3 }, { 0, 3 } }, { { 2, 0 }, { 3, 0 } } }
+for _, p in ipairs { 0, 0.5, 1, 1.5, 2, 3, math.huge } do
+    DISTANCES[#DISTANCES + 1] = { { 3, 37 }, { 4, 37 }, p = p }
+end
+DISTANCES[#DISTANCES + 1] = { { 26, 9 }, { 27, 9 } }
+add {
+    name = "cdist",
+    cases = DISTANCES,
+    inputs = { scattered, scattered },
+    large = { { 130, 33 }, { 60, 33 } },
+    mixed = true,
+    varied = true,
+    dtypes = naive.dtypes.all,
+    call = function(case, x, y) return core.cdist(x, y, case.p) end,
+    naive = function(case, x, y)
+        local common = naive.promote(naive.promote(x.dtype, y.dtype), "f32")
+        local a, b, shape = x:to(common), y:to(common), {}
+        local rank = math.max(#a.shape, #b.shape)
+        for d = 1, rank - 2 do
+            local sa, sb = a.shape[d + #a.shape - rank] or 1, b.shape[d + #b.shape - rank] or 1
+            shape[d] = sa == 1 and sb or sa
+        end
+        shape[rank - 1], shape[rank] = a.shape[#a.shape - 1], b.shape[#b.shape - 1]
+        return naive.build(shape, common, function(index)
+            local batch = { table.unpack(index, 1, rank - 2) }
+            return distance(row_of(a, batch, index[rank - 1]), row_of(b, batch, index[rank]),
+                case.p or 2)
+        end)
+    end,
     gradient = true,
 }
 

@@ -394,4 +394,151 @@ add {
     gradient = true,
 }
 
+local RUNNING = { { { 3, 37 }, dim = 1 }, { { 6, 7 }, dim = -1 }, { { 2, 3, 4 }, dim = 2 },
+    { { 1 }, dim = 1 }, { {}, dim = 1 }, { { 0 }, dim = 1 }, { { 2, 0, 3 }, dim = 3 } }
+
+local function along(case, x, dtype, f)
+    if #x.shape == 0 then return naive.nested(f(x.data)[1], {}, dtype) end
+    return naive.along(x, case.dim, dtype, f)
+end
+
+add {
+    name = "cumprod",
+    cases = RUNNING,
+    inputs = { values.away },
+    large = { { 9, 531 }, dim = 1 },
+    call = function(case, x) return core.cumprod(x, case.dim) end,
+    naive = function(case, x)
+        local dtype = sums_dtype(x.dtype)
+        return along(case, x, dtype, function(list)
+            local products, product = {}, naive.convert(1, dtype)
+            for i, v in ipairs(list) do
+                product = product * number(v)
+                products[i] = product
+            end
+            return products
+        end)
+    end,
+    gradient = true,
+}
+
+-- The places so far of the last of the best; NaN is better than all.
+local function running(better)
+    return function(list)
+        local places, best = {}, 1
+        for i, v in ipairs(list) do
+            local now, so_far = number(v), number(list[best])
+            if now ~= now or now == so_far or better(now, so_far) then best = i end
+            places[i] = best
+        end
+        return places
+    end
+end
+
+local function running_extreme(name, better)
+    add {
+        name = name,
+        cases = RUNNING,
+        inputs = { values.distinct },
+        large = { { 257, 531 }, dim = 1 },
+        call = function(case, x) return core[name](x, case.dim) end,
+        naive = function(case, x)
+            local places = running(better)
+            return along(case, x, x.dtype, function(list)
+                local y = places(list)
+                for i, place in ipairs(y) do y[i] = list[place] end
+                return y
+            end), along(case, x, "i64", places)
+        end,
+        gradient = true,
+        varied = true,
+    }
+end
+running_extreme("cummax", function(a, b) return a > b end)
+running_extreme("cummin", function(a, b) return a < b end)
+
+-- The middle, of two the lower one; the first NaN.
+local function middle(list)
+    for _, v in ipairs(list) do
+        if v ~= v then return v end
+    end
+    return list[order(list)[(#list + 1) // 2]]
+end
+add {
+    name = "median",
+    cases = EXTREMES,
+    inputs = { values.distinct },
+    large = LARGE,
+    call = function(case, x) return core.median(x, case.dim, case.keepdim) end,
+    naive = function(case, x)
+        if not case.dim then return naive.reduce(x, nil, false, x.dtype, middle) end
+        return naive.reduce(x, case.dim, case.keepdim, x.dtype, middle),
+            naive.reduce(x, case.dim, case.keepdim, "i64", first_of(middle))
+    end,
+    gradient = true,
+    varied = true,
+}
+
+-- ---- places in ascending sequences --------------------------------------------------------------
+
+local function ascending(random, shape, dtype)
+    local x = values.few(random, shape, dtype)
+    return naive.along(x, -1, dtype, function(list)
+        local result = {}
+        for i, place in ipairs(order(list)) do result[i] = list[place] end
+        return result
+    end)
+end
+
+-- Before it stand the elements that are smaller; with `right`, those that are not larger.
+local function place_in(list, v, right)
+    local place = 1
+    for _, s in ipairs(list) do
+        local a, b = number(s), number(v)
+        local smaller = a < b or (a == a and b ~= b)
+        local larger = b < a or (b == b and a ~= a)
+        if smaller or (right and not larger) then place = place + 1 end
+    end
+    return place
+end
+
+local function places_in(sequence, x, right)
+    local n = sequence.shape[#sequence.shape]
+    return naive.build(x.shape, "i64", function(index)
+        local first = 1
+        if #sequence.shape > 1 then
+            local row = 0
+            for d = 1, #index - 1 do row = row * x.shape[d] + index[d] - 1 end
+            first = row * n + 1
+        end
+        local list = table.move(sequence.data, first, first + n - 1, 1, {})
+        local common = naive.promote(sequence.dtype, x.dtype)
+        for i, v in ipairs(list) do list[i] = naive.convert(v, common) end
+        return place_in(list, naive.convert(x:at(index), common), right)
+    end)
+end
+
+add {
+    name = "searchsorted",
+    cases = { { { 7 }, { 3, 37 } }, { { 7 }, { 3, 37 }, right = true },
+        { { 2, 3, 5 }, { 2, 3, 4 } },
+        { { 3, 5 }, { 3, 4 }, right = true }, { { 1 }, {} }, { { 0 }, { 3 } }, { { 4 }, { 0 } },
+        { { 3, 0 }, { 3, 2 } } },
+    inputs = { ascending, values.few },
+    large = { { 100 }, { 257, 531 } },
+    mixed = true,
+    call = function(case, sequence, x) return core.searchsorted(sequence, x, case.right) end,
+    naive = function(case, sequence, x) return places_in(sequence, x, case.right) end,
+}
+add {
+    name = "bucketize",
+    cases = { { { 3, 37 }, { 7 } }, { { 3, 37 }, { 7 }, right = true }, { {}, { 1 } },
+        { { 3 }, { 0 } }, { { 0 }, { 4 } } },
+    inputs = { values.few, ascending },
+    large = { { 257, 531 }, { 100 } },
+    mixed = true,
+    call = function(case, x, boundaries) return core.bucketize(x, boundaries, case.right) end,
+    naive = function(case, x, boundaries) return places_in(boundaries, x, case.right) end,
+}
+
 return entries

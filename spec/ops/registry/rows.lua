@@ -277,7 +277,7 @@ add {
 add {
     name = "sequence_starts",
     dtypes = { "i64" },
-    others = { "i32" },
+    others = { "i32", table.unpack(naive.dtypes.stored_integers) },
     cases = { { { 3 } }, { { 0 } } },
     inputs = { lengths_up_to(4) },
     naive = function(_, lengths)
@@ -325,7 +325,7 @@ add {
     end,
     gradient = true,
     detached = { false, true },
-    others = true,
+    others = "halves",
 }
 
 return entries
