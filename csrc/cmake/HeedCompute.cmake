@@ -51,5 +51,6 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")
 endif()
 
 set(heed_compute_objects $<TARGET_OBJECTS:heed_compute> ${isa_objects})
-set(heed_compute_libraries ${BLIS_LIBRARY} ${CJSON_LINK_LIBRARIES} ${PNG_LINK_LIBRARIES} ${JPEG_LINK_LIBRARIES}
+set(heed_compute_libraries ${BLIS_LIBRARY} ${CJSON_LINK_LIBRARIES} ${PCRE2_LINK_LIBRARIES}
+    ${UTF8PROC_LINK_LIBRARIES} ${PNG_LINK_LIBRARIES} ${JPEG_LINK_LIBRARIES}
     ${ZLIB_LINK_LIBRARIES} Threads::Threads m)

@@ -9,7 +9,8 @@ local may_use = {
     ops = { "base", "tensor", "kernels", "autograd" },
     layers = { "base", "tensor", "kernels", "autograd", "ops" },
     io = { "base", "tensor" },
-    lua = { "base", "tensor", "kernels", "autograd", "ops", "layers", "io", "heed.h" },
+    text = { "base" },
+    lua = { "base", "tensor", "kernels", "autograd", "ops", "layers", "io", "text", "heed.h" },
     host = { "heed.h" },
 }
 
@@ -24,6 +25,8 @@ local header_of = {
     { pattern = "^jerror%.h$", rooms = { io = true } },
     { pattern = "^zlib%.h$", rooms = { io = true } },
     { pattern = "^histedit%.h$", rooms = { host = true } },
+    { pattern = "^pcre2%.h$", rooms = { text = true } },
+    { pattern = "^utf8proc%.h$", rooms = { text = true } },
 }
 
 local function contains(list, value)

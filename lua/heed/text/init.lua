@@ -4,4 +4,5 @@ return {
     bleu = require "heed.text.bleu",
     bpe = require "heed.text.bpe",
     chars = require "heed.text.chars",
+    tokenizer = require "heed.text.tokenizer",
 }

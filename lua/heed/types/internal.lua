@@ -394,6 +394,44 @@ function inside.json_decode(text, null, list_type) end
 ---heed.json.null.
 ---@type userdata
 inside.json_null = nil
+---A tokenizer's core: its vocabulary and its steps (lua/heed/text/tokenizer).
+---@param description table
+---@return userdata tokenizer
+function inside.tokenizer_new(description) end
+
+---@param tokenizer userdata
+---@param text string
+---@param specials? boolean special tokens that are written out in the text count
+---@param offsets? boolean
+---@return integer[] ids
+---@return integer[]|nil ends first and last byte of each id
+function inside.tokenizer_encode(tokenizer, text, specials, offsets) end
+
+---@param tokenizer userdata
+---@param id integer
+---@return string|nil token
+function inside.tokenizer_token(tokenizer, id) end
+
+---@param tokenizer userdata
+---@param token string
+---@return integer|nil id
+function inside.tokenizer_id(tokenizer, token) end
+
+---@param tokenizer userdata
+---@return integer count the greatest id
+function inside.tokenizer_count(tokenizer) end
+
+---The bytes that a token of a byte-level vocabulary stands for.
+---@param token string
+---@return string bytes
+function inside.tokenizer_bytes(token) end
+
+---What a GGUF file says before its data.
+---@param path string
+---@return table<string, any>|nil metadata
+---@return table[]|string tensors name, shape, type, offset of each, in order; or the message
+---@return integer? version
+function inside.gguf_open(path) end
 
 ---Replaces a file whole or not at all.
 ---@param path string

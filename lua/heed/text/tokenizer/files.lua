@@ -1,0 +1,107 @@
+--- Which reader a path needs, and what the files beside it say of the special tokens.
+
+local gguf_file = require "heed.text.tokenizer.gguf_file"
+local json = require "heed.json"
+local json_file = require "heed.text.tokenizer.json_file"
+local spm_file = require "heed.text.tokenizer.spm_file"
+local steps = require "heed.text.tokenizer.steps"
+local unknown = require "heed.text.tokenizer.unknown"
+local vocab_file = require "heed.text.tokenizer.vocab_file"
+
+local files = {}
+
+local IS_A_DIRECTORY = 21 -- EISDIR
+
+local function read_all(path)
+    local file, message = io.open(path, "rb")
+    if not file then return nil, message end
+    local text, problem, code = file:read "a"
+    file:close()
+    if not text then return nil, path .. ": " .. problem, code end
+    return text
+end
+
+local NAMES = { bos = "bos_token", eos = "eos_token", unk = "unk_token", pad = "pad_token",
+    mask = "mask_token", cls = "cls_token", sep = "sep_token" }
+
+-- A token, as a string or as a table with its content.
+local function named(names, described)
+    for name, key in pairs(NAMES) do
+        local token = described[key]
+        if type(token) == "table" then token = token.content end
+        if type(token) == "string" then names[name] = token end
+    end
+end
+
+local function add_settings(description, directory)
+    description.names = description.names or {}
+    for _, name in ipairs { "special_tokens_map.json", "tokenizer_config.json" } do
+        local text = read_all(directory .. "/" .. name)
+        local value, message
+        if text then value, message = json.decode(text) end
+        if text and type(value) ~= "table" then
+            unknown.refuse("%s: %s", name, message or "expected an object")
+        end
+        if value then named(description.names, value) end
+        local template = value and value.chat_template
+        if not steps.absent(template) then description.template = template end
+    end
+    local template = read_all(directory .. "/chat_template.jinja")
+    if template then description.template = template end
+end
+
+local function of_json(text, directory)
+    local description = json_file.read(text)
+    add_settings(description, directory)
+    return description
+end
+
+local function of_vocab(text, directory)
+    local settings = read_all(directory .. "/tokenizer_config.json")
+    local description = vocab_file.read(text, settings and json.decode(settings) or nil)
+    add_settings(description, directory)
+    return description
+end
+
+-- By the beginning of a file's name, or its end.
+local function reader_of(path, begin)
+    local name = path:match "[^/]*$"
+    if begin == "GGUF" then return gguf_file.read end
+    if name:find "%.model$" or name:find "%.spm$" then
+        return function(file, text) return unknown.attempt(file, spm_file.read, text) end
+    end
+    local read = name:find "%.txt$" and of_vocab or of_json
+    return function(file, text)
+        return unknown.attempt(file, read, text, file:match "^(.*)/[^/]*$" or ".")
+    end
+end
+
+-- What a directory may hold, the most telling first.
+local INSIDE = { "tokenizer.json", "vocab.txt", "tokenizer.model", "spiece.model",
+    "sentencepiece.bpe.model", "source.spm" }
+
+local function inside(directory)
+    for _, name in ipairs(INSIDE) do
+        local file = io.open(directory .. "/" .. name, "rb")
+        if file then
+            file:close()
+            return directory .. "/" .. name
+        end
+    end
+    return nil, ("%s: expected one of %s in it"):format(directory, table.concat(INSIDE, ", "))
+end
+
+---@param path string a file, or a directory
+---@return heed.text.tokenizer.Description|nil
+---@return string? message
+function files.read(path)
+    local text, message, code = read_all(path)
+    if code == IS_A_DIRECTORY then
+        path, message = inside((path:gsub("/+$", "")))
+        if path then text, message = read_all(path) end
+    end
+    if not text then return nil, message end
+    return reader_of(path, text:sub(1, 4))(path, text)
+end
+
+return files

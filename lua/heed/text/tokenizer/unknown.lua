@@ -1,0 +1,48 @@
+--- What a reader of tokenizer files meets and does not know: it ends the reading, and the caller
+--- gets nil and the message. Never a guess.
+
+local unknown = {}
+
+local Refusal = {}
+Refusal.__index = Refusal
+Refusal.__tostring = function(refusal) return refusal.message end
+
+---Ends the reading.
+---@param message string
+function unknown.refuse(message, ...)
+    error(setmetatable({ message = message:format(...) }, Refusal), 0)
+end
+
+---A part of a kind that is not known.
+---@param part string "normalizer"
+---@param name any
+function unknown.kind(part, name) unknown.refuse("%s: unknown: %s", part, tostring(name)) end
+
+---The value, when it has the type.
+---@generic T
+---@param value T
+---@param kind string
+---@param where string
+---@return T
+function unknown.check(value, kind, where)
+    if type(value) ~= kind then
+        unknown.refuse("%s: expected a %s, got a %s", where, kind, type(value))
+    end
+    return value
+end
+
+---What read(...) gives; or nil and the message, when it refused or what it gave to C was refused.
+---@param path string before the message
+---@param read function
+---@return any value
+---@return string? message
+function unknown.attempt(path, read, ...)
+    local ok, value = pcall(read, ...)
+    if ok then return value end
+    if getmetatable(value) == Refusal then return nil, path .. ": " .. value.message end
+    local message = type(value) == "string" and value:match "heed%.text%.tokenizer: (.*)"
+    if message then return nil, path .. ": " .. message end
+    error(value, 0)
+end
+
+return unknown
