@@ -9,14 +9,14 @@ if(HEED_SANITIZE)
 endif()
 
 set(compute_sources)
-foreach(room base tensor kernels autograd ops layers io)
+foreach(room base tensor kernels autograd ops layers io text)
   file(GLOB_RECURSE room_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/csrc/${room}/*.c)
   list(FILTER room_sources EXCLUDE REGEX "/kernels/isa/") # once per instruction set, below
   list(APPEND compute_sources ${room_sources})
 endforeach()
 add_library(heed_compute OBJECT ${compute_sources})
 target_link_libraries(heed_compute PUBLIC heed_flags)
-target_include_directories(heed_compute PRIVATE ${CJSON_INCLUDE_DIRS})
+target_include_directories(heed_compute PRIVATE ${CJSON_INCLUDE_DIRS} ${PCRE2_INCLUDE_DIRS} ${UTF8PROC_INCLUDE_DIRS})
 if(PNG_FOUND)
   set_source_files_properties(${CMAKE_SOURCE_DIR}/csrc/io/png.c ${CMAKE_SOURCE_DIR}/csrc/io/png_load.c PROPERTIES
                               COMPILE_DEFINITIONS HEED_HAVE_PNG INCLUDE_DIRECTORIES "${PNG_INCLUDE_DIRS}")
