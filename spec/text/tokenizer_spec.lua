@@ -201,7 +201,7 @@ describe("a tokenizer's file", function()
             "heed.text.tokenizer: path: expected a string, got 5")
         local tokenizer = open "bert"
         assert.has_error(function() tokenizer:encode(5) end,
-            "tokenizer:encode: text: expected a string, got 5")
+            "heed.Tokenizer:encode: text: expected a string, got 5")
         assert.has_error(function() tokenizer:encode("a", { size = 1 }) end)
         assert.has_error(function() tokenizer:decode { 0 } end)
         assert.has_error(function() tokenizer:decode { 1 << 40 } end)

@@ -1,6 +1,8 @@
 /* Images in files, and pixels as the bytes of one. */
 #include "io/image.h"
 #include "io/png.h"
+#include <string.h>
+
 #include "lua/io/files.h"
 
 /* image_load(path, channels, max_pixels): a u8 tensor [H, W, C] and its EXIF orientation, or nil and message.
@@ -33,12 +35,18 @@ static void check_image(hd_call *c, const hd_tensor *t, hd_image_format format) 
                          (long long)t->shape[d]);
 }
 
+static hd_image_format format_at(hd_call *c, int index) {
+    const char *name = lua_type(c->L, index) == LUA_TSTRING ? lua_tostring(c->L, index) : "";
+    if (strcmp(name, "png") != 0 && strcmp(name, "jpeg") != 0)
+        hd_arg_expected(c, index, "format", "\"png\" or \"jpeg\"");
+    return *name == 'p' ? HD_IMAGE_PNG : HD_IMAGE_JPEG;
+}
+
 /* image_save(path, pixels, format, quality): true, or nil and message. format: "png" or "jpeg" */
 static int image_save(lua_State *L) {
     hd_call c = hd_begin(L, "image.save");
-    static const char *const formats[] = {"png", "jpeg", NULL};
     const char *path = hd_path_at(&c, 1);
-    hd_image_format format = luaL_checkoption(L, 3, NULL, formats) ? HD_IMAGE_JPEG : HD_IMAGE_PNG;
+    hd_image_format format = format_at(&c, 3);
     int64_t quality = hd_arg_integer(&c, 4, "quality");
     if (quality < 1 || quality > 100)
         hd_arg_error(&c, "quality", "expected 1..100, got %lld", (long long)quality);

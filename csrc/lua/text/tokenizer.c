@@ -383,7 +383,7 @@ static const char *string_at(hd_call *c, int index, const char *argument, size_t
 
 /* tokenizer_encode(tokenizer, text, specials, offsets) -> ids, and first and last byte of each in one list */
 static int tokenizer_encode(lua_State *L) {
-    hd_call c = hd_begin(L, "tokenizer:encode");
+    hd_call c = hd_begin(L, "text.tokenizer.encode");
     hd_tokenizer_box *box = box_at(&c, 1);
     hd_tokenizer *t = &box->tokenizer;
     size_t size;
@@ -414,7 +414,7 @@ static int tokenizer_encode(lua_State *L) {
 
 /* tokenizer_token(tokenizer, id) -> string, or nil */
 static int tokenizer_token(lua_State *L) {
-    hd_call c = hd_begin(L, "tokenizer:token");
+    hd_call c = hd_begin(L, "text.tokenizer.token");
     const hd_tokenizer *t = &box_at(&c, 1)->tokenizer;
     const int64_t id = hd_arg_integer(&c, 2, "id") - 1;
     int64_t length;
@@ -429,7 +429,7 @@ static int tokenizer_token(lua_State *L) {
 
 /* tokenizer_id(tokenizer, token) -> id, or nil */
 static int tokenizer_id(lua_State *L) {
-    hd_call c = hd_begin(L, "tokenizer:id");
+    hd_call c = hd_begin(L, "text.tokenizer.id");
     const hd_tokenizer *t = &box_at(&c, 1)->tokenizer;
     size_t length;
     const char *text = string_at(&c, 2, "token", &length);
@@ -443,7 +443,7 @@ static int tokenizer_id(lua_State *L) {
 
 /* tokenizer_count(tokenizer) -> how many ids there are, the greatest one */
 static int tokenizer_count(lua_State *L) {
-    hd_call c = hd_begin(L, "tokenizer");
+    hd_call c = hd_begin(L, "text.tokenizer.count");
     lua_pushinteger(L, box_at(&c, 1)->tokenizer.all.count);
     return 1;
 }
@@ -451,7 +451,7 @@ static int tokenizer_count(lua_State *L) {
 /* tokenizer_bytes(token) -> the bytes that a token of a byte-level vocabulary stands for: its own, when it has characters
  * that stand for none */
 static int tokenizer_bytes(lua_State *L) {
-    hd_call c = hd_begin(L, "tokenizer:decode");
+    hd_call c = hd_begin(L, "text.tokenizer.decode");
     size_t length;
     const char *text = string_at(&c, 1, "token", &length);
     luaL_Buffer buffer;

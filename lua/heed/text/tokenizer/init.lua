@@ -37,6 +37,15 @@ Tokenizer.__name = "heed.Tokenizer"
 
 local NAMES = { "bos", "eos", "unk", "pad", "mask", "cls", "sep" }
 
+local function method(self, name)
+    check.object(self, "heed.Tokenizer", name, "tokenizer")
+    if getmetatable(self) ~= Tokenizer then
+        errors.raise("heed.Tokenizer:%s: self: expected a tokenizer, got %s", name,
+            check.describe(self))
+    end
+    return "heed.Tokenizer:" .. name
+end
+
 local function new(description)
     local self = setmetatable({ offset = 1 }, Tokenizer)
     self.core = core.tokenizer_new(description)
@@ -177,7 +186,7 @@ end
 ---@return integer[][]|nil offsets { first, last } of each: text:sub(first, last); { 1, 0 } of what
 ---is not in the text
 function Tokenizer:encode(text, options)
-    local where = "tokenizer:encode"
+    local where = method(self, "encode")
     options = check.options(where, options, OPTIONS)
     local a, a_ends = encode_one(self, where, "text", text, options)
     local b, b_ends
@@ -218,9 +227,10 @@ end
 ---@return heed.Tensor ids [B, L] i64
 ---@return integer[] lengths
 function Tokenizer:encode_batch(texts, options)
-    local where = "tokenizer:encode_batch"
+    local where = method(self, "encode_batch")
     check.type(where, "texts", texts, "table")
-    if options and options.offsets then
+    options = check.options(where, options, OPTIONS)
+    if options.offsets then
         errors.raise("%s: offsets: expected none; encode gives those of one text", where)
     end
     local lists, lengths = {}, {}
@@ -261,7 +271,7 @@ end
 ---@param options? { specials?: boolean } specials: with the special tokens; default false
 ---@return string
 function Tokenizer:decode(ids, options)
-    local where = "tokenizer:decode"
+    local where = method(self, "decode")
     options = check.options(where, options, check.set("specials"))
     if check.is_tensor(ids) then ids = ids:totable() end
     local specials = check.flag(where, "specials", options.specials, false)
@@ -282,7 +292,7 @@ end
 ---@param options? { specials?: boolean } specials: with the special tokens; default false
 ---@return heed.text.TokenStream
 function Tokenizer:stream(options)
-    options = check.options("tokenizer:stream", options, check.set("specials"))
+    options = check.options(method(self, "stream"), options, check.set("specials"))
     return stream.new(self, { specials = options.specials })
 end
 
@@ -300,7 +310,10 @@ end
 ---```
 ---@param id integer
 ---@return string|nil token as the file writes it; nil when there is no such id
-function Tokenizer:token(id) return core.tokenizer_token(self.core, id) end
+function Tokenizer:token(id)
+    method(self, "token")
+    return core.tokenizer_token(self.core, id)
+end
 
 ---The id of a token.
 ---
@@ -314,11 +327,20 @@ function Tokenizer:token(id) return core.tokenizer_token(self.core, id) end
 ---```
 ---@param token string as the file writes it
 ---@return integer|nil id nil when there is no such token
-function Tokenizer:id(token) return core.tokenizer_id(self.core, token) end
+function Tokenizer:id(token)
+    method(self, "id")
+    return core.tokenizer_id(self.core, token)
+end
 
-function Tokenizer:__len() return core.tokenizer_count(self.core) end
+function Tokenizer:__len()
+    method(self, "__len")
+    return core.tokenizer_count(self.core)
+end
 
-function Tokenizer:__tostring() return ("tokenizer of %d tokens"):format(#self) end
+function Tokenizer:__tostring()
+    method(self, "__tostring")
+    return ("tokenizer of %d tokens"):format(#self)
+end
 
 return setmetatable({ Tokenizer = Tokenizer }, {
     __call = function(_, path) return open(path) end,
