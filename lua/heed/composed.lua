@@ -210,9 +210,9 @@ function both.quantile(t, q, dim, keepdim, interpolation, ...)
     end
     keepdim = check.flag("heed.quantile", "keepdim", keepdim, false)
     local rank, list, several = tensor("quantile", t):dim(), quantiles_of(q)
-    local whole = t.dtype ~= "f32" and t.dtype ~= "f64"
+    local widened = t.dtype ~= "f32" and t.dtype ~= "f64"
     local d = dim ~= nil and rank > 0 and dimension("quantile", rank, dim)
-    local rows = whole and t:to "f64" or t -- exact up to 2^53
+    local rows = widened and t:to "f64" or t -- exact up to 2^53
     rows = d and rows:transpose(d, -1) or rows:reshape(-1)
     if rows:size(-1) == 0 then
         errors.raise("heed.quantile: t: expected at least one element, got shape %s",
@@ -227,7 +227,7 @@ function both.quantile(t, q, dim, keepdim, interpolation, ...)
         y = y:view(shape)
     end
     y = several and both.movedim(y, at, 1) or y:select(at, 1)
-    return whole and y:to "f32" or y
+    return widened and y:to "f32" or y
 end
 
 -- ---- shapes -------------------------------------------------------------------------------------

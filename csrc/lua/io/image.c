@@ -1,8 +1,9 @@
 /* Images in files, and pixels as the bytes of one. */
 #include "io/image.h"
-#include "io/png.h"
+
 #include <string.h>
 
+#include "io/png.h"
 #include "lua/io/files.h"
 
 /* image_load(path, channels, max_pixels): a u8 tensor [H, W, C] and its EXIF orientation, or nil and message.
