@@ -1,0 +1,87 @@
+--- Other people's models: their files, and the architectures that these hold.
+
+local check = require "heed.check"
+local core = require "heed.core"
+local errors = require "heed.errors"
+local files = require "heed.models.files"
+local steps = require "heed.text.tokenizer.steps"
+local tokenizer = require "heed.text.tokenizer"
+local unknown = require "heed.text.tokenizer.unknown"
+local weights = require "heed.models.weights"
+
+local models = {}
+
+-- Of config.json's model_type.
+local FAMILIES = { bert = require "heed.models.bert", llama = require "heed.models.llama" }
+
+models.Bert, models.Llama = FAMILIES.bert, FAMILIES.llama
+
+---The families that are known, as config.json calls them.
+---
+---```lua
+---print(table.concat(heed.models.families(), " ")) --> bert llama
+---```
+---@return string[]
+function models.families()
+    local list = {}
+    for name in pairs(FAMILIES) do list[#list + 1] = name end
+    table.sort(list)
+    return list
+end
+
+-- What the file says, and what it leaves out as the family has it.
+local function config_of(family, given)
+    local config = {}
+    for key, value in pairs(family.config) do config[key] = value end
+    for key, value in pairs(given) do
+        if not steps.absent(value) then config[key] = value end
+    end
+    return config
+end
+
+local function family_of(name)
+    local family = FAMILIES[name]
+    if not family then
+        unknown.refuse("model_type: expected one of %s, got %s", table.concat(models.families(), ", "),
+            tostring(name))
+    end
+    return family
+end
+
+local function load_directory(path, options)
+    local given = files.object(path .. "/config.json")
+    local family = family_of(options.family or given.model_type)
+    local config = config_of(family, given)
+    local ok, model, shapes = pcall(weights.bare, family, config)
+    if not ok then unknown.refuse("config.json: %s", tostring(model)) end
+    weights.fill(model, shapes, files.of_directory(path), family, options.dtype)
+    return { model = model:eval():requires_grad_(options.grad or false), config = config }
+end
+
+local OPTIONS = check.set("dtype", "family", "grad")
+
+---A model from a Hugging Face directory (config.json, safetensors in one or in shards), its
+---tokenizer, and its config.
+---@param path string
+---@param options? { dtype?: heed.DType, family?: string, grad?: boolean } dtype: of the parameters,
+---default as stored; family: where config.json does not say it (heed.models.families); grad: to be
+---trained, default false
+---@return heed.nn.Module|nil model in eval mode; nil when something is missing, does not fit or is
+---not known
+---@return heed.Tokenizer|string|nil tokenizer nil when the directory has none; or the message
+---@return table? config
+function models.load(path, options)
+    local where = "heed.models.load"
+    check.type(where, "path", path, "string")
+    options = check.options(where, options, OPTIONS)
+    if options.dtype then check.one_of(where, "dtype", options.dtype, core.dtypes.floats) end
+    if options.family and not FAMILIES[options.family] then
+        errors.raise("%s: family: expected one of %s, got %s", where,
+            table.concat(models.families(), ", "), check.describe(options.family))
+    end
+    local loaded, message = unknown.attempt(path, load_directory, (path:gsub("/+$", "")), options)
+    if not loaded then return nil, message end
+    return loaded.model, tokenizer(path), loaded.config
+end
+
+return models

@@ -1,0 +1,41 @@
+--- What a family's tensors are called here and in other people's files: one table, read both ways.
+---
+--- An entry is { ours, theirs, ... }. `#` stands for a layer's number, which counts from 1 here and
+--- from 0 there, `*` for the rest of a name ("weight", "bias"). Several of theirs lie one behind the
+--- other in ours, in this order: { "…in_proj_*", "…query.*", "…key.*", "…value.*" }.
+
+local names = {}
+
+local function literally(text) return (text:gsub("%W", "%%%0")) end
+
+-- "layers.#.norm.*" as a pattern of Lua.
+local function pattern_of(template)
+    local pattern = literally(template):gsub("%%#", "(%%d+)"):gsub("%%%*", "([%%w_]+)")
+    return "^" .. pattern .. "$"
+end
+
+-- The template with these in its places, in order.
+local function filled(template, found, shift)
+    local i = 0
+    return (template:gsub("[#*]", function(place)
+        i = i + 1
+        return place == "#" and tostring(math.tointeger(tonumber(found[i])) + shift) or found[i]
+    end))
+end
+
+---The names in a file of what one of our tensors is made of; nil when the table says nothing of it.
+---@param entries string[][]
+---@param ours string
+---@return string[]|nil theirs in order
+function names.theirs(entries, ours)
+    for _, entry in ipairs(entries) do
+        local found = { ours:match(pattern_of(entry[1])) }
+        if found[1] then
+            local list = {}
+            for i = 2, #entry do list[i - 1] = filled(entry[i], found, -1) end
+            return list
+        end
+    end
+end
+
+return names

@@ -1,0 +1,203 @@
+local heed = require "heed"
+local shell = require "spec.support.shell"
+require "heed.luassert"
+
+local FOLDER = "spec/fixtures/families/"
+
+local function loaded(name, options)
+    local model, message, config = heed.models.load(FOLDER .. name, options)
+    assert(model, message)
+    return model, assert(heed.safetensors.load(FOLDER .. name .. "/values.safetensors")), config
+end
+
+-- Gradients by the names that the file has for the parameters, of loss:backward().
+local function check_gradients(model, family, values)
+    local names, named = require "heed.models.names", {}
+    for ours, parameter in model:named_parameters() do named[ours] = parameter end
+    local count = 0
+    for ours, parameter in pairs(named) do
+        local theirs = names.theirs(family.names, ours)
+        local row = 1
+        for _, their in ipairs(theirs) do
+            local want = values["grad." .. their]
+            if want then
+                local rows = #theirs == 1 and want:size(1) or want:size(1)
+                if their:find "v_proj" then row = parameter:size(1) - rows + 1 end
+                if their:find "%.key%." then row = rows + 1 end
+                assert.is_close(parameter.grad:narrow(1, row, rows), want, 1e-4)
+                count = count + 1
+            end
+        end
+    end
+    assert.are.equal(3, count)
+end
+
+describe("heed.models.load", function()
+    it("loads BERT: hidden states, two texts, gradients", function()
+        local model, values = loaded("bert", { grad = true })
+        local ids, lengths = values.ids + 1, values.lengths
+        local hidden = model(ids, { lengths = lengths })
+        local seen = heed.range(1, 7):view(1, 7, 1):le(lengths:view(2, 1, 1))
+        hidden = hidden:masked_fill(~seen, 0)
+        assert.is_close(hidden, values.hidden, 1e-5)
+        local typed = model(ids:narrow(1, 1, 1), { types = { { 1, 1, 1, 2, 2, 2, 2 } } })
+        assert.is_close(typed, values.typed, 1e-5)
+        ;(hidden * values.weights):sum():backward()
+        check_gradients(model, heed.models.Bert, values)
+    end)
+
+    it("gives vectors of length 1 that padding does not change", function()
+        local model, values = loaded "bert"
+        local both = model:embed(values.ids + 1, values.lengths)
+        assert.has_shape(both, { 2, 32 })
+        assert.is_close(both:norm { dim = 2 }, heed.ones(2), 1e-6)
+        local alone = model:embed((values.ids + 1):narrow(1, 2, 1):narrow(2, 1, 4))
+        assert.is_close(alone, both:narrow(1, 2, 1), 1e-6)
+    end)
+
+    for _, name in ipairs { "llama", "llama_tied" } do
+        it("loads Llama: logits, gradients, the same greedy tokens: " .. name, function()
+            local model, values, config = loaded(name, { grad = true })
+            assert.are.equal("llama", config.model_type)
+            local ids = values.ids + 1
+            local logits = model(ids)
+            assert.is_close(logits, values.logits, 1e-5)
+            ;(logits * values.weights):sum():backward()
+            check_gradients(model, heed.models.Llama, values)
+            for _, cache in ipairs { true, false } do
+                local written = heed.generate(model, ids, { max_new_tokens = 12, cache = cache })
+                assert.are.same((values.written + 1):narrow(2, 8, 12):totable(), written)
+            end
+        end)
+    end
+
+    it("keeps tied weights one parameter", function()
+        local model = loaded "llama_tied"
+        assert.are.equal(model.tokens.weight, model.output.weight)
+    end)
+
+    it("trains when asked, and not when not", function()
+        assert.is_false(loaded("bert").words.weight.requires_grad)
+        assert.is_true(loaded("bert", { grad = true }).words.weight.requires_grad)
+        assert.are.equal("f64", loaded("bert", { dtype = "f64" }).words.weight.dtype)
+    end)
+end)
+
+describe("heed.models.load refuses", function()
+    local folder
+
+    before_each(function()
+        folder = shell.lines "mktemp -d"[1]
+        os.execute(("cp %sllama/* %s"):format(FOLDER, folder))
+    end)
+    after_each(function() os.execute("rm -r " .. folder) end)
+
+    local function rewrite(change)
+        local file = assert(io.open(folder .. "/config.json"))
+        local config = assert(heed.json.decode(file:read "a"))
+        file:close()
+        change(config)
+        file = assert(io.open(folder .. "/config.json", "w"))
+        file:write(heed.json.encode(config))
+        file:close()
+    end
+
+    local function resave(change)
+        local path = folder .. "/model.safetensors"
+        local tensors = assert(heed.safetensors.load(path))
+        change(tensors)
+        assert(heed.safetensors.save(path, tensors))
+    end
+
+    local function refused(message)
+        local model, problem = heed.models.load(folder)
+        assert.is_nil(model)
+        assert.matches(message, problem)
+        assert.are.equal(folder, problem:sub(1, #folder))
+    end
+
+    it("a family that is not known", function()
+        rewrite(function(c) c.model_type = "mamba" end)
+        refused "model_type: expected one of bert, llama, got mamba"
+    end)
+
+    it("a config that the weights do not fit", function()
+        rewrite(function(c) c.intermediate_size = 64 end)
+        refused "linear1.weight: expected %[64, 32%], got %[48, 32%]"
+    end)
+
+    it("a config without what the family needs, or with nonsense", function()
+        rewrite(function(c) c.hidden_size = nil end)
+        refused "config.json"
+        rewrite(function(c) c.hidden_size = "32" end)
+        refused "config.json"
+        rewrite(function(c)
+            c.hidden_size = 32
+            c.rope_parameters.rope_type = "spiral"
+        end)
+        refused "rope_type: unknown: spiral"
+    end)
+
+    it("weights that miss tensors, or have others", function()
+        resave(function(t)
+            t["model.norm.weight"], t["model.layers.1.mlp.up_proj.weight"] = nil, nil
+        end)
+        refused "expected 2 more tensors: model"
+        resave(function(t)
+            t["model.norm.weight"] = heed.ones(32)
+            t["model.layers.1.mlp.up_proj.weight"] = heed.ones(48, 32)
+            t["model.layers.2.mlp.up_proj.weight"] = heed.ones(48, 32)
+        end)
+        refused "1 tensors are none of this family's: model.layers.2.mlp.up_proj.weight"
+    end)
+
+    it("a directory without files", function()
+        os.remove(folder .. "/model.safetensors")
+        refused "model.safetensors: No such file"
+        os.remove(folder .. "/config.json")
+        refused "config.json: No such file"
+    end)
+
+    it("options that are none", function()
+        assert.has_error(function() heed.models.load(folder, { family = "mamba" }) end)
+        assert.has_error(function() heed.models.load(folder, { dtype = "i64" }) end)
+        assert.has_error(function() heed.models.load(5) end,
+            "heed.models.load: path: expected a string, got 5")
+    end)
+end)
+
+describe("heed.models.load of shards", function()
+    local folder
+
+    before_each(function()
+        folder = shell.lines "mktemp -d"[1]
+        os.execute(("cp %sllama/config.json %s"):format(FOLDER, folder))
+        local tensors = assert(heed.safetensors.load(FOLDER .. "llama/model.safetensors"))
+        local shards, map, count = { {}, {} }, {}, 0
+        for name, tensor in pairs(tensors) do
+            count = count + 1
+            shards[count % 2 + 1][name] = tensor
+            map[name] = ("model-%d.safetensors"):format(count % 2 + 1)
+        end
+        for i, shard in ipairs(shards) do
+            assert(heed.safetensors.save(("%s/model-%d.safetensors"):format(folder, i), shard))
+        end
+        local index = assert(io.open(folder .. "/model.safetensors.index.json", "w"))
+        index:write(heed.json.encode { weight_map = map })
+        index:close()
+    end)
+    after_each(function() os.execute("rm -r " .. folder) end)
+
+    it("reads all of them", function()
+        local model = assert(heed.models.load(folder))
+        local values = assert(heed.safetensors.load(FOLDER .. "llama/values.safetensors"))
+        assert.is_close(model(values.ids + 1), values.logits, 1e-5)
+    end)
+
+    it("says which one is missing", function()
+        os.remove(folder .. "/model-2.safetensors")
+        local model, message = heed.models.load(folder)
+        assert.is_nil(model)
+        assert.matches("model%-2.safetensors: No such file", message)
+    end)
+end)
