@@ -6,6 +6,7 @@ local from_lua = require "heed.text.template.from_lua"
 local json_text = require "heed.text.template.json_text"
 local machine = require "heed.text.template.machine"
 local parser = require "heed.text.template.parser"
+local values = require "heed.text.template.values"
 
 ---@class heed.text.Template
 local Template = {}
@@ -33,6 +34,11 @@ end
 function template.json(text) return failure.attempt(nowhere, json_text.read, text) end
 
 template.value = from_lua
+
+template.none = values.none
+
+---@return boolean
+function template.is_list(value) return values.kind(value) == "list" end
 
 ---What it makes of variables.
 ---@param variables table<string, any> values of template.json and template.value
