@@ -3,7 +3,7 @@
     python3 spec/peers/chat_templates.py FOLDER|FILE ...
 
 A folder is searched for *.jinja, tokenizer_config.json and *.gguf. lua5.4 must find heed (LUA_PATH, LUA_CPATH).
-Equal is the same text, or an error on both sides. Ends with 1 when one differs.
+Equal is the same text, or an error on both sides, with the same words when they are the template's. Ends with 1 when one differs.
 """
 
 import json
@@ -51,6 +51,14 @@ def rendered(cases):
     return [json.loads(line) for line in done.stdout.split("\n")[:-1]]
 
 
+def differs(text, problem, result):
+    """The texts are the same; or both failed, with the same words when these are the template's own."""
+    if "fault" in result or result.get("text") != text:
+        return True
+    own = problem and problem.startswith("TemplateError: ")
+    return own and problem != f"TemplateError: {result['error']}"
+
+
 def compare(name, template):
     """How many cases there are, and the descriptions of those that differ."""
     given = list(chat_conversations.variables())
@@ -59,8 +67,8 @@ def compare(name, template):
     for (case, variables), result in zip(given, results, strict=True):
         text, problem = jinja_reference.render(template, variables, NOW)
         texts += text is not None
-        if result.get("text") != text:
-            different.append((name, case, text, problem, result.get("text"), result.get("error")))
+        if differs(text, problem, result):
+            different.append((name, case, text, problem, result))
     return len(given), texts, different
 
 
@@ -70,7 +78,8 @@ def first_difference(a, b):
 
 
 def report(difference):
-    name, case, text, problem, ours, our_problem = difference
+    name, case, text, problem, result = difference
+    ours, our_problem = result.get("text"), result.get("error") or result.get("fault")
     print(f"{name}: {case}")
     if text is None or ours is None:
         print(f"  Jinja2: {problem or 'a text'}\n  heed: {our_problem or 'a text'}")

@@ -1,5 +1,5 @@
 --- For the scripts beside it: reads lines of JSON, { source, variables, now }, and writes for each
---- one of { text } or { error }. With files as arguments, writes the chat templates that they hold.
+--- one of { text }, { error }, or { fault } when it raised. With files as arguments, writes the chat templates that they hold.
 
 local core = require "heed.core"
 local json = require "heed.json"
@@ -20,6 +20,11 @@ local function render(line)
     return { text = text, error = message }
 end
 
+local function guarded(line)
+    local ok, result = pcall(render, line)
+    return ok and result or { fault = tostring(result) }
+end
+
 local function held_by(path)
     local metadata = assert(core.gguf_open(path))
     return { path = path, template = metadata["tokenizer.chat_template"] }
@@ -28,5 +33,5 @@ end
 if arg[1] then
     for _, path in ipairs(arg) do print(json.encode(held_by(path))) end
 else
-    for line in io.lines() do print(json.encode(render(line))) end
+    for line in io.lines() do print(json.encode(guarded(line))) end
 end

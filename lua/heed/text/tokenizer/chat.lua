@@ -86,26 +86,11 @@ local function variables_of(tokenizer, messages, options)
     return variables
 end
 
----The text of a chat, as the tokenizer's file wants it: by its own template.
----
----messages and tools are lists, as Lua tables or as JSON text. Templates that write tools out as
----JSON write their names in the order of the text; a Lua table has no order, and its names are
----written in the order of their bytes. The text has the special tokens in it already, so encode it
----with `{ specials = false }`.
----
----```lua
----local tokenizer <const> = heed.text.tokenizer.of {
----    template = "{% for m in messages %}<{{ m.role }}>{{ m.content | trim }}\n{% endfor %}"
----        .. "{% if add_generation_prompt %}<assistant>{% endif %}",
----}
----print(tokenizer:chat({ { role = "user", content = " What is 2 + 2? " } },
----    { add_generation_prompt = true }))
----```
----@param messages table[]|string { role =, content = } and what else the template knows
----@param options? table add_generation_prompt: end where an answer begins (default false); tools and
----documents: lists; template: the name of one of several; now: the time that the template is told,
----in seconds as os.time() gives them. Any other name is a variable of the template's.
----@return string|nil text nil when there is no template, or it refuses what it is given
+---tokenizer:chat
+---@param tokenizer heed.Tokenizer
+---@param messages table[]|string
+---@param options? table
+---@return string|nil text
 ---@return string? message
 function chat.text(tokenizer, messages, options)
     if options == nil then options = {} end
