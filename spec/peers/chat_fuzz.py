@@ -3,9 +3,10 @@
     python3 spec/peers/chat_fuzz.py COUNT [SEED]
 
 lua5.4 must find heed (LUA_PATH, LUA_CPATH). Equal is the same text, or an error on both sides. What prints an
-address of Python's memory is left out. Ends with 1 when one differs.
+address of Python's memory, or needs larger integers than Lua's, is left out. Ends with 1 when one differs.
 """
 
+import copy
 import random
 import re
 import sys
@@ -130,7 +131,9 @@ def statements(r, depth):
 
 
 ADDRESS = re.compile(r" at 0x|&lt;.* object|<(built-in|bound|generator|Namespace|Macro|class|method|list_rev|range_it|rev|TemplateRef|LoopContext|Undefined|Cycler|jinja)|%3C|<[a-z_]*iterator|"
-                     r"range\(")
+                     r"range\(", re.IGNORECASE)
+
+LEFT_OUT = re.compile("64 bits|cannot be printed")
 
 
 def main(count, seed):
@@ -142,8 +145,8 @@ def main(count, seed):
     results = chat_templates.rendered([{"source": s, "variables": DATA, "now": 0} for s in sources])
     texts, different = 0, []
     for source, result in zip(sources, results, strict=True):
-        text, problem = jinja_reference.render(source, DATA, 0)
-        if text is not None and ADDRESS.search(text):
+        text, problem = jinja_reference.render(source, copy.deepcopy(DATA), 0)
+        if text is not None and ADDRESS.search(text) or LEFT_OUT.search(result.get("error", "")):
             continue
         texts += text is not None
         if chat_templates.differs(text, problem, result):

@@ -1,5 +1,5 @@
---- Arguments of calls, filters and tests: those without names in [1], [2] ..., `named` from names to
---- values, and `names` in their order.
+--- Arguments of calls, filters and tests: those without names in [1], [2] ..., `named` from names
+--- to values, and `names` in their order.
 
 local failure = require "heed.text.template.failure"
 local values = require "heed.text.template.values"

@@ -41,24 +41,47 @@ local function divisor(y)
     return y
 end
 
+-- A zero has the divisor's sign.
+local function remainder(x, y)
+    local z = x % divisor(y)
+    if z == 0 and mathtype(z) == "float" then return y < 0 and -0.0 or 0.0 end
+    return z
+end
+
+-- Of floats it is what is left when the remainder is taken off, as Python has it: not always the
+-- floor of the quotient.
+local function floor_quotient(x, y)
+    if mathtype(x) == "integer" and mathtype(y) == "integer" then return x // divisor(y) end
+    x, y = x + 0.0, divisor(y) + 0.0
+    local rest = math.fmod(x, y)
+    local quotient = (x - rest) / y
+    if rest ~= 0 and (y < 0) ~= (rest < 0) then quotient = quotient - 1.0 end
+    if quotient == 0 then return x / y < 0 and -0.0 or 0.0 end
+    local floor = math.floor(quotient) + 0.0
+    return quotient - floor > 0.5 and floor + 1.0 or floor
+end
+
 local function power(x, y)
     if mathtype(x) == "integer" and mathtype(y) == "integer" and y >= 0 then
         local z = 1
-        if x == 0 or x == 1 or x == -1 then return x == -1 and y % 2 == 0 and 1 or y == 0 and 1 or x end
+        if x == 0 or x == 1 then return y == 0 and 1 or x end
+        if x == -1 then return y % 2 == 0 and 1 or -1 end
         for _ = 1, math.min(y, 64) do z = product(z, x) end
         return z
     end
     if x == 0 and y < 0 then failure.raise "a division by 0" end
     local z = (x + 0.0) ^ y
     if z ~= z and x == x and y == y then failure.raise "a power that is no real number" end
+    local is_finite = math.abs(x) < math.huge and math.abs(y) < math.huge
+    if is_finite and math.abs(z) == math.huge then failure.raise "a power beyond all floats" end
     return z
 end
 
 local NUMBERS = {
     ["+"] = sum, ["-"] = difference, ["*"] = product, ["**"] = power,
     ["/"] = function(x, y) return x / divisor(y) end,
-    ["//"] = function(x, y) return x // divisor(y) end,
-    ["%"] = function(x, y) return x % divisor(y) end,
+    ["//"] = floor_quotient,
+    ["%"] = remainder,
 }
 
 -- ---- texts and lists ----------------------------------------------------------------------------

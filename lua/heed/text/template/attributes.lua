@@ -47,14 +47,15 @@ local function item(value, key)
     local kind = values.kind(value)
     if kind == "dict" then
         local key_kind = values.kind(key)
-        if key_kind == "list" or key_kind == "dict" or key_kind == "tuple" then return nil end
+        if key_kind == "list" or key_kind == "dict" or key_kind == "view" then return nil end
         return values.get(value, key)
     end
     local at = values.number(key)
     if math.type(at) ~= "integer" or not (values.text(value) or values.is_sequence(value)) then
         return nil
     end
-    return slices.at(value, at)
+    local found = slices.at(value, at)
+    return found and kind == "markup" and values.markup(found) or found
 end
 
 local function missing(value, key)

@@ -7,7 +7,7 @@ local failure = require "heed.text.template.failure"
 local Budget = {}
 Budget.__index = Budget
 
-local STEPS = 20000000
+local STEPS = 5000000
 local BYTES = 1 << 28
 local DEPTH = 150 -- calls inside each other
 

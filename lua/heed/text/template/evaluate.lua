@@ -30,7 +30,9 @@ local function all(machine, nodes, scope)
     return list
 end
 
-function expressions.list(machine, node, scope) return values.list(all(machine, node.items, scope)) end
+function expressions.list(machine, node, scope)
+    return values.list(all(machine, node.items, scope))
+end
 
 function expressions.tuple(machine, node, scope)
     return values.tuple(all(machine, node.items, scope))

@@ -52,7 +52,8 @@ end
 local function filtered(machine, nodes, text, scope)
     local value = text
     for _, node in ipairs(nodes) do
-        value = machine.filter(machine, node.name, value, evaluate.arguments(machine, node.args, scope))
+        local args = evaluate.arguments(machine, node.args, scope)
+        value = machine.filter(machine, node.name, value, args)
     end
     return value
 end
@@ -81,10 +82,17 @@ statements["if"] = function(machine, node, scope)
     end
 end
 
+-- What blocks make is printed when it is a string, and nothing else.
+local function write_text(machine, value)
+    local text = values.text(value)
+    if not text then failure.raise("a string is needed, got %s", values.type_name(value)) end
+    machine:write(text)
+end
+
 function statements.filter_block(machine, node, scope)
     local body = inner(scope)
     local text = captured(machine, node.body, body)
-    machine:write(text_of.str(machine, filtered(machine, node.filters, text, body)))
+    write_text(machine, filtered(machine, node.filters, text, body))
 end
 
 function statements.generation(machine, node, scope)
@@ -99,7 +107,7 @@ function statements.call_block(machine, node, scope)
     if args.named.caller ~= nil then failure.raise "two values for 'caller'" end
     args.names[#args.names + 1] = "caller"
     args.named.caller = macros.new(node.caller, scope)
-    machine:write(text_of.str(machine, machine.call(machine, callee, args)))
+    write_text(machine, machine.call(machine, callee, args))
 end
 
 -- ---- loops --------------------------------------------------------------------------------------
@@ -136,16 +144,19 @@ end
 function run_loop(machine, node, scope, value, depth)
     local loop = loops.new(selected(machine, node, value, scope), depth,
         recursive_call(node, scope, depth))
-    local empty = true
+    local finished = 0 -- rounds that came to their end: with none the else is taken, as in Jinja
     for item in loop.next do
         machine.budget:step()
-        empty = false
         local round = inner(scope)
         round.loop = loop
         assign(machine, node.target, item, round)
-        if execute(machine, node.body, round) == "break" then break end
+        local ending = execute(machine, node.body, round)
+        if ending == "break" then break end
+        if not ending then finished = finished + 1 end
     end
-    if empty and node.otherwise then return execute(machine, node.otherwise, inner(scope)) end
+    if finished == 0 and node.otherwise then
+        return execute(machine, node.otherwise, inner(scope))
+    end
 end
 
 statements["for"] = function(machine, node, scope)

@@ -76,11 +76,14 @@ local function converted(machine, letter, value, flags, precision)
     return failure.raise("format: %%%s is not known", letter)
 end
 
--- What the next place is filled with.
+-- What Python takes for a dict here, which may be more than is asked for.
+local HAS_ITEMS = { dict = true, list = true, range = true, undefined = true }
+
+-- What the next place is filled with, and whether there is more.
 local function source_of(value)
     local list = values.kind(value) == "tuple" and value or { value }
-    local used = 0
-    local dict = values.kind(value) == "dict" and value
+    local used, kind = 0, values.kind(value)
+    local dict = kind == "dict" and value
     return function(name)
         if name then
             local found = dict and values.get(dict, name)
@@ -90,7 +93,7 @@ local function source_of(value)
         used = used + 1
         if list[used] == nil then failure.raise "format: not enough values" end
         return list[used]
-    end, function() return not dict and used < #list end
+    end, function() return not HAS_ITEMS[kind] and used < #list end
 end
 
 ---text % value, where value is a tuple of values, one, or a dict.
@@ -166,11 +169,13 @@ end
 local function field_value(machine, field, args, used)
     local first, path = field:match "^([^.%[]*)(.*)$"
     local value
-    if first == "" then
-        used.count = used.count + 1
-        value = args[used.count]
-    elseif first:find "^%d+$" then
-        value = args[tonumber(first) + 1]
+    if first == "" or first:find "^%d+$" then
+        local counted = first == ""
+        if used.counted ~= nil and used.counted ~= counted then
+            failure.raise "format: either {} or {0}, not both"
+        end
+        used.counted, used.count = counted, used.count + 1
+        value = args[counted and used.count or tonumber(first) + 1]
     else
         value = args.named[first]
     end

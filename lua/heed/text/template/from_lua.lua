@@ -22,8 +22,8 @@ local function dict_of(where, path, t, depth)
     local names = {}
     for name in next, t do
         if type(name) ~= "string" then
-            errors.raise("%s: %s: expected a list without holes, or strings as keys, got the key %s",
-                where, path, check.describe(name))
+            errors.raise("%s: %s: expected a list without holes, or strings as keys, got the "
+                .. "key %s", where, path, check.describe(name))
         end
         names[#names + 1] = name
     end
@@ -51,8 +51,8 @@ function convert(where, path, value, depth)
     if kind == "string" or kind == "number" or kind == "boolean" then return value end
     if value == nil or value == json.null then return values.none end
     if kind ~= "table" then
-        errors.raise("%s: %s: expected numbers, strings, booleans, tables or heed.json.null, got %s",
-            where, path, check.describe(value))
+        errors.raise("%s: %s: expected numbers, strings, booleans, tables or heed.json.null, "
+            .. "got %s", where, path, check.describe(value))
     end
     if depth > DEEPEST then
         errors.raise("%s: %s: expected at most %d tables inside each other, got more, or a circle",

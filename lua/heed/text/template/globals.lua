@@ -14,8 +14,8 @@ local LONGEST_RANGE = 100000
 
 function globals.range(machine, args)
     if #args.names > 0 or #args < 1 or #args > 3 then failure.raise "range: 1 to 3 numbers" end
-    local first, stop, step = arguments.integer("range", args[1]), arguments.integer("range", args[2]),
-        arguments.integer("range", args[3]) or 1
+    local first, stop = arguments.integer("range", args[1]), arguments.integer("range", args[2])
+    local step = arguments.integer("range", args[3]) or 1
     if not stop then first, stop = 0, first end
     if step == 0 then failure.raise "range: a step of 0" end
     local count = (stop - first + step - (step > 0 and 1 or -1)) // step

@@ -50,6 +50,17 @@ function iteration.of(value)
     return iterator(value)
 end
 
+---An iterator whose work, and whose mistakes, begin when it is first read.
+---@param begin fun(): (fun(): any) gives what gives the next value
+---@return any
+function iteration.lazy(begin)
+    local next_value
+    return values.iterator(function()
+        next_value = next_value or begin()
+        return next_value()
+    end)
+end
+
 ---All of them, in a Lua table that is the caller's.
 ---@param machine heed.text.template.Machine
 ---@return any[]

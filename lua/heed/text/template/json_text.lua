@@ -110,7 +110,9 @@ end
 local WORDS = { { "true", true }, { "false", false }, { "null", values.none } }
 
 function read(text, at, depth)
-    if depth > DEEPEST then failure.raise("JSON: more than %d values inside each other", DEEPEST) end
+    if depth > DEEPEST then
+        failure.raise("JSON: more than %d values inside each other", DEEPEST)
+    end
     at = behind_blanks(text, at)
     local mark = text:sub(at, at)
     if mark == "{" then return read_object(text, at + 1, depth) end
@@ -196,7 +198,9 @@ local function write_dict(writer, dict, depth)
 end
 
 function write(writer, value, depth)
-    if depth > DEEPEST then failure.raise("tojson: more than %d values inside each other", DEEPEST) end
+    if depth > DEEPEST then
+        failure.raise("tojson: more than %d values inside each other", DEEPEST)
+    end
     writer.machine.budget:step()
     local text, kind = values.text(value), values.kind(value)
     if text then return quoted(writer, text) end

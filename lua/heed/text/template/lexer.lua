@@ -1,7 +1,8 @@
 --- A template's text to tokens: text to print, and what is inside {{ }} and {% %}.
 ---
 --- White space goes as for chats: a newline behind a block or comment is dropped (trim_blocks), so
---- are blanks before one on its line (lstrip_blocks), unless there is a +; a - drops all white space.
+--- are blanks before one on its line (lstrip_blocks), unless there is a +; a - drops all white
+--- space.
 
 local characters = require "heed.text.template.characters"
 local failure = require "heed.text.template.failure"

@@ -4,8 +4,8 @@ local failure = require "heed.text.template.failure"
 
 local literals = {}
 
-local SIMPLE = { n = "\n", t = "\t", r = "\r", a = "\a", b = "\b", f = "\f", v = "\v", ["\\"] = "\\",
-    ["'"] = "'", ['"'] = '"', ["\n"] = "" }
+local SIMPLE = { n = "\n", t = "\t", r = "\r", a = "\a", b = "\b", f = "\f", v = "\v",
+    ["\\"] = "\\", ["'"] = "'", ['"'] = '"', ["\n"] = "" }
 local DIGITS = { x = 2, u = 4, U = 8 }
 
 -- The character of \xXX, \uXXXX or \UXXXXXXXX, and the position behind.
@@ -69,7 +69,8 @@ local function float_at(text, at)
     return whole .. fraction .. (power and sign .. power or "")
 end
 
-local BASES = { { "^0[xX]_?%x[%x_]*", 16 }, { "^0[oO]_?[0-7][0-7_]*", 8 }, { "^0[bB]_?[01][01_]*", 2 } }
+local BASES = { { "^0[xX]_?%x[%x_]*", 16 }, { "^0[oO]_?[0-7][0-7_]*", 8 },
+    { "^0[bB]_?[01][01_]*", 2 } }
 
 ---The number at a position.
 ---@return number|nil value

@@ -46,7 +46,9 @@ end
 ---callee(args)
 function Machine.call(machine, callee, args)
     values.defined(callee)
-    if not callee.call then failure.raise("a %s cannot be called", values.type_name(callee)) end
+    if type(callee) ~= "table" or not callee.call then
+        failure.raise("a %s cannot be called", values.type_name(callee))
+    end
     return callee.call(machine, args)
 end
 
@@ -97,6 +99,7 @@ end
 return function(tree, variables, now)
     local machine = setmetatable({ budget = budget.new(), now = now, line = 1 }, Machine)
     return failure.attempt(function() return machine.line end, function()
-        return machine:capture(execute.run, machine, tree, setmetatable({}, { __index = variables }))
+        local scope = setmetatable({}, { __index = variables })
+        return machine:capture(execute.run, machine, tree, scope)
     end)
 end

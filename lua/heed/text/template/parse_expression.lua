@@ -54,7 +54,9 @@ function parse.primary(p)
         p:expect ")"
         return node
     end
-    if p:accept "[" then return { kind = "list", items = items(p, "]", parse.expression), line = line } end
+    if p:accept "[" then
+        return { kind = "list", items = items(p, "]", parse.expression), line = line }
+    end
     if p:accept "{" then return { kind = "dict", pairs = items(p, "}", pair), line = line } end
     return p:unexpected()
 end
@@ -207,7 +209,7 @@ end
 local SIGNS = { ["-"] = "negative", ["+"] = "positive" }
 
 local function unary(p, without_filters)
-    local line, node = p.token.line, nil
+    local line, node = p.token.line
     local sign = SIGNS[p.token.kind]
     if sign then
         p:advance()

@@ -3,7 +3,6 @@
 local arguments = require "heed.text.template.arguments"
 local arithmetic = require "heed.text.template.arithmetic"
 local classes = require "heed.text.template.methods.classes"
-local failure = require "heed.text.template.failure"
 local iteration = require "heed.text.template.iteration"
 local text_of = require "heed.text.template.text_of"
 local values = require "heed.text.template.values"
@@ -77,9 +76,7 @@ end
 local function asks(name, known)
     tests[name] = function(machine, value, args)
         bind(name, args, 0)
-        local text = values.text(value)
-        if not text then failure.raise("%s: a name is needed", name) end
-        return known(machine)[text] ~= nil
+        return known(machine)[values.hash(value)] ~= nil
     end
 end
 

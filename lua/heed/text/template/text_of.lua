@@ -95,7 +95,9 @@ local writers = {
     string = function(_, value) return text_of.quoted(value) end,
     markup = function(_, value) return "Markup(" .. text_of.quoted(value.text) .. ")" end,
     list = function(machine, value) return joined(machine, value, "[", "]") end,
-    tuple = function(machine, value) return joined(machine, value, "(", #value == 1 and ",)" or ")") end,
+    tuple = function(machine, value)
+        return joined(machine, value, "(", #value == 1 and ",)" or ")")
+    end,
     range = range_text, dict = dict_text,
     undefined = function() return "Undefined" end,
 }

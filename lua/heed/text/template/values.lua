@@ -58,6 +58,10 @@ function values.iterator(next_value)
     return setmetatable({ next = next_value }, values.Iterator)
 end
 
+---What dict.keys(), .values() and .items() give.
+---@param of string "keys", "values" or "items"
+function values.view(dict, of) return setmetatable({ dict = dict, of = of }, values.View) end
+
 function values.markup(text) return setmetatable({ text = text }, values.Markup) end
 
 function values.callable(name, call)
@@ -98,15 +102,34 @@ end
 
 -- ---- dictionaries -------------------------------------------------------------------------------
 
--- Of a key: 1, 1.0 and true are the same.
-local function hash(key)
-    local kind = values.kind(key)
-    if kind == "boolean" then return key and 1 or 0 end
-    if kind == "markup" then return key.text end
+local hash
+
+-- A tuple's parts one after the other, each with its kind and so long that none runs into the next.
+local function tuple_hash(tuple)
+    local parts = { "\0t" }
+    for _, item in ipairs(tuple) do
+        local at = hash(item)
+        local kind = type(at):sub(1, 1)
+        at = math.tointeger(at) or at
+        local text = mathtype(at) == "float" and ("%a"):format(at) or tostring(at)
+        parts[#parts + 1] = ("%s%d:%s"):format(kind, #text, text)
+    end
+    return table.concat(parts)
+end
+
+local BY_IDENTITY = { none = true, iterator = true, ["function"] = true, namespace = true,
+    loop = true, range = true }
+
+-- Of a key: 1, 1.0 and true are the same. Texts that begin with "\0" make room for tuples.
+function hash(key)
+    local text = values.text(key)
+    if text then return text:sub(1, 1) == "\0" and "\0s" .. text or text end
+    local number, kind = values.number(key), values.kind(key)
+    if number and number == number then return number end
     if kind == "undefined" then return values.Undefined end
-    if kind == "none" or kind == "string" or kind == "integer" then return key end
-    if kind == "float" and key == key then return key end
-    return failure.raise("a %s cannot be a key here", values.type_name(key))
+    if kind == "tuple" then return tuple_hash(key) end
+    if BY_IDENTITY[kind] then return key end
+    return failure.raise("a %s cannot be a key", values.type_name(key))
 end
 
 values.hash = hash

@@ -11,7 +11,7 @@ local chat = {}
 
 -- ---- the template -------------------------------------------------------------------------------
 
--- Of several templates: the one asked for, or the one for tools when there are some and it is there.
+-- Of several templates: the one asked for, or the one for tools when there are some.
 local function chosen(list, name, with_tools)
     local named = {}
     for _, each in ipairs(list) do

@@ -10,13 +10,10 @@ local choosing = {}
 
 -- What is false has no items, and nothing is asked of the arguments then.
 local function over(value, prepare)
-    local next_value, apply
-    return values.iterator(function()
-        if not apply then
-            if not values.truth(value) then return nil end
-            apply, next_value = prepare(), iteration.of(value)
-        end
-        return apply(next_value)
+    return iteration.lazy(function()
+        if not values.truth(value) then return function() end end
+        local apply, next_value = prepare(), iteration.of(value)
+        return function() return apply(next_value) end
     end)
 end
 

@@ -27,14 +27,14 @@ end
 
 function lists.items(_, value, args)
     bind("items", args, 0)
-    local kind = values.kind(value)
-    if kind == "undefined" then return values.iterator(function() end) end
-    if kind ~= "dict" then
-        return values.iterator(function()
+    return iteration.lazy(function()
+        local kind = values.kind(value)
+        if kind == "undefined" then return function() end end
+        if kind ~= "dict" then
             failure.raise("items: a dict is needed, got %s", values.type_name(value))
-        end)
-    end
-    return values.iterator(iteration.of(setmetatable({ dict = value, of = "items" }, values.View)))
+        end
+        return iteration.of(values.view(value, "items"))
+    end)
 end
 
 function lists.first(_, value, args)
@@ -67,7 +67,8 @@ end
 -- ---- order --------------------------------------------------------------------------------------
 
 function lists.sort(machine, value, args)
-    local reverse, exact, attribute = bind("sort", args, 0, "reverse", "case_sensitive", "attribute")
+    local reverse, exact, attribute = bind("sort", args, 0, "reverse", "case_sensitive",
+        "attribute")
     local key = order.keys(machine, optional(attribute), flag(exact))
     return values.list(order.sorted(machine, all(machine, value), key, flag(reverse)))
 end
@@ -79,7 +80,7 @@ function lists.dictsort(machine, value, args)
     if values.kind(values.defined(value)) ~= "dict" then
         failure.raise("dictsort: a dict is needed, got %s", values.type_name(value))
     end
-    local list = all(machine, setmetatable({ dict = value, of = "items" }, values.View))
+    local list = all(machine, values.view(value, "items"))
     local at = by == "key" and 1 or 2
     local function key(pair) return order.folded(pair[at], flag(exact)) end
     return values.list(order.sorted(machine, list, key, flag(reverse)))
@@ -87,15 +88,17 @@ end
 
 function lists.unique(machine, value, args)
     local exact, attribute = bind("unique", args, 0, "case_sensitive", "attribute")
-    local get = machine.getter(machine, optional(attribute))
-    local seen, next_value = {}, iteration.of(value)
-    return values.iterator(function()
-        for item in next_value do
-            machine.budget:step()
-            local at = values.hash(order.folded(get(item), flag(exact)))
-            if not seen[at] then
-                seen[at] = true
-                return item
+    return iteration.lazy(function()
+        local get, seen = machine.getter(machine, optional(attribute)), {}
+        local next_value = iteration.of(value)
+        return function()
+            for item in next_value do
+                machine.budget:step()
+                local at = values.hash(order.folded(get(item), flag(exact)))
+                if not seen[at] then
+                    seen[at] = true
+                    return item
+                end
             end
         end
     end)
@@ -152,11 +155,9 @@ end
 
 -- ---- in parts -----------------------------------------------------------------------------------
 
-function lists.batch(machine, value, args)
-    local size, fill = bind("batch", args, 1, "linecount", "fill_with")
-    size = arguments.integer("batch", size)
+local function batches(machine, list, size, fill)
     local parts = values.list()
-    for _, item in ipairs(all(machine, value)) do
+    for _, item in ipairs(list) do
         local last = parts[#parts]
         if not last or #last == size then
             last = values.list()
@@ -165,17 +166,23 @@ function lists.batch(machine, value, args)
         last[#last + 1] = item
     end
     local last = parts[#parts]
-    if last and optional(fill) ~= nil then
+    if last and fill ~= nil then
         machine.budget:step(math.max(0, size - #last))
         while #last < size do last[#last + 1] = fill end
     end
-    return values.iterator(iteration.of(parts))
+    return parts
 end
 
-function lists.slice(machine, value, args)
-    local count, fill = bind("slice", args, 1, "slices", "fill_with")
-    count = arguments.integer("slice", count)
-    local list, parts, at = all(machine, value), values.list(), 1
+function lists.batch(machine, value, args)
+    local size, fill = bind("batch", args, 1, "linecount", "fill_with")
+    return iteration.lazy(function()
+        local list, count = all(machine, value), arguments.integer("batch", size)
+        return iteration.of(batches(machine, list, count, optional(fill)))
+    end)
+end
+
+local function columns(machine, list, count, fill)
+    local parts, at = values.list(), 1
     if count == 0 then failure.raise "slice: into 0 parts" end
     machine.budget:step(math.max(count, 0))
     local size, larger = #list // count, #list % count
@@ -184,10 +191,18 @@ function lists.slice(machine, value, args)
         for _ = 1, size + (i <= larger and 1 or 0) do
             part[#part + 1], at = list[at], at + 1
         end
-        if optional(fill) ~= nil and i > larger then part[#part + 1] = fill end
+        if fill ~= nil and i > larger then part[#part + 1] = fill end
         parts[i] = part
     end
-    return values.iterator(iteration.of(parts))
+    return parts
+end
+
+function lists.slice(machine, value, args)
+    local count, fill = bind("slice", args, 1, "slices", "fill_with")
+    return iteration.lazy(function()
+        local list, parts = all(machine, value), arguments.integer("slice", count)
+        return iteration.of(columns(machine, list, parts, optional(fill)))
+    end)
 end
 
 return lists

@@ -12,8 +12,8 @@ local numbers = {}
 
 -- "1_000" to "1000"; nil when underlines do not stand between digits.
 local function without_underlines(text)
-    if text:find "^_" or text:find "_$" or text:find "__" or text:find "_[^%w]" or text:find "[^%w]_" then
-        return nil
+    for _, wrong in ipairs { "^_", "_$", "_[^%w]", "[^%w]_" } do
+        if text:find(wrong) then return nil end
     end
     return (text:gsub("_", ""))
 end
@@ -46,7 +46,7 @@ local function float_of(text)
     local sign, rest = text:match "^([+-]?)(.*)$"
     local word = WORDS[rest:lower()]
     if word then return sign == "-" and -word or word end
-    if not (rest:find "^%d+%.?%d*[eE]?[+-]?%d*$" or rest:find "^%.%d+[eE]?[+-]?%d*$") then return nil end
+    if not rest:find "^%.?%d+%.?%d*[eE]?[+-]?%d*$" then return nil end
     local value = tonumber(text)
     return value and value + 0.0
 end
@@ -94,7 +94,9 @@ local METHODS = { common = true, ceil = math.ceil, floor = math.floor }
 -- To the nearest with so many digits; ties by the digits that the number really has.
 local function rounded(number, precision)
     if number ~= number or math.abs(number) == math.huge or precision > 300 then return number end
-    if precision >= 0 then return tonumber((("%." .. math.min(precision, 99) .. "f"):format(number))) + 0.0 end
+    if precision >= 0 then
+        return tonumber((("%." .. math.min(precision, 99) .. "f"):format(number))) + 0.0
+    end
     local scale = 10.0 ^ -precision
     local quotient = number / scale
     local low = math.floor(quotient)
@@ -105,14 +107,18 @@ end
 
 function numbers.round(_, value, args)
     local precision, method = bind("round", args, 0, "precision", "method")
-    precision, method = arguments.integer("round", precision) or 0, method == nil and "common" or method
+    precision = arguments.integer("round", precision) or 0
+    method = method == nil and "common" or method
     local number = values.number(values.defined(value))
     local f = METHODS[method]
     if not f then failure.raise "round: the method is common, ceil or floor" end
-    if not number then failure.raise("round: a number is needed, got %s", values.type_name(value)) end
+    if not number then
+        failure.raise("round: a number is needed, got %s", values.type_name(value))
+    end
     if f == true then
         if math.type(number) ~= "integer" then return rounded(number, precision) end
-        return precision >= 0 and number or math.tointeger(rounded(number + 0.0, precision)) or number
+        if precision >= 0 then return number end
+        return math.tointeger(rounded(number + 0.0, precision)) or number
     end
     local scale = precision >= 0 and 10 ^ precision or 10.0 ^ precision
     return f(number * scale) / scale

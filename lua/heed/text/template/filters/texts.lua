@@ -117,15 +117,15 @@ end
 function texts.truncate(machine, value, args)
     local length, whole, ending, leeway = bind("truncate", args, 0, "length", "killwords", "end",
         "leeway")
-    local text = arguments.text("truncate", value)
     length = arguments.integer("truncate", length) or 255
     ending = arguments.text("truncate", ending) or "..."
     leeway = arguments.integer("truncate", optional(leeway)) or 5
     local kept = length - characters.count(ending)
     if kept < 0 or leeway < 0 then failure.raise "truncate: too short" end
-    if characters.count(text) <= length + leeway then return value end
-    local list = characters.list(machine.budget:text(text))
-    text = table.concat(list, "", 1, kept)
+    local size = values.length(value) or failure.raise "truncate: it has no length"
+    if size <= length + leeway then return value end
+    local list = characters.list(machine.budget:text(arguments.text("truncate", value)))
+    local text = table.concat(list, "", 1, kept)
     if not (whole ~= nil and values.truth(whole)) then text = text:match "^(.*) [^ ]*$" or text end
     return text .. ending
 end
@@ -163,7 +163,7 @@ function texts.urlencode(machine, value, args)
     end
     local parts = {}
     local source = value
-    if values.kind(value) == "dict" then source = setmetatable({ dict = value, of = "items" }, values.View) end
+    if values.kind(value) == "dict" then source = values.view(value, "items") end
     for _, pair in ipairs(iteration.all(machine, source)) do
         local both = iteration.all(machine, pair)
         if #both ~= 2 then failure.raise "urlencode: pairs are needed" end
@@ -177,7 +177,8 @@ function texts.tojson(machine, value, args)
         "separators", "sort_keys")
     indent, separators = optional(indent), optional(separators)
     local style = { comma = indent and "," or ", ", colon = ": ",
-        ascii = ascii ~= nil and values.truth(ascii), sorted = sorted ~= nil and values.truth(sorted) }
+        ascii = ascii ~= nil and values.truth(ascii),
+        sorted = sorted ~= nil and values.truth(sorted) }
     if indent ~= nil then
         local text = values.text(indent)
         local width = text and 0 or math.max(0, arguments.integer("tojson", indent))
@@ -187,7 +188,8 @@ function texts.tojson(machine, value, args)
     if separators then
         local both = iteration.all(machine, separators)
         if #both ~= 2 then failure.raise "tojson: two separators are needed" end
-        style.comma, style.colon = arguments.text("tojson", both[1]), arguments.text("tojson", both[2])
+        style.comma = arguments.text("tojson", both[1])
+        style.colon = arguments.text("tojson", both[2])
     end
     return json_text.write(machine, value, style)
 end

@@ -99,7 +99,9 @@ local function padding(name, share)
     change[name] = function(machine, text, args)
         local width, fill = bind(name, args, 1, "width", "fillchar")
         fill = text_at(name, fill) or " "
-        if characters.count(fill) ~= 1 then failure.raise("%s: one character to fill with", name) end
+        if characters.count(fill) ~= 1 then
+            failure.raise("%s: one character to fill with", name)
+        end
         return change.padded(machine, text, arguments.integer(name, width), fill, share)
     end
 end

@@ -52,7 +52,7 @@ end
 for _, of in ipairs { "keys", "values", "items" } do
     dicts[of] = function(_, dict, args)
         bind(of, args, 0)
-        return setmetatable({ dict = dict, of = of }, values.View)
+        return values.view(dict, of)
     end
 end
 
@@ -86,9 +86,9 @@ local function set(text)
 end
 
 local methods = {
-    of = { string = texts, markup = texts, list = setmetatable({ copy = copy_list }, { __index = lists }),
-        tuple = lists, range = lists, dict = dicts, integer = integers, boolean = integers,
-        float = floats },
+    of = { string = texts, markup = texts,
+        list = setmetatable({ copy = copy_list }, { __index = lists }), tuple = lists,
+        range = lists, dict = dicts, integer = integers, boolean = integers, float = floats },
     denied = { list = set "append clear pop reverse insert sort extend remove",
         dict = set "clear pop popitem setdefault update" },
 }
