@@ -24,7 +24,7 @@ NAMES = list(DATA) + ["missing", "loop"]
 LITERALS = ["1", "0", "-2", "2.0", "'a'", "'user'", "', '", "''", "true", "none", "[1, 2]", "(1, 'b')", "{'a': 1}",
             "'%s-%s'", "'{}:{0}'", "'x\\ty'", "1e3", "range(4)"]
 PLAIN_FILTERS = """abs capitalize count default dictsort e escape first float forceescape int items last length list
-    lower max min reverse round safe sort string striptags sum title tojson trim unique upper urlencode wordcount
+    lower max min reverse round safe sort string sum title tojson trim unique upper urlencode wordcount
     map select reject""".split()
 FILTERS = """default({a}) default({a}, true) d({a}, boolean={a}) join({a}) join(', ', attribute='c') replace({a}, {a}) replace('a', 'b', 1)
     indent(2) indent(width={a}, first=true) indent(1, blank=true) tojson(indent=2) tojson(ensure_ascii=true) tojson(sort_keys=true)

@@ -82,6 +82,20 @@ function characters.behind_spaces(text, at)
     return at
 end
 
+---The name that begins here: letters, digits and underlines, and no digit first.
+---@return string|nil
+function characters.name_at(text, at)
+    local name = text:match("^[%a_\x80-\xFF][%w_\x80-\xFF]*", at)
+    if not name or not name:find "[\x80-\xFF]" then return name end
+    local size = 0
+    for character in name:gmatch(CHARACTER) do
+        local is_part = character == "_" or core.text_category(character):find "^[LMN]"
+        if not is_part then break end
+        size = size + #character
+    end
+    return size > 0 and name:sub(1, size) or nil
+end
+
 ---The words between white space.
 ---@return string[]
 function characters.words(text)

@@ -10,7 +10,8 @@ local format = {}
 local WIDEST = 10000
 
 local function size_of(digits, what)
-    local size = math.tointeger(tonumber(digits))
+    if digits == "." then return 0 end
+    local size = math.tointeger(tonumber((digits:gsub("^%.", ""))))
     if size and size > WIDEST then failure.raise("format: %s %s is too much", what, digits) end
     return size
 end
@@ -86,7 +87,8 @@ local function source_of(value)
     local dict = kind == "dict" and value
     return function(name)
         if name then
-            local found = dict and values.get(dict, name)
+            if not dict then failure.raise("format: a dict is needed for '%s'", name) end
+            local found = values.get(dict, name)
             if found == nil then failure.raise("format: there is no '%s'", name) end
             return found
         end
@@ -107,10 +109,10 @@ function format.percent(machine, template, value)
         if not percent then break end
         parts[#parts + 1] = text:sub(at, percent - 1)
         local name, flags, width, precision, letter, behind =
-            text:match("^(%b())([-+ 0#]*)(%d*)%.?(%d*)[hlL]?(.)()", percent + 1)
+            text:match("^(%b())([-+ 0#]*)(%d*)(%.?%d*)[hlL]?(.)()", percent + 1)
         if not name then
             flags, width, precision, letter, behind =
-                text:match("^([-+ 0#]*)(%d*)%.?(%d*)[hlL]?(.)()", percent + 1)
+                text:match("^([-+ 0#]*)(%d*)(%.?%d*)[hlL]?(.)()", percent + 1)
         end
         if not letter then failure.raise "format: what ends with a %" end
         if letter == "%" then
@@ -141,7 +143,9 @@ local function by_spec(machine, value, spec)
     if spec:find "^.[<>^]" then fill, align, rest = spec:match "^(.)([<>^])(.*)$" end
     local flags, zero, width, precision, letter =
         (rest or spec):match "^([-+ ]?)(0?)(%d*)%.?(%d*)([dxXofFeEgGs]?)$"
-    if not flags then failure.raise("format: '%s' is not known", spec) end
+    if not flags or precision == "" and (rest or spec):find(".", 1, true) then
+        failure.raise("format: '%s' is not known", spec)
+    end
     local is_text = values.text(value) ~= nil
     if letter == "" then
         letter = is_text and "s" or math.type(values.number(value)) == "integer" and "d" or "s"

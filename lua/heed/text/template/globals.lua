@@ -32,7 +32,7 @@ end
 local function dict_of(machine, where, args)
     local dict = values.dict()
     if #args > 1 then failure.raise("%s: 1 argument at most", where) end
-    local source = args[1]
+    local source = values.defined(args[1])
     if values.kind(source) == "dict" then
         for _, key in ipairs(source.keys) do values.put(dict, key, values.get(source, key)) end
     elseif source ~= nil then

@@ -52,7 +52,9 @@ local function behind_end(self, closing, trims)
     return at
 end
 
+-- A tag that is the last of the template needs no end, as in Jinja.
 local function skip_comment(self)
+    if self.at > #self.source then return end
     local at = self.source:find("#}", self.at, true)
     if not at then failure.raise("line %d: a comment without its #}", self.line) end
     local sign = self.source:sub(at - 1, at - 1)
@@ -63,6 +65,7 @@ end
 
 -- After {% raw %}: text up to {% endraw %}.
 local function read_raw(self)
+    if self.at > #self.source then return end
     local from = self.at
     while true do
         local first, behind, sign = self.source:find("{%%([-+]?)%s*endraw%s*", from)
@@ -119,7 +122,7 @@ local function read_token(self, open)
         self.at = self.at + size
         return
     end
-    local name = self.source:match("^[%a_\x80-\xFF][%w_\x80-\xFF]*", self.at)
+    local name = characters.name_at(self.source, self.at)
     if name then
         add(self, "name", name)
         self.at = self.at + #name

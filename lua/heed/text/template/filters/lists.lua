@@ -14,6 +14,9 @@ local lists = {}
 
 local function flag(value) return value ~= nil and values.truth(value) end
 
+-- Python's `reverse` is a number.
+local function reversed(where, value) return (arguments.integer(where, value) or 0) ~= 0 end
+
 function lists.length(_, value, args)
     bind("length", args, 0)
     return values.length(value) or failure.raise("a %s has no length", values.type_name(value))
@@ -70,7 +73,8 @@ function lists.sort(machine, value, args)
     local reverse, exact, attribute = bind("sort", args, 0, "reverse", "case_sensitive",
         "attribute")
     local key = order.keys(machine, optional(attribute), flag(exact))
-    return values.list(order.sorted(machine, all(machine, value), key, flag(reverse)))
+    local backwards = reversed("sort", reverse)
+    return values.list(order.sorted(machine, all(machine, value), key, backwards))
 end
 
 function lists.dictsort(machine, value, args)
@@ -83,7 +87,7 @@ function lists.dictsort(machine, value, args)
     local list = all(machine, values.view(value, "items"))
     local at = by == "key" and 1 or 2
     local function key(pair) return order.folded(pair[at], flag(exact)) end
-    return values.list(order.sorted(machine, list, key, flag(reverse)))
+    return values.list(order.sorted(machine, list, key, reversed("dictsort", reverse)))
 end
 
 function lists.unique(machine, value, args)

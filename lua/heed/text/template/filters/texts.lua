@@ -141,15 +141,6 @@ function texts.wordcount(machine, value, args)
     return count
 end
 
-function texts.striptags(machine, value, args)
-    bind("striptags", args, 0)
-    local text = machine.budget:text(str(machine, value))
-    text = text:gsub("<!%-%-.-%-%->", ""):gsub("<[^>]*>", "")
-    text = table.concat(characters.words(text), " ")
-    local signs = { amp = "&", lt = "<", gt = ">", quot = '"', ["#34"] = '"', ["#39"] = "'" }
-    return (text:gsub("&(#?%w+);", signs))
-end
-
 local function quoted(text, slash)
     return (text:gsub("[^%w_.~-]", function(c)
         return c == "/" and slash and "/" or ("%%%02X"):format(c:byte())
