@@ -80,3 +80,17 @@ int hd_lowercase(int32_t c, int32_t out[2]) {
     out[0] = c < 0x80 ? (c >= 'A' && c <= 'Z' ? c + 32 : c) : utf8proc_tolower(c);
     return 1;
 }
+
+int hd_uppercase(bool title, int32_t c, int32_t out[2]) {
+    if (c == 0xDF) {
+        out[0] = 'S';
+        out[1] = title ? 's' : 'S';
+        return 2;
+    }
+    out[0] = title ? utf8proc_totitle(c) : utf8proc_toupper(c);
+    return 1;
+}
+
+const char *hd_char_category(int32_t c) {
+    return utf8proc_category_string(c);
+}

@@ -27,5 +27,12 @@ bool hd_is_han(int32_t c);               /* of the blocks that BERT puts spaces 
 
 /* Lower case: one character, but two of U+0130. Their number. */
 int hd_lowercase(int32_t c, int32_t out[2]);
+/* Upper case, or title case: one character, but two of U+00DF. Their number. */
+int hd_uppercase(bool title, int32_t c, int32_t out[2]);
+
+typedef enum hd_char_case { HD_CASE_LOWER, HD_CASE_UPPER, HD_CASE_TITLE } hd_char_case;
+
+/* The general category: "Lu", "Nd" ... */
+const char *hd_char_category(int32_t c);
 
 #endif

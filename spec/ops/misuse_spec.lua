@@ -8,7 +8,7 @@ local values = require "spec.support.values"
 -- What these do reaches beyond the call: settings, files, the collector, other people's modules.
 local LEFT_OUT = {
     fail_allocation = true, memory_limit = true, set_num_threads = true, safetensors_save = true,
-        replace_file = true,
+        replace_file = true, npz_save = true,
     locate_errors = true, methods = true, no_grad = true, enable_grad = true, scope = true,
         func = true, uninterrupted = true,
     manual_seed = true, rng_state = true,

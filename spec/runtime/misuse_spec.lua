@@ -85,8 +85,8 @@ local function foreign(message)
     end
 end
 
--- heed.progress prints; what is left of heed itself is core's.
-local LEFT_OUT = { ["heed.progress"] = true }
+-- heed.progress prints, an archive of nothing is a file; what is left of heed itself is core's.
+local LEFT_OUT = { ["heed.progress"] = true, ["heed.npz.save"] = true }
 
 local function each_function(visit)
     local seen = {}

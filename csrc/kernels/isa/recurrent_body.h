@@ -21,10 +21,11 @@ HD_INLINE vr NAME(of_input)(const real *gates, const real *bias, int64_t at, int
     return bias ? x + V(load_n)(bias + at, count) : x;
 }
 
-/* a b, and 0 where a is 0, whatever b is. */
+/* a b, and a where that is 0, whatever b is. (Not the constant 0: GCC 12 cannot compile this choice for plain
+ * vectors with -O1 and sanitizers.) */
 HD_INLINE vr NAME(passed)(vr a, vr b) {
     const vr zero = {0};
-    return V(select)(V(eq)(a, zero), zero, a * b);
+    return V(select)(V(eq)(a, zero), a, a * b);
 }
 
 static void NAME(gru_row)(int64_t n, void *gates_, const void *recurrent, const void *b_ih, const void *b_hh,

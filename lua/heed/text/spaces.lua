@@ -17,6 +17,15 @@ function spaces.fold(line)
     return (line:gsub("[\x1C-\x1F]", " "))
 end
 
+---The characters that are white space, those of ASCII too.
+---@return table<string, boolean>
+function spaces.set()
+    local set = {}
+    for character in (" \t\n\v\f\r\x1C\x1D\x1E\x1F"):gmatch "." do set[character] = true end
+    for _, character in ipairs(SPACES) do set[character] = true end
+    return set
+end
+
 ---The words between spaces.
 ---@param line string
 ---@return string[]

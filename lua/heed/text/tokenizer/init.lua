@@ -1,6 +1,7 @@
 --- Tokenizers of other people's models: text to ids and back, the same ids as the programs that
 --- made the files.
 
+local chat = require "heed.text.tokenizer.chat"
 local check = require "heed.check"
 local core = require "heed.core"
 local errors = require "heed.errors"
@@ -19,7 +20,7 @@ local unknown = require "heed.text.tokenizer.unknown"
 ---@field decode fun(tokens: string[]): string[]
 ---@field around heed.text.tokenizer.Around
 ---@field names? table<string, string> the special tokens by what they are for: bos, eos ...
----@field template? string of chats
+---@field template? string|table[] of chats
 
 ---A tokenizer. Ids count from 1: a file's id and 1.
 ---@class heed.Tokenizer
@@ -31,6 +32,7 @@ local unknown = require "heed.text.tokenizer.unknown"
 ---@field mask integer|nil
 ---@field cls integer|nil
 ---@field sep integer|nil
+---@field template string|table[]|nil of chats, as the file has it: one, or several with names
 local Tokenizer = {}
 Tokenizer.__index = Tokenizer
 Tokenizer.__name = "heed.Tokenizer"
@@ -50,13 +52,13 @@ local function new(description)
     local self = setmetatable({ offset = 1 }, Tokenizer)
     self.core = core.tokenizer_new(description)
     self.around, self.decoding = description.around, description.decode
-    self.template = description.template
+    self.template, self.names = description.template, description.names or {}
     self.special = {}
     for _, token in ipairs(description.added) do
         if token.special then self.special[token.id + 1] = true end
     end
     for _, name in ipairs(NAMES) do
-        local token = (description.names or {})[name]
+        local token = self.names[name]
         if token then self[name] = core.tokenizer_id(self.core, token) end
     end
     return self
@@ -295,6 +297,37 @@ function Tokenizer:stream(options)
     options = check.options(method(self, "stream"), options, check.set("specials"))
     return stream.new(self, { specials = options.specials })
 end
+
+-- ---- chats --------------------------------------------------------------------------------------
+
+---The text of a chat, as the model of the tokenizer's file wants it: by the file's own template,
+---a program in the language of Jinja.
+---
+---Messages and tools are lists, as Lua tables or as JSON text. Objects of JSON text keep the order
+---of their names where a template writes them out as JSON; a Lua table has no order, and its names
+---are written in the order of their bytes. heed.json.null is None.
+---
+---The text has its special tokens in it: encode it with `{ specials = false }`.
+---
+---```lua
+---local path = os.tmpname() .. ".txt"
+---local file <close> = io.open(path, "w")
+---file:write "[UNK]\n[PAD]\nthe\nfox\n##es\n":close()
+---local tokenizer = heed.text.tokenizer(path)
+---tokenizer.template = "{% for m in messages %}<{{ m.role }}>{{ m.content | trim }}{% endfor %}"
+---    .. "{{ '<assistant>' if add_generation_prompt }}"
+---local messages = { { role = "user", content = " 2 + 2? " } }
+---print(tokenizer:chat(messages, { add_generation_prompt = true })) --> <user>2 + 2?<assistant>
+---os.remove(path)
+---```
+---@param messages table[]|string `{ role = "user", content = "..." }`, and what else is read
+---@param options? table add_generation_prompt: end where an answer begins (default false); tools,
+---documents: lists; template: the name of one of several templates; now: the time that a template
+---is told, as os.time() (default: now). Other names are variables of the template's:
+---`{ enable_thinking = false }`
+---@return string|nil text nil when the file has no template, or the template refuses
+---@return string? message
+function Tokenizer:chat(messages, options) return chat.text(self, messages, options) end
 
 -- ---- the vocabulary -----------------------------------------------------------------------------
 
