@@ -429,9 +429,27 @@ function inside.tokenizer_bytes(token) end
 ---What a GGUF file says before its data.
 ---@param path string
 ---@return table<string, any>|nil metadata
----@return table[]|string tensors name, shape, type, offset of each, in order; or the message
+---@return table[]|string tensors name, shape, type, offset, bytes of each, in order; or the message
+---@return table<string, string>? kinds of the metadata
 ---@return integer? version
+---@return userdata? file
 function inside.gguf_open(path) end
+
+---@param file userdata
+---@param i integer
+---@return heed.Tensor|nil tensor the i-th of the file
+---@return string? message
+function inside.gguf_tensor(file, i) end
+
+---heed.gguf.save.
+---@param path string
+---@param tensors table[] name, tensor, type of each
+---@param count integer of the metadata
+---@param metadata string as they stand in a file
+---@param alignment integer
+---@return true|nil
+---@return string? message
+function inside.gguf_save(path, tensors, count, metadata, alignment) end
 
 ---Replaces a file whole or not at all.
 ---@param path string
