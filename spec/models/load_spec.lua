@@ -128,9 +128,9 @@ describe("heed.models.load refuses", function()
 
     it("a config without what the family needs, or with nonsense", function()
         rewrite(function(c) c.hidden_size = nil end)
-        refused "config.json"
+        refused "config: "
         rewrite(function(c) c.hidden_size = "32" end)
-        refused "config.json"
+        refused "config: "
         rewrite(function(c)
             c.hidden_size = 32
             c.rope_parameters.rope_type = "spiral"

@@ -29,6 +29,7 @@ local PAGES = {
     { file = "files", title = "Files", "heed.checkpoint", "heed.safetensors", "heed.npy",
         "heed.npz", "heed.image", "heed.json" },
     { file = "data", title = "Data and text", "heed.data", "heed.text" },
+    { file = "models", title = "Other people's models", "heed.models" },
     { file = "seeing", title = "Seeing, testing, asking", "heed.viz", "heed.types.luassert",
         "heed.help", "heed.info" },
 }

@@ -48,7 +48,9 @@ local function of_shards(directory, index)
     local all, read = {}, {}
     for name, shard in pairs(unknown.check(index.weight_map, "table", "weight_map")) do
         unknown.check(shard, "string", "weight_map: " .. name)
-        if shard:find "[/\\]" then unknown.refuse("weight_map: expected a file's name, got %s", shard) end
+        if shard:find "[/\\]" then
+            unknown.refuse("weight_map: expected a file's name, got %s", shard)
+        end
         if not read[shard] then read[shard] = loaded(directory .. "/" .. shard) end
         all[name] = read[shard][name]
         if not all[name] then unknown.refuse("%s: expected the tensor %s in it", shard, name) end

@@ -4,6 +4,7 @@ local check = require "heed.check"
 local core = require "heed.core"
 local errors = require "heed.errors"
 local files = require "heed.models.files"
+local gguf = require "heed.models.gguf"
 local steps = require "heed.text.tokenizer.steps"
 local tokenizer = require "heed.text.tokenizer"
 local unknown = require "heed.text.tokenizer.unknown"
@@ -42,26 +43,39 @@ end
 local function family_of(name)
     local family = FAMILIES[name]
     if not family then
-        unknown.refuse("model_type: expected one of %s, got %s", table.concat(models.families(), ", "),
-            tostring(name))
+        unknown.refuse("model_type: expected one of %s, got %s",
+            table.concat(models.families(), ", "), tostring(name))
     end
     return family
 end
 
-local function load_directory(path, options)
-    local given = files.object(path .. "/config.json")
+local function is_gguf(path)
+    local file = io.open(path, "rb")
+    local begin = file and file:read(4)
+    if file then file:close() end
+    return begin == "GGUF"
+end
+
+-- The config as it stands there, and the tensors.
+local function open(path)
+    if is_gguf(path) then return gguf.open(path) end
+    return files.object(path .. "/config.json"), files.of_directory(path)
+end
+
+local function load(path, options)
+    local given, file = open(path)
     local family = family_of(options.family or given.model_type)
     local config = config_of(family, given)
     local ok, model, shapes = pcall(weights.bare, family, config)
-    if not ok then unknown.refuse("config.json: %s", tostring(model)) end
-    weights.fill(model, shapes, files.of_directory(path), family, options.dtype)
+    if not ok then unknown.refuse("config: %s", tostring(model)) end
+    weights.fill(model, shapes, file, family, options.dtype)
     return { model = model:eval():requires_grad_(options.grad or false), config = config }
 end
 
 local OPTIONS = check.set("dtype", "family", "grad")
 
----A model from a Hugging Face directory (config.json, safetensors in one or in shards), its
----tokenizer, and its config.
+---A model, its tokenizer, and its config: from a Hugging Face directory (config.json, safetensors in
+---one or in shards), or from a GGUF file, whose quantised weights are dequantised.
 ---@param path string
 ---@param options? { dtype?: heed.DType, family?: string, grad?: boolean } dtype: of the parameters,
 ---default as stored; family: where config.json does not say it (heed.models.families); grad: to be
@@ -79,7 +93,7 @@ function models.load(path, options)
         errors.raise("%s: family: expected one of %s, got %s", where,
             table.concat(models.families(), ", "), check.describe(options.family))
     end
-    local loaded, message = unknown.attempt(path, load_directory, (path:gsub("/+$", "")), options)
+    local loaded, message = unknown.attempt(path, load, (path:gsub("/+$", "")), options)
     if not loaded then return nil, message end
     return loaded.model, tokenizer(path), loaded.config
 end

@@ -43,7 +43,7 @@ local function read(file, prefix, name, theirs, shape, missing, used)
             missing[#missing + 1] = prefix .. their
             return nil
         end
-        used[prefix .. their] = true
+        used[file.name_of and file.name_of(prefix .. their) or prefix .. their] = true
         parts[i] = file.tensor(prefix .. their)
     end
     return joined(name, parts, shape)
@@ -72,6 +72,7 @@ end
 ---@field names string[]
 ---@field has fun(name: string): boolean
 ---@field tensor fun(name: string): heed.Tensor
+---@field name_of? fun(name: string): string what `names` call it, where that is another name
 
 ---A model without numbers: no memory is taken and nothing is drawn for what a file will give.
 ---@param family table
