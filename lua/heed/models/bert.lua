@@ -31,7 +31,8 @@ end
 ---@return heed.Tensor hidden [B, L, E]
 function Bert:forward(ids, options)
     local lengths, types = options and options.lengths, options and options.types
-    local x = self.positions(self.words(ids)) + (types and self.types(types) or self.types.weight[1])
+    local of_types = types and self.types(types) or self.types.weight[1]
+    local x = self.positions(self.words(ids)) + of_types
     return self.encoder(self.dropout(self.norm(x)), { mask = lengths and padding(lengths) })
 end
 
