@@ -39,7 +39,7 @@ end
 
 -- The ids of a conversation, as the model's own template writes it.
 local function ids_of(messages)
-    local text, message = tokenizer:chat(messages, { add_generation_prompt = true })
+    local text, message = tokenizer:chat(messages)
     if not text then error(message, 0) end
     return tokenizer:encode(text, { specials = false })
 end

@@ -94,12 +94,13 @@ describe("tokenizer:chat", function()
     it("gives the text of the file's template", function()
         tokenizer.template = "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}"
             .. "{% if add_generation_prompt %}assistant:{% endif %}{{ tools }}{{ extra }}"
-        assert.are.equal("user: Hi\nNone", tokenizer:chat(MESSAGES))
+        assert.are.equal("user: Hi\nNone",
+            tokenizer:chat(MESSAGES, { add_generation_prompt = false }))
         assert.are.equal("user: Hi\nassistant:None5",
-            tokenizer:chat(MESSAGES, { add_generation_prompt = true, extra = 5 }))
-        assert.are.equal("user: Ho\nNone",
+            tokenizer:chat(MESSAGES, { extra = 5 }))
+        assert.are.equal("user: Ho\nassistant:None",
             tokenizer:chat '[{"role": "user", "content": "Ho"}]')
-        assert.are.equal("None", tokenizer:chat {})
+        assert.are.equal("assistant:None", tokenizer:chat {})
     end)
 
     it("knows the special tokens", function()

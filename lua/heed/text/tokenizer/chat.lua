@@ -73,7 +73,7 @@ local OWN = { template = true, now = true }
 
 local function variables_of(tokenizer, messages, options)
     local variables = { messages = list_of("messages", messages), tools = template.none,
-        documents = template.none, add_generation_prompt = false }
+        documents = template.none, add_generation_prompt = true }
     for name, token in pairs(tokenizer.names) do variables[name .. "_token"] = token end
     for name, value in pairs(options) do
         check.type(WHERE, "options", name, "string")

@@ -317,11 +317,11 @@ end
 ---tokenizer.template = "{% for m in messages %}<{{ m.role }}>{{ m.content | trim }}{% endfor %}"
 ---    .. "{{ '<assistant>' if add_generation_prompt }}"
 ---local messages = { { role = "user", content = " 2 + 2? " } }
----print(tokenizer:chat(messages, { add_generation_prompt = true })) --> <user>2 + 2?<assistant>
+---print(tokenizer:chat(messages)) --> <user>2 + 2?<assistant>
 ---os.remove(path)
 ---```
 ---@param messages table[]|string `{ role = "user", content = "..." }`, and what else is read
----@param options? table add_generation_prompt: end where an answer begins (default false); tools,
+---@param options? table add_generation_prompt: end where an answer begins (default true); tools,
 ---documents: lists; template: the name of one of several templates; now: the time that a template
 ---is told, as os.time() (default: now). Other names are variables of the template's:
 ---`{ enable_thinking = false }`
