@@ -10,6 +10,24 @@
 #define HD_GGUF_H
 
 #include "io/source.h"
+#include "kernels/blocks.h"
+#include "tensor/tensor.h"
+
+/* ---- types of tensors ---------------------------------------------------------------------------- */
+typedef struct hd_gguf_type {
+    uint32_t number;               /* ggml's */
+    const char *name;              /* "Q4_K"; NULL when the number is not known */
+    const hd_block_format *blocks; /* NULL: plain numbers, or not read here */
+    hd_dtype dtype;                /* of what is read: f32 of blocks */
+    bool is_read;                  /* else only the name is known, if that */
+} hd_gguf_type;
+
+hd_gguf_type hd_gguf_type_numbered(uint32_t number);
+/* False: there is none. */
+bool hd_gguf_type_named(const char *name, hd_gguf_type *type);
+bool hd_gguf_type_of_dtype(hd_dtype dtype, hd_gguf_type *type);
+
+/* ---- what a file says ---------------------------------------------------------------------------- */
 
 typedef enum hd_gguf_kind { /* of a metadata value */
                             HD_GGUF_U8,
@@ -33,8 +51,11 @@ typedef struct hd_gguf_text {
     int64_t size;
 } hd_gguf_text;
 
+/* As a message may show it (hd_printable). */
+const char *hd_gguf_printable(char into[HD_PRINTABLE], hd_gguf_text text);
+
 typedef struct hd_gguf_item {
-    hd_gguf_text name;
+    hd_gguf_text name; /* first, here and below */
     hd_gguf_kind kind;
     const char *value; /* as in the file; of an array its kind (u32), count (u64) and values */
 } hd_gguf_item;
@@ -45,8 +66,8 @@ typedef struct hd_gguf_tensor {
     hd_gguf_text name;
     int ndim;
     int64_t shape[HD_GGUF_DIMS]; /* outermost first */
-    uint32_t type;               /* ggml's number */
-    int64_t offset;              /* in the file */
+    hd_gguf_type type;
+    int64_t offset; /* in the file */
 } hd_gguf_tensor;
 
 /* All texts point into `header`, which it owns. */
@@ -59,9 +80,21 @@ typedef struct hd_gguf {
     hd_gguf_tensor *tensors;
 } hd_gguf;
 
-/* Reads everything before the data. */
+/* Reads everything before the data. Names that are there twice, and tensors that the file is too short for, are refused
+ * (HD_EIO). */
 hd_status hd_gguf_read(hd_source *s, hd_gguf *file);
 void hd_gguf_free(hd_account *account, hd_gguf *file);
+
+/* ---- tensors ------------------------------------------------------------------------------------- */
+/* How many bytes it takes in the file; its type is one that is read. */
+int64_t hd_gguf_bytes(const hd_gguf_tensor *t);
+/* Do its rows consist of whole blocks, and does it lie inside the file? Of types that are not read this is not known. */
+hd_status hd_gguf_check_tensor(hd_source *s, const hd_gguf_tensor *t);
+/* Plain numbers as their dtype, blocks dequantised to f32. NULL: HD_EIO, HD_ENOMEM or HD_ECANCEL; the message names file and
+ * tensor. */
+hd_tensor *hd_gguf_tensor_read(hd_source *s, const hd_gguf_tensor *t);
+
+/* ---- values of metadata -------------------------------------------------------------------------- */
 
 /* One value of an array, or of an item: what it is, and where the next one is. Arrays in arrays are read by their
  * own. */

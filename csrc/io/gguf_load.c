@@ -1,3 +1,4 @@
+#include <stdlib.h>
 #include <string.h>
 
 #include "io/gguf.h"
@@ -117,7 +118,9 @@ static hd_status pass_values(hd_gguf_reader *r, uint64_t kind, uint64_t count, i
         if (!r->short_of) r->at += count * (uint64_t)sizes[kind];
         return HD_OK;
     }
-    if (depth == 0) return bad(r, "arrays at most so deep", DEEPEST_ARRAY);
+    if (depth == 0)
+        return hd_source_bad(r->source, "GGUF: expected arrays in arrays at most %d deep, got more",
+                             DEEPEST_ARRAY);
     hd_status status = HD_OK;
     for (uint64_t i = 0; i < count && !status && !r->short_of; i++) {
         if (kind == HD_GGUF_STRING) {
@@ -152,7 +155,7 @@ static hd_status read_tensor(hd_gguf_reader *r, hd_gguf_tensor *t) {
             return bad(r, "fewer elements", size);
         t->shape[i] = (int64_t)size;
     }
-    t->type = (uint32_t)take(r, 4);
+    t->type = hd_gguf_type_numbered((uint32_t)take(r, 4));
     const uint64_t offset = take(r, 8);
     if (offset > (uint64_t)r->source->size) return bad(r, "an offset in the file", offset);
     t->offset = (int64_t)offset;
@@ -167,6 +170,8 @@ static hd_status read_counts(hd_gguf_reader *r, hd_gguf *file) {
     if (!has(r, 24) || memcmp(r->at, "GGUF", 4) != 0) return hd_source_bad(r->source, "expected a GGUF file");
     r->at += 4;
     file->version = (uint32_t)take(r, 4);
+    if (file->version && file->version << 16 == 0)
+        return hd_source_bad(r->source, "GGUF: expected little-endian numbers, got big-endian");
     if (file->version < 2 || file->version > 3) return bad(r, "version 2 or 3", file->version);
     const uint64_t tensors = take(r, 8), items = take(r, 8), most = (uint64_t)r->source->size;
     if (tensors > most / LEAST_TENSOR) return bad(r, "fewer tensors", tensors);
@@ -181,9 +186,9 @@ static hd_status place_data(hd_gguf_reader *r, hd_gguf *file) {
     uint64_t alignment = 32;
     for (int64_t i = 0; i < file->item_count; i++) {
         const hd_gguf_item *item = &file->items[i];
-        if (item->name.size == 17 && memcmp(item->name.bytes, "general.alignment", 17) == 0 &&
-            item->kind == HD_GGUF_U32)
-            alignment = little(item->value, 4);
+        if (item->name.size != 17 || memcmp(item->name.bytes, "general.alignment", 17) != 0) continue;
+        if (item->kind != HD_GGUF_U32) return bad(r, "general.alignment of kind 4 (u32)", item->kind);
+        alignment = little(item->value, 4);
     }
     if (alignment == 0 || alignment > 1 << 20 || (alignment & (alignment - 1)))
         return bad(r, "an alignment", alignment);
@@ -192,6 +197,44 @@ static hd_status place_data(hd_gguf_reader *r, hd_gguf *file) {
         (file->header_size + (int64_t)alignment - 1) / (int64_t)alignment * (int64_t)alignment;
     for (int64_t i = 0; i < file->tensor_count; i++) file->tensors[i].offset += data;
     return HD_OK;
+}
+
+/* ---- what was read, as a whole ------------------------------------------------------------------- */
+
+static int by_text(const void *a, const void *b) {
+    const hd_gguf_text *x = *(const hd_gguf_text *const *)a, *y = *(const hd_gguf_text *const *)b;
+    const int order = memcmp(x->bytes, y->bytes, (size_t)(x->size < y->size ? x->size : y->size));
+    return order ? order : (x->size > y->size) - (x->size < y->size);
+}
+
+/* The names of `count` records of `stride` bytes, which begin with them. */
+static hd_status check_names_differ(hd_gguf_reader *r, const char *what, const void *records, int64_t count,
+                                    size_t stride) {
+    hd_ctx *cx = r->source->cx;
+    const hd_gguf_text **names = hd_alloc(cx, sizeof *names * (size_t)count);
+    if (!names) return cx->error.status;
+    for (int64_t i = 0; i < count; i++)
+        names[i] = (const hd_gguf_text *)((const char *)records + (size_t)i * stride);
+    qsort(names, (size_t)count, sizeof *names, by_text);
+    hd_status status = HD_OK;
+    char text[HD_PRINTABLE];
+    for (int64_t i = 1; i < count && !status; i++)
+        if (by_text(&names[i - 1], &names[i]) == 0)
+            status = hd_source_bad(r->source, "GGUF: %s \"%s\" is given twice", what,
+                                   hd_gguf_printable(text, *names[i]));
+    hd_free(cx->account, names);
+    return status;
+}
+
+static hd_status check_whole(hd_gguf_reader *r, hd_gguf *file) {
+    hd_status status = place_data(r, file);
+    if (!status)
+        status = check_names_differ(r, "metadata", file->items, file->item_count, sizeof *file->items);
+    if (!status)
+        status = check_names_differ(r, "tensor", file->tensors, file->tensor_count, sizeof *file->tensors);
+    for (int64_t i = 0; i < file->tensor_count && !status; i++)
+        status = hd_gguf_check_tensor(r->source, &file->tensors[i]);
+    return status;
 }
 
 static hd_status parse(hd_gguf_reader *r, hd_gguf *file) {
@@ -206,7 +249,7 @@ static hd_status parse(hd_gguf_reader *r, hd_gguf *file) {
         status = read_item(r, &file->items[i]);
     for (int64_t i = 0; i < file->tensor_count && !status && !r->short_of; i++)
         status = read_tensor(r, &file->tensors[i]);
-    return status || r->short_of ? status : place_data(r, file);
+    return status || r->short_of ? status : check_whole(r, file);
 }
 
 /* The header's size is not told: so much of the file is read, then twice as much. */

@@ -7,11 +7,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+static hd_source_stamp stamp_of(const struct stat *st) {
+    return (hd_source_stamp){st->st_dev, st->st_ino, st->st_size, st->st_mtim.tv_sec, st->st_mtim.tv_nsec};
+}
+
 hd_status hd_source_open(hd_ctx *cx, hd_source *s, const char *path) {
     *s = (hd_source){.cx = cx, .path = path};
     s->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (s->fd < 0) return hd_source_bad(s, "%s", strerror(errno));
-    struct stat st;
+    struct stat st = {0};
     hd_status status = HD_OK;
     if (fstat(s->fd, &st))
         status = hd_source_bad(s, "%s", strerror(errno));
@@ -19,8 +23,17 @@ hd_status hd_source_open(hd_ctx *cx, hd_source *s, const char *path) {
         status = hd_source_bad(s, "expected a regular file");
     else
         s->size = st.st_size;
+    s->stamp = stamp_of(&st);
     if (status) hd_source_close(s);
     return status;
+}
+
+hd_status hd_source_check_same(hd_source *s, const hd_source_stamp *stamp) {
+    struct stat st;
+    if (fstat(s->fd, &st)) return hd_source_bad(s, "%s", strerror(errno));
+    const hd_source_stamp now = stamp_of(&st);
+    if (!memcmp(&now, stamp, sizeof now)) return HD_OK;
+    return hd_source_bad(s, "the file was replaced or changed since it was opened; open it again");
 }
 
 hd_status hd_source_read(hd_source *s, void *into, int64_t count, int64_t offset) {

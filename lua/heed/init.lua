@@ -28,6 +28,7 @@ heed.capture = require("heed.capture").new
 heed.checkpoint = require "heed.checkpoint"
 heed.data = require "heed.data"
 heed.generate = require "heed.generate"
+heed.gguf = require "heed.gguf"
 heed.grad = autograd.grad
 heed.gradcheck = autograd.gradcheck
 heed.image = require "heed.image"

@@ -1,13 +1,14 @@
-/* GGUF files: their metadata and their tensors' descriptions as tables. */
+/* GGUF files: what they say as tables, and their tensors. */
 #include "io/gguf.h"
 
 #include "lua/io/files.h"
 
-/* A file that is being read, until all of it is in Lua. */
+/* What a file said when it was opened. It is not held open: its tensors are read by its path, from the same file or not at
+ * all. User value 1: the path. */
 typedef struct hd_gguf_box {
     hd_gguf file;
     hd_source source;
-    hd_account *account;
+    hd_account *account; /* NULL once it was collected */
 } hd_gguf_box;
 
 static int collected(lua_State *L) {
@@ -22,12 +23,12 @@ static int collected(lua_State *L) {
 
 static hd_gguf_box *push_box(hd_call *c) {
     lua_State *L = c->L;
-    hd_gguf_box *box = lua_newuserdatauv(L, sizeof *box, 0);
+    hd_gguf_box *box = lua_newuserdatauv(L, sizeof *box, 1);
     *box = (hd_gguf_box){.source.fd = -1};
-    lua_createtable(L, 0, 1);
-    lua_pushcfunction(L, collected);
-    lua_setfield(L, -2, "__gc");
+    hd_push_uv(L, HD_UV_GGUF);
     lua_setmetatable(L, -2);
+    lua_pushvalue(L, 1);
+    lua_setiuservalue(L, -2, 1);
     hd_account_retain(c->cx->account);
     box->account = c->cx->account;
     return box;
@@ -56,8 +57,40 @@ static const char *push_value(lua_State *L, hd_gguf_kind kind, const char *at) {
     return v.next;
 }
 
+/* The kind of a value's numbers, of a list's elements; of lists in lists, of the first that there is. */
+static const char *kind_of(hd_gguf_kind kind, const char *at) {
+    static const char *const names[HD_GGUF_KINDS] = {
+        [HD_GGUF_U8] = "u8",   [HD_GGUF_I8] = "i8",   [HD_GGUF_U16] = "u16", [HD_GGUF_I16] = "i16",
+        [HD_GGUF_U32] = "u32", [HD_GGUF_I32] = "i32", [HD_GGUF_F32] = "f32", [HD_GGUF_BOOL] = "bool",
+        [HD_GGUF_U64] = "u64", [HD_GGUF_I64] = "i64", [HD_GGUF_F64] = "f64", [HD_GGUF_STRING] = "string",
+    };
+    while (kind == HD_GGUF_ARRAY) {
+        const hd_gguf_value v = hd_gguf_value_at(kind, at);
+        kind = v.array.kind;
+        at = v.array.values;
+        if (v.array.count == 0 && kind == HD_GGUF_ARRAY) kind = HD_GGUF_I32;
+    }
+    return names[kind];
+}
+
+/* Pushes {name = value} and {name = kind}. */
+static void push_metadata(lua_State *L, const hd_gguf *file) {
+    lua_createtable(L, 0, (int)file->item_count);
+    lua_createtable(L, 0, (int)file->item_count);
+    for (int64_t i = 0; i < file->item_count; i++) {
+        const hd_gguf_item *item = &file->items[i];
+        lua_pushlstring(L, item->name.bytes, (size_t)item->name.size);
+        lua_pushvalue(L, -1);
+        push_value(L, item->kind, item->value);
+        lua_rawset(L, -5);
+        lua_pushstring(L, kind_of(item->kind, item->value));
+        lua_rawset(L, -3);
+    }
+}
+
+/* Pushes {name, shape, type, offset, bytes}; without bytes where the type is not read. */
 static void push_tensor(lua_State *L, const hd_gguf_tensor *t) {
-    lua_createtable(L, 0, 4);
+    lua_createtable(L, 0, 5);
     lua_pushlstring(L, t->name.bytes, (size_t)t->name.size);
     lua_setfield(L, -2, "name");
     lua_createtable(L, t->ndim, 0);
@@ -66,41 +99,79 @@ static void push_tensor(lua_State *L, const hd_gguf_tensor *t) {
         lua_rawseti(L, -2, i + 1);
     }
     lua_setfield(L, -2, "shape");
-    lua_pushinteger(L, t->type);
+    if (t->type.name)
+        lua_pushstring(L, t->type.name);
+    else
+        lua_pushfstring(L, "number %I", (lua_Integer)t->type.number);
     lua_setfield(L, -2, "type");
     lua_pushinteger(L, t->offset);
     lua_setfield(L, -2, "offset");
+    if (!t->type.is_read) return;
+    lua_pushinteger(L, hd_gguf_bytes(t));
+    lua_setfield(L, -2, "bytes");
 }
 
-/* gguf_open(path) -> {name = value}, {tensors in the file's order}, version */
+static void push_tensors(lua_State *L, const hd_gguf *file) {
+    lua_createtable(L, (int)file->tensor_count, 0);
+    for (int64_t i = 0; i < file->tensor_count; i++) {
+        push_tensor(L, &file->tensors[i]);
+        lua_rawseti(L, -2, i + 1);
+    }
+}
+
+/* gguf_open(path) -> {name = value}, {tensors in the file's order}, {name = kind}, version, file */
 static int gguf_open(lua_State *L) {
     hd_call c = hd_begin(L, "gguf.open");
     const char *path = hd_path_at(&c, 1);
     hd_gguf_box *box = push_box(&c);
     hd_status status = hd_source_open(c.cx, &box->source, path);
     if (!status) status = hd_gguf_read(&box->source, &box->file);
+    hd_source_close(&box->source);
     if (status) return hd_nil_and_message(&c, status);
-    const hd_gguf *file = &box->file;
-    lua_createtable(L, 0, (int)file->item_count);
-    for (int64_t i = 0; i < file->item_count; i++) {
-        lua_pushlstring(L, file->items[i].name.bytes, (size_t)file->items[i].name.size);
-        push_value(L, file->items[i].kind, file->items[i].value);
-        lua_rawset(L, -3);
+    push_metadata(L, &box->file);
+    push_tensors(L, &box->file);
+    lua_insert(L, -2);
+    lua_pushinteger(L, box->file.version);
+    lua_pushvalue(L, -5);
+    return 5;
+}
+
+/* Reads it from the file that was opened; one that has changed is an error. */
+static hd_tensor *read_again(hd_call *c, const hd_gguf_box *box, const char *path, int64_t i) {
+    hd_source source;
+    if (hd_source_open(c->cx, &source, path)) return NULL;
+    hd_tensor *t = NULL;
+    if (!hd_source_check_same(&source, &box->source.stamp))
+        t = hd_gguf_tensor_read(&source, &box->file.tensors[i]);
+    if (t && hd_source_check_same(&source, &box->source.stamp)) {
+        hd_release(t);
+        t = NULL;
     }
-    lua_createtable(L, (int)file->tensor_count, 0);
-    for (int64_t i = 0; i < file->tensor_count; i++) {
-        push_tensor(L, &file->tensors[i]);
-        lua_rawseti(L, -2, i + 1);
-    }
-    lua_pushinteger(L, file->version);
-    return 3;
+    hd_source_close(&source);
+    return t;
+}
+
+/* gguf_tensor(file, i) -> the i-th tensor of the file, or nil and message */
+static int gguf_tensor(lua_State *L) {
+    hd_call c = hd_enter(L, "gguf.File:tensor");
+    const hd_gguf_box *box = hd_to_type(L, c.h->gguf_type, 1);
+    if (!box || !box->account) hd_arg_expected(&c, 1, "file", "an open file");
+    const int64_t i = hd_arg_position(&c, 2, "i", box->file.tensor_count);
+    lua_getiuservalue(L, 1, 1);
+    hd_tensor *t = read_again(&c, box, lua_tostring(L, -1), i);
+    if (!t && c.cx->error.status == HD_EIO) return hd_nil_and_message(&c, HD_EIO);
+    return hd_return(&c, t);
 }
 
 static const hd_function functions[] = {
     {"gguf_open", gguf_open, HD_INTERNAL},
+    {"gguf_tensor", gguf_tensor, HD_INTERNAL},
     {NULL, NULL, 0},
 };
 
 void hd_register_gguf(hd_registrar *r) {
     hd_define(r, functions);
+    r->h->gguf_type = hd_new_type(r, "heed.gguf", HD_UV_GGUF);
+    hd_define_meta(r, lua_gettop(r->L), "__gc", collected, NULL);
+    lua_pop(r->L, 1);
 }

@@ -38,7 +38,7 @@ typedef struct hd_guard hd_guard; /* modes.h */
 struct hd_lua {
     hd_ctx *cx; /* NULL while the state closes */
     const void *tensor_type, *shape_type, *generator_type, *mask_type, *guard_type, *scope_type,
-        *function_type, *tokenizer_type;
+        *function_type, *tokenizer_type, *gguf_type;
     hd_guard *guards;          /* newest first, of all coroutines; usually none */
     hd_scope *scopes;          /* likewise */
     hd_handle *doomed;         /* what a finalizer wanted dropped: at the entry of the next operation */
@@ -72,8 +72,9 @@ enum {
     HD_UV_LOCATE,    /* what the Lua side gave to core.locate_errors, or nil */
     HD_UV_SUGGEST,   /* the second of it */
     HD_UV_FIELDS,    /* the names of modules' fields (nn/fields.c) */
-    HD_UV_TOKENIZER, /* a metatable */
-    HD_UV_COUNT = HD_UV_TOKENIZER
+    HD_UV_TOKENIZER,
+    HD_UV_GGUF, /* metatables */
+    HD_UV_COUNT = HD_UV_GGUF
 };
 
 /* The record of this state: made by luaopen_heed_core. NULL when heed was not opened. */

@@ -429,9 +429,17 @@ function inside.tokenizer_bytes(token) end
 ---What a GGUF file says before its data.
 ---@param path string
 ---@return table<string, any>|nil metadata
----@return table[]|string tensors name, shape, type, offset of each, in order; or the message
+---@return table[]|string tensors name, shape, type, offset, bytes of each, in order; or the message
+---@return table<string, string>? kinds of the metadata
 ---@return integer? version
+---@return userdata? file
 function inside.gguf_open(path) end
+
+---@param file userdata
+---@param i integer
+---@return heed.Tensor|nil tensor the i-th of the file
+---@return string? message
+function inside.gguf_tensor(file, i) end
 
 ---Replaces a file whole or not at all.
 ---@param path string
