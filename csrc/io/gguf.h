@@ -117,4 +117,26 @@ typedef struct hd_gguf_value {
 /* The value at `at`, which hd_gguf_read has checked. */
 hd_gguf_value hd_gguf_value_at(hd_gguf_kind kind, const char *at);
 
+/* ---- writing ------------------------------------------------------------------------------------- */
+
+#define HD_GGUF_LONGEST_NAME 63 /* of a tensor: llama.cpp takes no longer one */
+
+typedef struct hd_gguf_entry {
+    const char *name;
+    const hd_tensor *tensor; /* contiguous, of the type's dtype */
+    hd_gguf_type type;       /* one that is read; of blocks, one that can be quantised to */
+} hd_gguf_entry;
+
+typedef struct hd_gguf_contents {
+    int64_t item_count;
+    hd_gguf_text metadata; /* the items as they stand in a file, one behind another */
+    int64_t alignment;     /* of tensors' data; the metadata say so if it is not 32 */
+    int64_t count;
+    const hd_gguf_entry *entries; /* of different names */
+} hd_gguf_contents;
+
+/* Writes version 3. What the format has not, and numbers that a quantised type cannot hold, are HD_EARG. The file at path is
+ * replaced completely or not at all (io/replace.h). */
+hd_status hd_gguf_save(hd_ctx *cx, const char *path, const hd_gguf_contents *contents);
+
 #endif

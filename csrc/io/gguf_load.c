@@ -118,7 +118,7 @@ static hd_status pass_values(hd_gguf_reader *r, uint64_t kind, uint64_t count, i
         if (!r->short_of) r->at += count * (uint64_t)sizes[kind];
         return HD_OK;
     }
-    if (depth == 0)
+    if (kind == HD_GGUF_ARRAY && depth == 0)
         return hd_source_bad(r->source, "GGUF: expected arrays in arrays at most %d deep, got more",
                              DEEPEST_ARRAY);
     hd_status status = HD_OK;

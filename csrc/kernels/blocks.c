@@ -2,6 +2,7 @@
  * more than one byte are little-endian. */
 #include "kernels/blocks.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "tensor/half.h"
@@ -270,17 +271,141 @@ static void dequantize_nvfp4(const uint8_t *b, int64_t count, float *y) {
             look_up(four_bit_floats, b + 4 + 8 * part, 8, half_scale(b[part]), y + 16 * part);
 }
 
+/* ---- the other way --------------------------------------------------------------------------------- */
+
+static inline void put_u16(uint8_t *to, uint32_t number) {
+    to[0] = (uint8_t)number;
+    to[1] = (uint8_t)(number >> 8);
+}
+
+/* False: x does not fit. */
+static inline bool put_f16(uint8_t *to, float x) {
+    put_u16(to, hd_to_f16(x));
+    return (to[1] & 0x7c) != 0x7c;
+}
+
+static inline bool are_finite(const float *x, int count) {
+    bool finite = true;
+    for (int k = 0; k < count; k++) finite &= x[k] - x[k] == 0;
+    return finite;
+}
+
+/* 1 / d; 0 where all elements come back as 0. */
+static inline float inverse(float d) {
+    const float r = 1 / d;
+    return d == 0 || r - r != 0 ? 0 : r;
+}
+
+/* The first of those with the largest absolute value. */
+static inline float widest(const float *x) {
+    float best = x[0];
+    for (int k = 1; k < SMALL; k++)
+        if (fabsf(x[k]) > fabsf(best)) best = x[k];
+    return best;
+}
+
+static inline void extremes(const float *x, float *least, float *most) {
+    *least = *most = x[0];
+    for (int k = 1; k < SMALL; k++) {
+        *least = x[k] < *least ? x[k] : *least;
+        *most = x[k] > *most ? x[k] : *most;
+    }
+}
+
+/* q = (x - from) / d + above, cut to whole numbers up to `most`: q[k] of 32 elements. */
+static inline void put_levels(const float *x, float from, float d, float above, int most, uint8_t *q) {
+    const float by = inverse(d);
+    for (int k = 0; k < SMALL; k++) {
+        const int level = (int)((x[k] - from) * by + above);
+        q[k] = (uint8_t)(level > most ? most : level);
+    }
+}
+
+static inline void put_halves(const uint8_t *q, uint8_t *to) {
+    for (int k = 0; k < 16; k++) to[k] = (uint8_t)((q[k] & 15) | q[k + 16] << 4);
+}
+
+static inline void put_fifth_bits(const uint8_t *q, uint8_t *to) {
+    uint32_t bits = 0;
+    for (int k = 0; k < SMALL; k++) bits |= (uint32_t)(q[k] >> 4) << k;
+    put_u16(to, bits);
+    put_u16(to + 2, bits >> 16);
+}
+
+/* d = the widest / -8, so that this one is exact. */
+static bool quantize_q4_0(const float *x, int64_t count, uint8_t *b) {
+    for (uint8_t q[SMALL]; count > 0; count--, b += 18, x += SMALL) {
+        if (!are_finite(x, SMALL)) return false;
+        const float d = widest(x) / -8;
+        if (!put_f16(b, d)) return false;
+        put_levels(x, 0, d, 8.5f, 15, q);
+        put_halves(q, b + 2);
+    }
+    return true;
+}
+
+/* From the least to the largest in 15 steps. */
+static bool quantize_q4_1(const float *x, int64_t count, uint8_t *b) {
+    for (uint8_t q[SMALL]; count > 0; count--, b += 20, x += SMALL) {
+        float least, most;
+        if (!are_finite(x, SMALL)) return false;
+        extremes(x, &least, &most);
+        const float d = (most - least) / 15;
+        if (!put_f16(b, d) || !put_f16(b + 2, least)) return false;
+        put_levels(x, least, d, 0.5f, 15, q);
+        put_halves(q, b + 4);
+    }
+    return true;
+}
+
+static bool quantize_q5_0(const float *x, int64_t count, uint8_t *b) {
+    for (uint8_t q[SMALL]; count > 0; count--, b += 22, x += SMALL) {
+        if (!are_finite(x, SMALL)) return false;
+        const float d = widest(x) / -16;
+        if (!put_f16(b, d)) return false;
+        put_levels(x, 0, d, 16.5f, 31, q);
+        put_fifth_bits(q, b + 2);
+        put_halves(q, b + 6);
+    }
+    return true;
+}
+
+static bool quantize_q5_1(const float *x, int64_t count, uint8_t *b) {
+    for (uint8_t q[SMALL]; count > 0; count--, b += 24, x += SMALL) {
+        float least, most;
+        if (!are_finite(x, SMALL)) return false;
+        extremes(x, &least, &most);
+        const float d = (most - least) / 31;
+        if (!put_f16(b, d) || !put_f16(b + 2, least)) return false;
+        put_levels(x, least, d, 0.5f, 31, q);
+        put_fifth_bits(q, b + 4);
+        put_halves(q, b + 8);
+    }
+    return true;
+}
+
+/* d = the largest absolute value / 127; to the nearest, ties away from 0. */
+static bool quantize_q8_0(const float *x, int64_t count, uint8_t *b) {
+    for (; count > 0; count--, b += 34, x += SMALL) {
+        if (!are_finite(x, SMALL)) return false;
+        const float d = fabsf(widest(x)) / 127, by = inverse(d);
+        if (!put_f16(b, d)) return false;
+        for (int k = 0; k < SMALL; k++) b[2 + k] = (uint8_t)(int8_t)roundf(x[k] * by);
+    }
+    return true;
+}
+
 /* ---- all of them ----------------------------------------------------------------------------------- */
 
 static const hd_block_format formats[] = {
-    {"Q4_0", SMALL, 18, dequantize_q4_0},     {"Q4_1", SMALL, 20, dequantize_q4_1},
-    {"Q5_0", SMALL, 22, dequantize_q5_0},     {"Q5_1", SMALL, 24, dequantize_q5_1},
-    {"Q8_0", SMALL, 34, dequantize_q8_0},     {"Q2_K", LARGE, 84, dequantize_q2_k},
-    {"Q3_K", LARGE, 110, dequantize_q3_k},    {"Q4_K", LARGE, 144, dequantize_q4_k},
-    {"Q5_K", LARGE, 176, dequantize_q5_k},    {"Q6_K", LARGE, 210, dequantize_q6_k},
-    {"IQ4_NL", SMALL, 18, dequantize_iq4_nl}, {"IQ4_XS", LARGE, 136, dequantize_iq4_xs},
-    {"TQ1_0", LARGE, 54, dequantize_tq1_0},   {"TQ2_0", LARGE, 66, dequantize_tq2_0},
-    {"MXFP4", SMALL, 17, dequantize_mxfp4},   {"NVFP4", 64, 36, dequantize_nvfp4},
+    {"Q4_0", SMALL, 18, dequantize_q4_0, quantize_q4_0}, {"Q4_1", SMALL, 20, dequantize_q4_1, quantize_q4_1},
+    {"Q5_0", SMALL, 22, dequantize_q5_0, quantize_q5_0}, {"Q5_1", SMALL, 24, dequantize_q5_1, quantize_q5_1},
+    {"Q8_0", SMALL, 34, dequantize_q8_0, quantize_q8_0}, {"Q2_K", LARGE, 84, dequantize_q2_k, NULL},
+    {"Q3_K", LARGE, 110, dequantize_q3_k, NULL},         {"Q4_K", LARGE, 144, dequantize_q4_k, NULL},
+    {"Q5_K", LARGE, 176, dequantize_q5_k, NULL},         {"Q6_K", LARGE, 210, dequantize_q6_k, NULL},
+    {"IQ4_NL", SMALL, 18, dequantize_iq4_nl, NULL},      {"IQ4_XS", LARGE, 136, dequantize_iq4_xs, NULL},
+    {"TQ1_0", LARGE, 54, dequantize_tq1_0, NULL},        {"TQ2_0", LARGE, 66, dequantize_tq2_0, NULL},
+    {"MXFP4", SMALL, 17, dequantize_mxfp4, NULL},        {"NVFP4", 64, 36, dequantize_nvfp4, NULL},
 };
 
 const hd_block_format *hd_block_format_named(const char *name) {

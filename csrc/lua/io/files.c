@@ -24,3 +24,33 @@ int hd_nil_and_message(hd_call *c, hd_status status) {
     lua_pushstring(c->L, message);
     return 2;
 }
+
+hd_named_tensor *hd_named_tensors(hd_call *c, int64_t *count) {
+    lua_State *L = c->L;
+    char text[HD_VALUE_TEXT];
+    if (!hd_given(c, 2) || lua_type(L, 2) != LUA_TTABLE)
+        hd_arg_expected(c, 2, "tensors", "a list of pairs {name, tensor}");
+    *count = hd_count(c, 2, "tensors");
+    hd_named_tensor *named = lua_newuserdatauv(L, sizeof *named * (size_t)(*count + 1), 0);
+    lua_createtable(L, (int)*count, 0); /* keeps names and copies */
+    int kept = lua_gettop(L);
+    for (int64_t i = 0; i < *count; i++) {
+        if (lua_rawgeti(L, 2, i + 1) != LUA_TTABLE)
+            hd_arg_error(c, "tensors", "expected a pair {name, tensor} at position %lld, got %s",
+                         (long long)i + 1, hd_value_text(c, -1, text));
+        if (lua_rawgeti(L, -1, 1) != LUA_TSTRING)
+            hd_arg_error(c, "tensors", "expected a name at position %lld, got %s", (long long)i + 1,
+                         hd_value_text(c, -1, text));
+        named[i].name = hd_text_at(c, -1, "tensors");
+        lua_rawseti(L, kept, 2 * i + 1);
+        hd_handle *copy = hd_push_handle(c);
+        lua_rawseti(L, kept, 2 * i + 2);
+        hd_tensor *t = hd_list_tensor(c, lua_gettop(L), named[i].name, 2);
+        c->cx->grad_enabled = false;
+        copy->t = hd_contiguous(c->cx, t);
+        if (!copy->t) hd_raise(c);
+        named[i].tensor = copy->t;
+        lua_pop(L, 1);
+    }
+    return named;
+}

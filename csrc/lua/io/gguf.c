@@ -163,9 +163,44 @@ static int gguf_tensor(lua_State *L) {
     return hd_return(&c, t);
 }
 
+/* The third of each {name, tensor, type} of the list at index 2. */
+static hd_gguf_type type_at(hd_call *c, int64_t i) {
+    lua_State *L = c->L;
+    hd_gguf_type type;
+    lua_rawgeti(L, 2, i + 1);
+    if (lua_rawgeti(L, -1, 3) != LUA_TSTRING)
+        hd_arg_error(c, "types", "expected a type at %lld", (long long)i + 1);
+    if (!hd_gguf_type_named(lua_tostring(L, -1), &type) || !type.is_read)
+        hd_arg_error(c, "types", "expected a type that is read, got \"%s\"", lua_tostring(L, -1));
+    lua_pop(L, 2);
+    return type;
+}
+
+/* gguf_save(path, {{name, tensor, type}, ...}, count of metadata, metadata as bytes, alignment): true, or nil and message */
+static int gguf_save(lua_State *L) {
+    hd_call c = hd_begin(L, "gguf.save");
+    const char *path = hd_path_at(&c, 1);
+    hd_gguf_contents contents = {.item_count = hd_arg_integer(&c, 3, "count"),
+                                 .alignment = hd_arg_integer(&c, 5, "alignment")};
+    size_t size;
+    if (lua_type(L, 4) != LUA_TSTRING) hd_arg_expected(&c, 4, "metadata", "a string");
+    contents.metadata.bytes = lua_tolstring(L, 4, &size);
+    contents.metadata.size = (int64_t)size;
+    const hd_named_tensor *named = hd_named_tensors(&c, &contents.count);
+    hd_gguf_entry *entries = lua_newuserdatauv(L, sizeof *entries * (size_t)(contents.count + 1), 0);
+    for (int64_t i = 0; i < contents.count; i++)
+        entries[i] = (hd_gguf_entry){named[i].name, named[i].tensor, type_at(&c, i)};
+    contents.entries = entries;
+    hd_status status = hd_gguf_save(c.cx, path, &contents);
+    if (status) return hd_nil_and_message(&c, status);
+    lua_pushboolean(L, true);
+    return 1;
+}
+
 static const hd_function functions[] = {
     {"gguf_open", gguf_open, HD_INTERNAL},
     {"gguf_tensor", gguf_tensor, HD_INTERNAL},
+    {"gguf_save", gguf_save, HD_INTERNAL},
     {NULL, NULL, 0},
 };
 

@@ -58,37 +58,6 @@ static int safetensors_load(lua_State *L) {
 
 /* ---- writing ----------------------------------------------------------------------------- */
 
-/* The pairs {name, tensor} of the list at index 2, contiguous; arrays and copies are pushed. */
-static hd_named_tensor *named_tensors(hd_call *c, int64_t *count) {
-    lua_State *L = c->L;
-    char text[HD_VALUE_TEXT];
-    if (!hd_given(c, 2) || lua_type(L, 2) != LUA_TTABLE)
-        hd_arg_expected(c, 2, "tensors", "a list of pairs {name, tensor}");
-    *count = hd_count(c, 2, "tensors");
-    hd_named_tensor *named = lua_newuserdatauv(L, sizeof *named * (size_t)(*count + 1), 0);
-    lua_createtable(L, (int)*count, 0); /* keeps names and copies */
-    int kept = lua_gettop(L);
-    for (int64_t i = 0; i < *count; i++) {
-        if (lua_rawgeti(L, 2, i + 1) != LUA_TTABLE)
-            hd_arg_error(c, "tensors", "expected a pair {name, tensor} at position %lld, got %s",
-                         (long long)i + 1, hd_value_text(c, -1, text));
-        if (lua_rawgeti(L, -1, 1) != LUA_TSTRING)
-            hd_arg_error(c, "tensors", "expected a name at position %lld, got %s", (long long)i + 1,
-                         hd_value_text(c, -1, text));
-        named[i].name = hd_text_at(c, -1, "tensors");
-        lua_rawseti(L, kept, 2 * i + 1);
-        hd_handle *copy = hd_push_handle(c);
-        lua_rawseti(L, kept, 2 * i + 2);
-        hd_tensor *t = hd_list_tensor(c, lua_gettop(L), named[i].name, 2);
-        c->cx->grad_enabled = false;
-        copy->t = hd_contiguous(c->cx, t);
-        if (!copy->t) hd_raise(c);
-        named[i].tensor = copy->t;
-        lua_pop(L, 1);
-    }
-    return named;
-}
-
 static int by_key(const void *a, const void *b) {
     return strcmp(((const hd_metadata *)a)->key, ((const hd_metadata *)b)->key);
 }
@@ -135,7 +104,7 @@ static int safetensors_save(lua_State *L) {
     const char *path = hd_path_at(&c, 1);
     int64_t count, metadata_count;
     hd_metadata *metadata = metadata_pairs(&c, &metadata_count);
-    hd_named_tensor *named = named_tensors(&c, &count);
+    hd_named_tensor *named = hd_named_tensors(&c, &count);
     hd_status status = hd_safetensors_save(c.cx, path, count, named, metadata_count, metadata);
     if (status) return hd_nil_and_message(&c, status);
     lua_pushboolean(L, true);
@@ -147,7 +116,7 @@ static int npz_save(lua_State *L) {
     hd_call c = hd_begin(L, "npz.save");
     const char *path = hd_path_at(&c, 1);
     int64_t count;
-    hd_named_tensor *named = named_tensors(&c, &count);
+    hd_named_tensor *named = hd_named_tensors(&c, &count);
     hd_status status = hd_npz_save(c.cx, path, count, named);
     if (status) return hd_nil_and_message(&c, status);
     lua_pushboolean(L, true);

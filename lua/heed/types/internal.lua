@@ -441,6 +441,16 @@ function inside.gguf_open(path) end
 ---@return string? message
 function inside.gguf_tensor(file, i) end
 
+---heed.gguf.save.
+---@param path string
+---@param tensors table[] name, tensor, type of each
+---@param count integer of the metadata
+---@param metadata string as they stand in a file
+---@param alignment integer
+---@return true|nil
+---@return string? message
+function inside.gguf_save(path, tensors, count, metadata, alignment) end
+
 ---Replaces a file whole or not at all.
 ---@param path string
 ---@param bytes string
