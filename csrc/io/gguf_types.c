@@ -1,5 +1,5 @@
-/* The types of tensors by ggml's numbers. Those that are neither a dtype nor a block format of kernels/blocks.h are known by
- * name only; those that ggml gave up are not listed. */
+/* The types of tensors by ggml's numbers. Those that are neither a dtype nor a block format of
+ * kernels/blocks.h are known by name only; those that ggml gave up are not listed. */
 #include <string.h>
 
 #include "io/gguf.h"

@@ -25,8 +25,8 @@ local gguf = {}
 ---@field path string
 ---@field version integer of the format: 2 or 3
 ---@field metadata table<string, any> strings, booleans, numbers, and lists of them
----@field kinds table<string, string> what numbers the file's metadata are, a list's elements: "u32",
----"f32", "string"; what heed.gguf.save takes
+---@field kinds table<string, string> of what kind the file's metadata are, a list's elements:
+---"u32", "f32", "string"; heed.gguf.save takes them
 ---@field tensors heed.gguf.Entry[] in the file's order
 local File = {}
 File.__index = File
