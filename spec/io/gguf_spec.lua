@@ -473,8 +473,8 @@ describe("heed.gguf.save", function()
         } do
             assert.are.equal('metadata: "a": expected ' .. wanted, of_metadata(given[1], given[2]))
         end
-        assert.matches('there is no kind "int32"; there are: ', of_metadata(1, "int32"))
-        assert.matches('there is no kind "strin"; did you mean string', of_metadata(1, "strin"))
+        assert.matches('there is no kind "int32"; did you mean i32%?', of_metadata(1, "int32"))
+        assert.matches('there is no kind "text"; there are: bool, f32, ', of_metadata(1, "text"))
         local endless = {}
         endless[1] = endless
         assert.matches("expected lists in lists at most 4 deep", of_metadata(endless))

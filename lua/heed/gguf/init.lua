@@ -69,8 +69,8 @@ end
 ---assert(heed.gguf.save(path, {}, { bias = heed.zeros(2), ["blk.0.weight"] = heed.eye(2) }))
 ---local file = assert(heed.gguf.open(path))
 ---print(file:tensor("blk.0.weight"):to "f64") --> [[1., 0.], [0., 1.]] f64 [2, 2]
----print(select(2, file:tensor "blk.0.weights"):match "tensor.*")
------> tensor: there is none called "blk.0.weights"; did you mean blk.0.weight?
+---local _, message = file:tensor "bais"
+---print(message:match "tensor.*") --> tensor: there is none called "bais"; did you mean bias?
 ---os.remove(path)
 ---```
 ---@param name string
@@ -181,7 +181,5 @@ function gguf.save(path, metadata, tensors, options)
     local bytes, count = metadata_bytes.pack(metadata, kinds)
     return core.gguf_save(path, list, count, bytes, alignment)
 end
-
-gguf.File = File
 
 return gguf
