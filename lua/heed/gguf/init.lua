@@ -147,14 +147,14 @@ end
 ---
 ---```lua
 ---local path = os.tmpname()
----print(heed.gguf.save(path, { ["general.architecture"] = "llama", ["llama.block_count"] = 2,
----    ["tokenizer.ggml.tokens"] = { "<s>", "a" } }, { weight = heed.ones(2, 32) },
----    { types = { weight = "Q8_0" } })) --> true
+---local metadata = { ["general.architecture"] = "llama", ["llama.block_count"] = 2 }
+---local weights = { weight = heed.ones(2, 32) }
+---print(heed.gguf.save(path, metadata, weights, { types = { weight = "Q8_0" } })) --> true
 ---local file = assert(heed.gguf.open(path))
 ---print(file.tensors[1].type, file.kinds["llama.block_count"]) --> Q8_0 u32
----file.metadata["llama.block_count"] = 3
----print(heed.gguf.save(path, file.metadata, { weight = file:tensor "weight" },
----    { kinds = file.kinds })) --> true
+---
+---weights.weight, file.metadata["llama.block_count"] = file:tensor "weight", 3
+---print(heed.gguf.save(path, file.metadata, weights, { kinds = file.kinds })) --> true
 ---os.remove(path)
 ---```
 ---@param path string
