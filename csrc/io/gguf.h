@@ -26,7 +26,6 @@ typedef struct hd_gguf_type {
 hd_gguf_type hd_gguf_type_numbered(uint32_t number);
 /* False: there is none. */
 bool hd_gguf_type_named(const char *name, hd_gguf_type *type);
-bool hd_gguf_type_of_dtype(hd_dtype dtype, hd_gguf_type *type);
 
 /* ---- what a file says ---------------------------------------------------------------------------- */
 

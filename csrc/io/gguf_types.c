@@ -48,12 +48,3 @@ bool hd_gguf_type_named(const char *name, hd_gguf_type *type) {
         }
     return false;
 }
-
-bool hd_gguf_type_of_dtype(hd_dtype dtype, hd_gguf_type *type) {
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        if (types[i].dtype == (int)dtype) {
-            *type = type_of(i);
-            return true;
-        }
-    return false;
-}

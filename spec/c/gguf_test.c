@@ -75,7 +75,7 @@ static void test_damage(void) {
     uint8_t bytes[sizeof sample];
     int64_t live = cx->account->live;
     int taken = 0;
-    for (uint64_t seed = 1; seed <= 8000; seed++) {
+    for (uint64_t seed = 1; seed <= 3000; seed++) {
         uint64_t state = seed;
         memcpy(bytes, sample, sample_size);
         write_bytes(bytes, mutate(&state, bytes, sample_size, sizeof bytes, 0, mutate_mend_none));
@@ -84,7 +84,7 @@ static void test_damage(void) {
         taken += whole;
         CHECK(cx->account->live == live);
     }
-    CHECK(taken > 200 && taken < 7000); /* harmless changes and harmful ones were both among them */
+    CHECK(taken > 100 && taken < 2600); /* harmless changes and harmful ones were both among them */
 }
 
 static void test_no_memory(void) {
@@ -159,7 +159,7 @@ static void test_saving(void) {
     CHECK(hd_gguf_type_named("F16", &entry.type));
     CHECK(hd_gguf_save(cx, path, &contents) == HD_EARG &&
           strstr(cx->error.message, "expected a tensor of f16"));
-    CHECK(hd_gguf_type_of_dtype(HD_F32, &entry.type) && !hd_gguf_type_of_dtype(HD_U8, &entry.type));
+    CHECK(hd_gguf_type_named("F32", &entry.type) && !hd_gguf_type_named("U8", &entry.type));
     entry.tensor = five;
     CHECK(hd_gguf_save(cx, path, &contents) == HD_EARG && strstr(cx->error.message, "at most 4 dimensions"));
     hd_release(five);
