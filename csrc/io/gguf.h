@@ -1,10 +1,11 @@
-/* gguf.h: the files of llama.cpp: metadata, then tensors of many types, each in blocks along its innermost dimension.
+/* gguf.h: the files of llama.cpp: metadata, then tensors of many types, each in blocks along its innermost
+ * dimension.
  *
- * The format (versions 2 and 3, little-endian): "GGUF", u32 version, u64 number of tensors, u64 number of metadata;
- * metadata: a string (u64 length, bytes), u32 type, value; tensors: name, u32 number of dimensions, u64 each of them
- * with the innermost first, u32 type, u64 offset from the data's beginning; padding to the alignment
- * ("general.alignment", 32 when absent); the data. Files are not trusted: each length is checked against what there
- * is before anything is read or allocated for it.
+ * The format (versions 2 and 3, little-endian): "GGUF", u32 version, u64 number of tensors, u64 number of
+ * metadata; metadata: a string (u64 length, bytes), u32 type, value; tensors: name, u32 number of dimensions,
+ * u64 each of them with the innermost first, u32 type, u64 offset from the data's beginning; padding to the
+ * alignment ("general.alignment", 32 when absent); the data. Files are not trusted: each length is checked
+ * against what there is before anything is read or allocated for it.
  */
 #ifndef HD_GGUF_H
 #define HD_GGUF_H
@@ -25,7 +26,6 @@ typedef struct hd_gguf_type {
 hd_gguf_type hd_gguf_type_numbered(uint32_t number);
 /* False: there is none. */
 bool hd_gguf_type_named(const char *name, hd_gguf_type *type);
-bool hd_gguf_type_of_dtype(hd_dtype dtype, hd_gguf_type *type);
 
 /* ---- what a file says ---------------------------------------------------------------------------- */
 
@@ -80,24 +80,25 @@ typedef struct hd_gguf {
     hd_gguf_tensor *tensors;
 } hd_gguf;
 
-/* Reads everything before the data. Names that are there twice, and tensors that the file is too short for, are refused
- * (HD_EIO). */
+/* Reads everything before the data. Names that are there twice, and tensors that the file is too short
+ * for, are refused (HD_EIO). */
 hd_status hd_gguf_read(hd_source *s, hd_gguf *file);
 void hd_gguf_free(hd_account *account, hd_gguf *file);
 
 /* ---- tensors ------------------------------------------------------------------------------------- */
 /* How many bytes it takes in the file; its type is one that is read. */
 int64_t hd_gguf_bytes(const hd_gguf_tensor *t);
-/* Do its rows consist of whole blocks, and does it lie inside the file? Of types that are not read this is not known. */
+/* Do its rows consist of whole blocks, and does it lie inside the file? Of types that are not read this is
+ * not known. */
 hd_status hd_gguf_check_tensor(hd_source *s, const hd_gguf_tensor *t);
-/* Plain numbers as their dtype, blocks dequantised to f32. NULL: HD_EIO, HD_ENOMEM or HD_ECANCEL; the message names file and
- * tensor. */
+/* Plain numbers as their dtype, blocks dequantised to f32. NULL: HD_EIO, HD_ENOMEM or HD_ECANCEL; the
+ * message names file and tensor. */
 hd_tensor *hd_gguf_tensor_read(hd_source *s, const hd_gguf_tensor *t);
 
 /* ---- values of metadata -------------------------------------------------------------------------- */
 
-/* One value of an array, or of an item: what it is, and where the next one is. Arrays in arrays are read by their
- * own. */
+/* One value of an array, or of an item: what it is, and where the next one is. Arrays in arrays are read
+ * by their own. */
 typedef struct hd_gguf_value {
     hd_gguf_kind kind;
     union {
@@ -135,8 +136,8 @@ typedef struct hd_gguf_contents {
     const hd_gguf_entry *entries; /* of different names */
 } hd_gguf_contents;
 
-/* Writes version 3. What the format has not, and numbers that a quantised type cannot hold, are HD_EARG. The file at path is
- * replaced completely or not at all (io/replace.h). */
+/* Writes version 3. What the format has not, and numbers that a quantised type cannot hold, are HD_EARG.
+ * The file at path is replaced completely or not at all (io/replace.h). */
 hd_status hd_gguf_save(hd_ctx *cx, const char *path, const hd_gguf_contents *contents);
 
 #endif

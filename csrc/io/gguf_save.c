@@ -1,5 +1,5 @@
-/* A file is made of a head (counts, metadata, what there is of tensors) and the data, each tensor's from a multiple of the
- * alignment on. Version 3. */
+/* A file is made of a head (counts, metadata, what there is of tensors) and the data, each tensor's from a
+ * multiple of the alignment on. Version 3. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* The types of tensors by ggml's numbers. Those that are neither a dtype nor a block format of kernels/blocks.h are known by
- * name only; those that ggml gave up are not listed. */
+/* The types of tensors by ggml's numbers. Those that are neither a dtype nor a block format of
+ * kernels/blocks.h are known by name only; those that ggml gave up are not listed. */
 #include <string.h>
 
 #include "io/gguf.h"
@@ -43,15 +43,6 @@ hd_gguf_type hd_gguf_type_numbered(uint32_t number) {
 bool hd_gguf_type_named(const char *name, hd_gguf_type *type) {
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         if (!strcmp(types[i].name, name)) {
-            *type = type_of(i);
-            return true;
-        }
-    return false;
-}
-
-bool hd_gguf_type_of_dtype(hd_dtype dtype, hd_gguf_type *type) {
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        if (types[i].dtype == (int)dtype) {
             *type = type_of(i);
             return true;
         }

@@ -1,5 +1,5 @@
-/* In the comments d and m are a block's scale and minimum, q an element as it is stored: y = d q, or y = d q + m. Numbers of
- * more than one byte are little-endian. */
+/* In the comments d and m are a block's scale and minimum, q an element as it is stored: y = d q, or y = d
+ * q + m. Numbers of more than one byte are little-endian. */
 #include "kernels/blocks.h"
 
 #include <math.h>
@@ -84,8 +84,8 @@ static void dequantize_q8_0(const uint8_t *b, int64_t count, float *y) {
 
 /* ---- 256 elements, with scales of parts of them -------------------------------------------------- */
 
-/* For each 16 elements a scale in the low and a minimum in the high half of one of 16 bytes; q 64 bytes; d, m f16.
- * Of each 128 elements byte k has element k + 32 s in the bits from 2 s. */
+/* For each 16 elements a scale in the low and a minimum in the high half of one of 16 bytes; q 64 bytes;
+ * d, m f16. Of each 128 elements byte k has element k + 32 s in the bits from 2 s. */
 static void dequantize_q2_k(const uint8_t *b, int64_t count, float *y) {
     for (; count > 0; count--, b += 84, y += LARGE) {
         const float d = f16_at(b + 80), m = f16_at(b + 82);
@@ -98,9 +98,9 @@ static void dequantize_q2_k(const uint8_t *b, int64_t count, float *y) {
     }
 }
 
-/* Third bits 32 bytes, q 64 bytes as in Q2_K, scales of 16 elements in 12 bytes, d f16. Bit s of byte k belongs to
- * element k + 32 s and is 0 where 4 is subtracted. A scale's low half stands in the first 8 bytes, its other two bits in the
- * last 4; 32 is subtracted. */
+/* Third bits 32 bytes, q 64 bytes as in Q2_K, scales of 16 elements in 12 bytes, d f16. Bit s of byte k
+ * belongs to element k + 32 s and is 0 where 4 is subtracted. A scale's low half stands in the first 8
+ * bytes, its other two bits in the last 4; 32 is subtracted. */
 static void dequantize_q3_k(const uint8_t *b, int64_t count, float *y) {
     for (; count > 0; count--, b += 110, y += LARGE) {
         const uint8_t *scales = b + 96;
@@ -117,8 +117,9 @@ static void dequantize_q3_k(const uint8_t *b, int64_t count, float *y) {
     }
 }
 
-/* Of Q4_K and Q5_K: the scale and the minimum, 6 bits each, of the part-th 32 elements. The first four of both stand in
- * the low bits of bytes 0-3 and 4-7; of the others the low halves in bytes 8-11, the other two bits above the first four. */
+/* Of Q4_K and Q5_K: the scale and the minimum, 6 bits each, of the part-th 32 elements. The first four of
+ * both stand in the low bits of bytes 0-3 and 4-7; of the others the low halves in bytes 8-11, the other
+ * two bits above the first four. */
 static inline void six_bits(const uint8_t *packed, int part, int *scale, int *least) {
     const int i = part % 4;
     if (part < 4) {
@@ -130,7 +131,8 @@ static inline void six_bits(const uint8_t *packed, int part, int *scale, int *le
     }
 }
 
-/* d, m f16, scales 12 bytes, q 128 bytes: of each 64 elements byte k has k in its low, k + 32 in its high half. */
+/* d, m f16, scales 12 bytes, q 128 bytes: of each 64 elements byte k has k in its low, k + 32 in its high
+ * half. */
 static void dequantize_q4_k(const uint8_t *b, int64_t count, float *y) {
     for (; count > 0; count--, b += 144, y += LARGE) {
         const float d = f16_at(b), m = f16_at(b + 2);
@@ -161,8 +163,9 @@ static void dequantize_q5_k(const uint8_t *b, int64_t count, float *y) {
     }
 }
 
-/* q 128 bytes, fifth and sixth bits 64 bytes, scales of 16 elements 16 signed bytes, d f16; q - 32. Of each 128 elements
- * byte k of q has element k in its low, k + 64 in its high half; of the other bits byte k has k + 32 s from bit 2 s. */
+/* q 128 bytes, fifth and sixth bits 64 bytes, scales of 16 elements 16 signed bytes, d f16; q - 32. Of
+ * each 128 elements byte k of q has element k in its low, k + 64 in its high half; of the other bits byte
+ * k has k + 32 s from bit 2 s. */
 static void dequantize_q6_k(const uint8_t *b, int64_t count, float *y) {
     for (; count > 0; count--, b += 210, y += LARGE) {
         const float d = f16_at(b + 208);
@@ -180,8 +183,8 @@ static void dequantize_q6_k(const uint8_t *b, int64_t count, float *y) {
 
 /* ---- -1, 0 and 1 --------------------------------------------------------------------------------- */
 
-/* Each of `width` bytes has five elements (or four) as digits of base 3, the first in front: times 3^i, cut to a byte,
- * leaves the i-th in front. */
+/* Each of `width` bytes has five elements (or four) as digits of base 3, the first in front: times 3^i,
+ * cut to a byte, leaves the i-th in front. */
 static float *ternary_digits(const uint8_t *q, int width, int digits, float d, float *y) {
     static const uint8_t power[] = {1, 3, 9, 27, 81};
     for (int i = 0; i < digits; i++)
@@ -233,7 +236,8 @@ static void dequantize_iq4_nl(const uint8_t *b, int64_t count, float *y) {
     for (; count > 0; count--, b += 18, y += SMALL) look_up(nonlinear, b + 2, 16, f16_at(b), y);
 }
 
-/* d f16, the high bits of eight scales 2 bytes, their low halves 4 bytes, q 128 bytes; 32 is subtracted from scales. */
+/* d f16, the high bits of eight scales 2 bytes, their low halves 4 bytes, q 128 bytes; 32 is subtracted
+ * from scales. */
 static void dequantize_iq4_xs(const uint8_t *b, int64_t count, float *y) {
     for (; count > 0; count--, b += 136, y += LARGE) {
         const float d = f16_at(b);

@@ -1,4 +1,5 @@
-/* files.h: what all functions of files share: paths, named tensors, and the world's failures as nil and a message. */
+/* files.h: what all functions of files share: paths, named tensors, and the world's failures as nil and a
+ * message. */
 #ifndef HD_LUA_FILES_H
 #define HD_LUA_FILES_H
 

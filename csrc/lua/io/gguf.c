@@ -3,8 +3,8 @@
 
 #include "lua/io/files.h"
 
-/* What a file said when it was opened. It is not held open: its tensors are read by its path, from the same file or not at
- * all. User value 1: the path. */
+/* What a file said when it was opened. It is not held open: its tensors are read by its path, from the
+ * same file or not at all. User value 1: the path. */
 typedef struct hd_gguf_box {
     hd_gguf file;
     hd_source source;
@@ -176,7 +176,8 @@ static hd_gguf_type type_at(hd_call *c, int64_t i) {
     return type;
 }
 
-/* gguf_save(path, {{name, tensor, type}, ...}, count of metadata, metadata as bytes, alignment): true, or nil and message */
+/* gguf_save(path, {{name, tensor, type}, ...}, count of metadata, metadata as bytes, alignment): true, or
+ * nil and message */
 static int gguf_save(lua_State *L) {
     hd_call c = hd_begin(L, "gguf.save");
     const char *path = hd_path_at(&c, 1);

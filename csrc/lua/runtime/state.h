@@ -65,13 +65,13 @@ enum {
     HD_UV_MASK,
     HD_UV_GUARD,
     HD_UV_SCOPE,
-    HD_UV_FUNCTION,  /* metatables */
-    HD_UV_GRADS,     /* weak: address of a gradient -> its userdata, so that t.grad == t.grad */
-    HD_UV_CONTEXTS,  /* weak: address of a context of heed.func -> its userdata */
-    HD_UV_ERROR,     /* what a Lua function raised inside backward */
-    HD_UV_LOCATE,    /* what the Lua side gave to core.locate_errors, or nil */
-    HD_UV_SUGGEST,   /* the second of it */
-    HD_UV_FIELDS,    /* the names of modules' fields (nn/fields.c) */
+    HD_UV_FUNCTION, /* metatables */
+    HD_UV_GRADS,    /* weak: address of a gradient -> its userdata, so that t.grad == t.grad */
+    HD_UV_CONTEXTS, /* weak: address of a context of heed.func -> its userdata */
+    HD_UV_ERROR,    /* what a Lua function raised inside backward */
+    HD_UV_LOCATE,   /* what the Lua side gave to core.locate_errors, or nil */
+    HD_UV_SUGGEST,  /* the second of it */
+    HD_UV_FIELDS,   /* the names of modules' fields (nn/fields.c) */
     HD_UV_TOKENIZER,
     HD_UV_GGUF, /* metatables */
     HD_UV_COUNT = HD_UV_GGUF

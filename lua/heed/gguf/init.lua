@@ -25,8 +25,8 @@ local gguf = {}
 ---@field path string
 ---@field version integer of the format: 2 or 3
 ---@field metadata table<string, any> strings, booleans, numbers, and lists of them
----@field kinds table<string, string> what numbers the file's metadata are, a list's elements: "u32",
----"f32", "string"; what heed.gguf.save takes
+---@field kinds table<string, string> of what kind the file's metadata are, a list's elements:
+---"u32", "f32", "string"; heed.gguf.save takes them
 ---@field tensors heed.gguf.Entry[] in the file's order
 local File = {}
 File.__index = File
@@ -69,8 +69,8 @@ end
 ---assert(heed.gguf.save(path, {}, { bias = heed.zeros(2), ["blk.0.weight"] = heed.eye(2) }))
 ---local file = assert(heed.gguf.open(path))
 ---print(file:tensor("blk.0.weight"):to "f64") --> [[1., 0.], [0., 1.]] f64 [2, 2]
----print(select(2, file:tensor "blk.0.weights"):match "tensor.*")
------> tensor: there is none called "blk.0.weights"; did you mean blk.0.weight?
+---local _, message = file:tensor "bais"
+---print(message:match "tensor.*") --> tensor: there is none called "bais"; did you mean bias?
 ---os.remove(path)
 ---```
 ---@param name string
@@ -147,14 +147,14 @@ end
 ---
 ---```lua
 ---local path = os.tmpname()
----print(heed.gguf.save(path, { ["general.architecture"] = "llama", ["llama.block_count"] = 2,
----    ["tokenizer.ggml.tokens"] = { "<s>", "a" } }, { weight = heed.ones(2, 32) },
----    { types = { weight = "Q8_0" } })) --> true
+---local metadata = { ["general.architecture"] = "llama", ["llama.block_count"] = 2 }
+---local weights = { weight = heed.ones(2, 32) }
+---print(heed.gguf.save(path, metadata, weights, { types = { weight = "Q8_0" } })) --> true
 ---local file = assert(heed.gguf.open(path))
 ---print(file.tensors[1].type, file.kinds["llama.block_count"]) --> Q8_0 u32
----file.metadata["llama.block_count"] = 3
----print(heed.gguf.save(path, file.metadata, { weight = file:tensor "weight" },
----    { kinds = file.kinds })) --> true
+---
+---weights.weight, file.metadata["llama.block_count"] = file:tensor "weight", 3
+---print(heed.gguf.save(path, file.metadata, weights, { kinds = file.kinds })) --> true
 ---os.remove(path)
 ---```
 ---@param path string
@@ -181,7 +181,5 @@ function gguf.save(path, metadata, tensors, options)
     local bytes, count = metadata_bytes.pack(metadata, kinds)
     return core.gguf_save(path, list, count, bytes, alignment)
 end
-
-gguf.File = File
 
 return gguf

@@ -40,9 +40,12 @@ end
 -- What readers expect: counts as u32, lists of integers as i32, floats as f32.
 local ONE, MANY = { "u32", "i32", "i64" }, { "i32", "u32", "i64" }
 
--- The first value in a list, however deep.
+-- The first value in a list, as deep as lists may be.
 local function innermost(value)
-    while type(value) == "table" do value = value[1] end
+    for _ = 1, DEEPEST do
+        if type(value) ~= "table" then break end
+        value = value[1]
+    end
     return value
 end
 

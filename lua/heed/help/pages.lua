@@ -27,7 +27,7 @@ local PAGES = {
         "heed.optim.optimizer", "heed.optim.gradients", "heed.optim", "heed.optim.schedule",
         "heed.metrics", "heed.progress", "heed.interrupts" },
     { file = "files", title = "Files", "heed.checkpoint", "heed.safetensors", "heed.npy",
-        "heed.npz", "heed.image", "heed.json" },
+        "heed.npz", "heed.gguf", "heed.image", "heed.json" },
     { file = "data", title = "Data and text", "heed.data", "heed.text" },
     { file = "models", title = "Other people's models", "heed.models" },
     { file = "seeing", title = "Seeing, testing, asking", "heed.viz", "heed.types.luassert",

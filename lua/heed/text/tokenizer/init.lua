@@ -327,7 +327,10 @@ end
 ---`{ enable_thinking = false }`
 ---@return string|nil text nil when the file has no template, or the template refuses
 ---@return string? message
-function Tokenizer:chat(messages, options) return chat.text(self, messages, options) end
+function Tokenizer:chat(messages, options)
+    method(self, "chat")
+    return chat.text(self, messages, options)
+end
 
 -- ---- the vocabulary -----------------------------------------------------------------------------
 
