@@ -153,7 +153,7 @@ static hd_tensor *read_again(hd_call *c, const hd_gguf_box *box, const char *pat
 
 /* gguf_tensor(file, i) -> the i-th tensor of the file, or nil and message */
 static int gguf_tensor(lua_State *L) {
-    hd_call c = hd_enter(L, "gguf.File:tensor");
+    hd_call c = hd_enter(L, "gguf.tensor");
     const hd_gguf_box *box = hd_to_type(L, c.h->gguf_type, 1);
     if (!box || !box->account) hd_arg_expected(&c, 1, "file", "an open file");
     const int64_t i = hd_arg_position(&c, 2, "i", box->file.tensor_count);

@@ -1,11 +1,13 @@
 /* Case and category of characters, for lua/heed/text/template. */
+#include <string.h>
+
 #include "lua/runtime/check.h"
 #include "text/text.h"
 #include "text/unicode.h"
 #include "text/utf8.h"
 
 static const char *text_at(hd_call *c, int at, size_t *length) {
-    if (lua_type(c->L, at) != LUA_TSTRING) hd_arg_error(c, "text", "expected a string");
+    if (lua_type(c->L, at) != LUA_TSTRING) hd_arg_expected(c, at, "text", "a string");
     return lua_tolstring(c->L, at, length);
 }
 
@@ -13,13 +15,20 @@ static int changed(hd_char_case to, int32_t c, int32_t out[2]) {
     return to == HD_CASE_LOWER ? hd_lowercase(c, out) : hd_uppercase(to == HD_CASE_TITLE, c, out);
 }
 
+static hd_char_case case_at(hd_call *c, int at) {
+    const char *name = lua_type(c->L, at) == LUA_TSTRING ? lua_tostring(c->L, at) : "";
+    if (strcmp(name, "lower") == 0) return HD_CASE_LOWER;
+    if (strcmp(name, "upper") == 0) return HD_CASE_UPPER;
+    if (strcmp(name, "title") != 0) hd_arg_expected(c, at, "case", "\"lower\", \"upper\" or \"title\"");
+    return HD_CASE_TITLE;
+}
+
 /* text_case(text, "lower" | "upper" | "title") -> every character so. Bytes that are no UTF-8 stay. */
 static int text_case(lua_State *L) {
-    static const char *const names[] = {"lower", "upper", "title", NULL};
     hd_call c = hd_begin(L, "text_case");
     size_t length;
     const char *text = text_at(&c, 1, &length);
-    const hd_char_case to = (hd_char_case)luaL_checkoption(L, 2, NULL, names);
+    const hd_char_case to = case_at(&c, 2);
     if (!hd_utf8_valid(text, (int64_t)length)) {
         lua_pushvalue(L, 1);
         return 1;

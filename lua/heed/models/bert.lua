@@ -1,9 +1,21 @@
 --- BERT (Devlin et al. 2018), and encoders of sentences made of it (Reimers and Gurevych 2019).
 
+local check = require "heed.check"
 local heed = require "heed.core"
 local nn = require "heed.nn"
 local padding = require("heed.mask").padding
 
+---BERT: hidden states of tokens, and a vector of each text. heed.models.load makes it of files; of a
+---config alone it has initial values.
+---
+---```lua
+---local model = heed.models.Bert { vocab_size = 20, hidden_size = 8, num_hidden_layers = 1,
+---    num_attention_heads = 2, intermediate_size = 16, max_position_embeddings = 10,
+---    type_vocab_size = 2, hidden_act = "gelu", layer_norm_eps = 1e-12, hidden_dropout_prob = 0.1,
+---    attention_probs_dropout_prob = 0.1 }
+---local ids = heed.ids { { 3, 5, 4 }, { 3, 4, 1 } }
+---print(model(ids, { lengths = { 3, 2 } }).shape, model:embed(ids, { 3, 2 }).shape) --> [2, 3, 8] [2, 8]
+---```
 ---@class heed.models.Bert: heed.nn.Module
 ---@field words heed.nn.Embedding
 ---@field positions heed.nn.LearnedPositions
@@ -14,7 +26,7 @@ local Bert = nn.Module:extend "Bert"
 
 ---@param c table config.json
 function Bert:init(c)
-    local E = c.hidden_size
+    local E = check.type("heed.models.Bert", "config", c, "table").hidden_size
     self.words = nn.Embedding(c.vocab_size, E)
     self.positions = nn.LearnedPositions(c.max_position_embeddings, E)
     self.types = nn.Embedding(c.type_vocab_size, E)

@@ -76,6 +76,10 @@ local OPTIONS = check.set("dtype", "family", "grad")
 
 ---A model, its tokenizer, and its config: from a Hugging Face directory (config.json, safetensors in
 ---one or in shards), or from a GGUF file, whose quantised weights are dequantised.
+---
+---```lua
+---print(heed.models.load "nowhere") --> nil nowhere: nowhere/config.json: No such file or directory
+---```
 ---@param path string
 ---@param options? { dtype?: heed.DType, family?: string, grad?: boolean } dtype: of the parameters,
 ---default as stored; family: where config.json does not say it (heed.models.families); grad: to be

@@ -1,9 +1,20 @@
 --- Llama (Touvron et al. 2023) and what followed it: Mistral, Qwen, SmolLM.
 
+local check = require "heed.check"
 local nn = require "heed.nn"
 local causal = require("heed.mask").causal
 local rope = require "heed.models.rope"
 
+---Llama: logits of the next token. heed.models.load makes it of files; of a config alone it has
+---initial values.
+---
+---```lua
+---local model = heed.models.Llama { vocab_size = 20, hidden_size = 8, num_hidden_layers = 1,
+---    num_attention_heads = 2, num_key_value_heads = 1, intermediate_size = 16,
+---    rms_norm_eps = 1e-5, rope_theta = 10000, tie_word_embeddings = true }
+---print(model(heed.ids { { 3, 5, 4 } }).shape) --> [1, 3, 20]
+---print(#heed.generate(model, { 3, 5 }, { max_new_tokens = 4 })) --> 4
+---```
 ---@class heed.models.Llama: heed.nn.Module
 ---@field tokens heed.nn.Embedding
 ---@field decoder heed.nn.TransformerEncoder layers, and a norm behind them
@@ -12,7 +23,7 @@ local Llama = nn.Module:extend "Llama"
 
 ---@param c table config.json
 function Llama:init(c)
-    local E = c.hidden_size
+    local E = check.type("heed.models.Llama", "config", c, "table").hidden_size
     self.tokens = nn.Embedding(c.vocab_size, E)
     self.decoder = nn.TransformerEncoder(c.num_hidden_layers, E, c.num_attention_heads,
         c.intermediate_size, {

@@ -426,6 +426,17 @@ function inside.tokenizer_count(tokenizer) end
 ---@return string bytes
 function inside.tokenizer_bytes(token) end
 
+---Every character of a text in another case. Bytes that are no UTF-8 stay as they are.
+---@param text string
+---@param case "lower"|"upper"|"title"
+---@return string
+function inside.text_case(text, case) end
+
+---Unicode's general category of the first character of a text: "Lu".
+---@param text string
+---@return string
+function inside.text_category(text) end
+
 ---What a GGUF file says before its data.
 ---@param path string
 ---@return table<string, any>|nil metadata
