@@ -34,6 +34,12 @@ describe("help", function()
         has(heed.ones(2), "heed.Tensor", "requires_grad", "softmax")
     end)
 
+    it("says of a tokenizer how one opens it, and what it does", function()
+        has(heed.text.tokenizer, "heed.text.tokenizer(path)", "->  Tokenizer|nil",
+            ":encode(text, options?)")
+        assert.equal(text(heed.text.tokenizer), text "text.tokenizer")
+    end)
+
     it("says of forms in place what they are in place of", function()
         has(heed.exp_, "heed.exp_(t)", "In place", "y = e^x")
         has("Tensor.add_", "In place: writes into a")
