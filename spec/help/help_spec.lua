@@ -186,6 +186,13 @@ Sign.draw_ = Sign.draw
         assert.equal("Sign.draw", in_place.same_as)
     end)
 
+    it("go on in a line that begins with a minus", function()
+        local entry = annotations.read("---A row of nothing but\n----inf gives 0.\n-----------\n"
+            .. "---Of NaN\n----inf is none.\nlocal function f() end\n")[1]
+        assert.same({ "Of NaN -inf is none." }, entry.prose)
+        has(heed.softmax, "e^x / Σ e^x along a dimension", "but -inf gives 0s")
+    end)
+
     it("have a header, in paragraphs, and short names of types", function()
         local source = '---@meta _\n--- Signs.\n---\n--- Of all\n--- kinds.\n\n---@alias '
             .. 'shop.Color "red"|"blue" of paint\nlocal x\n'
