@@ -9,7 +9,7 @@ heed.numel  nelement count elements
 heed.requires_grad_  trainable freeze
 heed.select  index slice
 heed.size  shape len length
-heed.to  float double long half int type type_as astype cast convert float32 float64 int64 bfloat16 float16
+heed.to  double long half type_as astype cast convert float32 float64 int64 bfloat16 float16
 heed.totable  tolist numpy list
 heed.amax  max
 heed.attention  scaled_dot_product_attention sdpa flash is_causal enable_gqa
@@ -20,7 +20,7 @@ heed.checkpoint  torch.save torch.load resume checkpoint
 heed.checkpoint.load  torch.load resume load model checkpoint
 heed.checkpoint.save  torch.save save model checkpoint
 heed.clamp  clip
-heed.data.batches  DataLoader Dataset TensorDataset loader collate collate_fn minibatch mini batch shuffle sampler
+heed.data.batches  DataLoader Dataset TensorDataset loader collate collate_fn minibatch shuffle sampler
 heed.data.csv  read_csv pandas DictReader spreadsheet table
 heed.data.jsonl  load_dataset json lines datasets
 heed.data.pad  pad_sequence collate
@@ -93,7 +93,7 @@ heed.optim.clip_grad_value  gradient clipping clip_grad_value_
 heed.optim.scale_grads  gradient accumulation
 heed.optim.schedule  lr_scheduler learning rate warmup param_groups
 heed.optim.schedule.constant  learning rate warmup LambdaLR ConstantLR
-heed.optim.schedule.cosine  learning rate warmup param_groups CosineAnnealingLR OneCycleLR annealing decay
+heed.optim.schedule.cosine  learning rate warmup param_groups CosineAnnealingLR OneCycleLR decay
 heed.optim.schedule.inverse_sqrt  learning rate warmup decay
 heed.optim.schedule.linear  learning rate warmup LinearLR decay
 heed.optim.schedule.noam  learning rate warmup transformer
