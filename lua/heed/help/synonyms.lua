@@ -32,6 +32,8 @@ heed.func  autograd.Function custom gradient
 heed.gather  take_along_dim index_select
 heed.generate  sampling decode greedy beam search
 heed.generator  Generator random seed
+heed.gguf.open  GGUFReader llama.cpp quantized dequantize
+heed.gguf.save  GGUFWriter llama.cpp quantize
 heed.grad  autograd.grad jacobian
 heed.gradcheck  autograd.gradcheck numerical finite differences
 heed.image.load  decode_image read_image imread PIL torchvision
@@ -55,6 +57,7 @@ heed.metrics.confusion  confusion_matrix
 heed.metrics.mae  mean absolute error
 heed.metrics.precision_recall_f1  f1_score classification_report
 heed.metrics.roc_auc  roc_auc_score auroc
+heed.models.load  from_pretrained AutoModel transformers hugging face
 heed.nn.BatchNorm1d  batch normalization
 heed.nn.Dropout  regularization
 heed.nn.Embedding  EmbeddingBag bag word vectors lookup weight tying tied weights
