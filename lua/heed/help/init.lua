@@ -66,7 +66,7 @@ local function elsewhere(what, doc)
 end
 
 ---The documentation of a value of heed's, or of a name: `heed.attention`, "nn.Linear", "softmax", a
----tensor, a model. Other words are searched in names and descriptions.
+---tensor, a model. Other words are searched in names, in descriptions and in PyTorch's names.
 ---
 ---```lua
 ---local help = require "heed.help"
