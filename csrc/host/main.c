@@ -15,22 +15,25 @@
 #include "host/repl.h"
 #include "host/run.h"
 
-static const char usage[] = "usage: heed [options] [script [args]]\n"
-                            "  script           run a Lua file, with args in ... and in the table arg\n"
-                            "  -                run standard input as a script\n"
-                            "  -e CODE          run CODE; heed is a global there\n"
-                            "  -l MODULE        require MODULE into a global of its name\n"
-                            "  -i               the prompt after the script or CODE\n"
-                            "  -v, --version    print heed.info()\n"
-                            "  -h, --help       print this\n"
-                            "  --               end of options\n"
-                            "Without a script or CODE: the prompt.\n";
+static const char usage[] =
+    "usage: heed [options] [script [args]]\n"
+    "  script           run a Lua file, with args in ... and in the table arg\n"
+    "  -                run standard input as a script\n"
+    "  help [WORDS]     print what help(...) says at the prompt, unless there is a file help\n"
+    "  -e CODE          run CODE; heed is a global there\n"
+    "  -l MODULE        require MODULE into a global of its name\n"
+    "  -i               the prompt after the script or CODE\n"
+    "  -v, --version    print heed.info()\n"
+    "  -h, --help       print this\n"
+    "  --               end of options\n"
+    "Without a script or CODE: the prompt.\n";
 
 typedef struct command {
     int argc;
     char **argv;
     int script; /* index in argv; argc when there is none */
     bool eval, interactive, version, help;
+    bool asks;       /* help, and what about, in place of a script */
     const char *bad; /* an option that is unknown or lacks its argument */
 } command;
 
@@ -59,6 +62,9 @@ static command parse(int argc, char **argv) {
             c.bad = option;
         if (c.bad) break;
     }
+    bool named =
+        c.script < argc && strcmp(argv[c.script], "help") == 0 && strcmp(argv[c.script - 1], "--") != 0;
+    c.asks = named && access("help", F_OK) != 0;
     return c;
 }
 
@@ -120,6 +126,17 @@ static int run_script(lua_State *L, const command *c) {
     return run_function(L, count);
 }
 
+/* Status 1 when nothing is known. */
+static int run_help(lua_State *L, const command *c) {
+    lua_pushcfunction(L, hh_repl_answer);
+    int count = c->argc - c->script - 1;
+    luaL_checkstack(L, count + LUA_MINSTACK, "too many words");
+    for (int i = 0; i < count; i++) lua_pushstring(L, c->argv[c->script + 1 + i]);
+    int status = hh_call(L, count, 1, hh_traceback);
+    if (status != LUA_OK) return hh_report(L, status);
+    return lua_toboolean(L, -1) ? LUA_OK : LUA_ERRRUN;
+}
+
 static int print_version(lua_State *L) {
     lua_getglobal(L, "print");
     luaL_requiref(L, "heed", luaopen_heed, false);
@@ -152,19 +169,20 @@ static int prompt(lua_State *L, const command *c) {
 /* Called with the command as its argument; leaves the status. */
 static int protected_main(lua_State *L) {
     const command *c = lua_touserdata(L, 1);
-    bool has_script = c->script < c->argc;
-    bool at_prompt = c->interactive || (!has_script && !c->eval && !c->version);
+    bool has_script = c->script < c->argc && !c->asks;
+    bool at_prompt = c->interactive || (!has_script && !c->eval && !c->version && !c->asks);
     luaL_openlibs(L);
     set_arg_table(L, c);
     /* Opened here, so that it needs no path; scripts say require, as they do under lua5.4. */
-    luaL_requiref(L, "heed", luaopen_heed, c->eval || (at_prompt && !has_script));
+    luaL_requiref(L, "heed", luaopen_heed, c->eval || c->asks || (at_prompt && !has_script));
     lua_pop(L, 1);
     hh_interrupt_install(L);
     hh_at_interrupt_listen(L, true);
-    if (at_prompt) hh_repl_prepare(L);
+    if (at_prompt || c->asks) hh_repl_prepare(L);
     int status = c->version ? print_version(L) : LUA_OK;
     if (status == LUA_OK) status = run_options(L, c);
     if (status == LUA_OK && has_script) status = run_script(L, c);
+    if (status == LUA_OK && c->asks) status = run_help(L, c);
     if (at_prompt && (status == LUA_OK || c->interactive)) status = prompt(L, c);
     lua_pushinteger(L, status);
     return 1;

@@ -204,6 +204,16 @@ int hh_repl_load(lua_State *L, const char *path) {
     return loaded ? LUA_OK : LUA_ERRSYNTAX;
 }
 
+int hh_repl_answer(lua_State *L) {
+    int words = lua_gettop(L);
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &session_key);
+    lua_getfield(L, -1, "answer");
+    lua_insert(L, 1);
+    lua_insert(L, 2); /* the method, the session, the words */
+    lua_call(L, words + 1, 1);
+    return 1;
+}
+
 static int step_protected(lua_State *L) {
     lua_rawgetp(L, LUA_REGISTRYINDEX, &session_key);
     lua_getfield(L, -1, "step");

@@ -9,6 +9,8 @@ void hh_repl_prepare(lua_State *L);
 /* luaL_loadfile of a script whose outermost locals become variables of the session when it has run or
  * failed. */
 int hh_repl_load(lua_State *L, const char *path);
+/* A function of Lua: prints what help says about its arguments, words. False when that is nothing. */
+int hh_repl_answer(lua_State *L);
 /* Reads standard input to its end and runs it. Returns the number of inputs that failed. */
 int hh_repl(lua_State *L);
 

@@ -3,6 +3,7 @@
 
 local calls = require "heed.nn.calls"
 local example = require "spec.support.example"
+local index = require "heed.help.index"
 local pages = require "heed.help.pages"
 local shell = require "spec.support.shell"
 
@@ -64,6 +65,31 @@ describe("what is public", function()
             end
         end
         assert.same({}, without)
+    end)
+
+    it("has an entry for the call of every table that is called", function()
+        local without, called = {}, 0
+        local function visit(doc)
+            local meta = doc.kind == "module" and getmetatable(doc.value)
+            if meta and rawget(meta, "__call") then
+                called = called + 1
+                if not doc.entry then without[#without + 1] = doc.path end
+            end
+            for _, member in ipairs(doc.members or {}) do visit(member) end
+        end
+        visit(index.tree())
+        assert.same({}, without)
+        assert.is_true(called > 0)
+    end)
+
+    it("shows no method as a function of a table", function()
+        local wrong = {}
+        for _, doc in ipairs(public) do
+            if doc.kind == "function" and doc.entry and doc.entry.name:find(":", 1, true) then
+                wrong[#wrong + 1] = doc.path
+            end
+        end
+        assert.same({}, wrong)
     end)
 
     it("says what every method does", function()

@@ -34,6 +34,12 @@ describe("help", function()
         has(heed.ones(2), "heed.Tensor", "requires_grad", "softmax")
     end)
 
+    it("says of a tokenizer how one opens it, and what it does", function()
+        has(heed.text.tokenizer, "heed.text.tokenizer(path)", "->  Tokenizer|nil",
+            ":encode(text, options?)")
+        assert.equal(text(heed.text.tokenizer), text "text.tokenizer")
+    end)
+
     it("says of forms in place what they are in place of", function()
         has(heed.exp_, "heed.exp_(t)", "In place", "y = e^x")
         has("Tensor.add_", "In place: writes into a")
@@ -178,6 +184,13 @@ Sign.draw_ = Sign.draw
         assert.same({ "how many", "any ...", "the rest" },
             { draw.returns[1].text, draw.returns[2].type, draw.returns[2].text })
         assert.equal("Sign.draw", in_place.same_as)
+    end)
+
+    it("go on in a line that begins with a minus", function()
+        local entry = annotations.read("---A row of nothing but\n----inf gives 0.\n-----------\n"
+            .. "---Of NaN\n----inf is none.\nlocal function f() end\n")[1]
+        assert.same({ "Of NaN -inf is none." }, entry.prose)
+        has(heed.softmax, "e^x / Σ e^x along a dimension", "but -inf gives 0s")
     end)
 
     it("have a header, in paragraphs, and short names of types", function()

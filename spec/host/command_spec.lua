@@ -1,4 +1,5 @@
 local command = require "spec.support.command"
+local shell = require "spec.support.shell"
 
 describe("heed script", function()
     it("gives the script its arguments", function()
@@ -7,6 +8,39 @@ describe("heed script", function()
         assert.are.equal("", errors)
         assert.are.equal("2\t" .. path .. "\ta b\ta b\t-e\n", output)
         assert.are.equal(0, status)
+    end)
+
+    it("prints for help what help(...) says at the prompt", function()
+        local function same(arguments, input)
+            local output, errors, status = command.run(arguments)
+            assert.are.equal(command.run("", input), output)
+            assert.are.equal("", errors)
+            assert.are.equal(0, status)
+        end
+        same("help", "help()")
+        same("help nn.Linear", "help 'nn.Linear'")
+        same("help heed.softmax", "help(heed.softmax)")
+        same("help label smoothing", "help 'label smoothing'")
+        same("help 'label smoothing'", "help 'label smoothing'")
+        same("help string.rep", "help(string.rep)")
+        local output, errors, status = command.run "help entropy of quokkas"
+        assert.are.equal("", output)
+        assert.are.equal('heed has nothing called "entropy of quokkas"\n', errors)
+        assert.are.equal(1, status)
+        assert.is_truthy(command.run("-h"):find("help [WORDS]", 1, true))
+    end)
+
+    it("runs a file that is called help", function()
+        local folder = os.tmpname()
+        assert(os.remove(folder) and os.execute("mkdir " .. folder))
+        local file = assert(io.open(folder .. "/help", "w"))
+        file:write("print('mine', ...)"):close()
+        local output = shell.run(('heed=$(realpath %s); cd %s && "$heed" help me'):format(
+            shell.quote(command.path), folder))
+        os.execute("rm -r " .. folder)
+        assert.are.equal("mine\tme\n", output)
+        local _, errors = command.run "-- help"
+        assert.is_truthy(errors:find "cannot open help")
     end)
 
     it("lets scripts say require, as under lua5.4", function()

@@ -1,4 +1,5 @@
 local heed = require "heed"
+require "heed.luassert"
 local nn = heed.nn
 
 local function names(iterator)
@@ -384,6 +385,47 @@ describe("a name in a module", function()
         local part = linear()
         local model = nn.Sequential(part, part)
         assert.are.equal(1, #model:parameters())
+    end)
+end)
+
+describe("tied weights", function()
+    local function tied()
+        local embedding, head = nn.Embedding(5, 3), nn.Linear(3, 5, { bias = false })
+        head.weight = embedding.weight
+        return nn.Sequential(embedding, head)
+    end
+
+    local function is_one(model)
+        assert.is_true(model[1].weight == model[2].weight)
+        assert.are.equal(1, #model:parameters())
+    end
+
+    it("are one parameter, with the sum of both gradients", function()
+        local model, apart = tied(), tied()
+        apart[2].weight = nn.parameter(apart[1].weight:detach():clone())
+        for _, layer in ipairs { apart[1], apart[2] } do
+            layer.weight:detach():copy_(model[1].weight:detach())
+        end
+        for _, m in ipairs { model, apart } do m(heed.ids { 1, 4 }):square():sum():backward() end
+        is_one(model)
+        assert.are.equal(2, #apart:parameters())
+        assert.is_close(model[1].weight.grad, apart[1].weight.grad + apart[2].weight.grad)
+    end)
+
+    it("stay one through to, states and files", function()
+        local model, path = tied(), os.tmpname()
+        is_one(model:to "f64":to "f32")
+        assert(heed.checkpoint.save(path, { model = model }))
+        local other = tied()
+        assert(heed.checkpoint.load(path, { model = other }))
+        is_one(other)
+        assert.is_close(other[1].weight, model[2].weight)
+        assert(heed.safetensors.save(path, model:state_dict()))
+        other = tied()
+        other:load_state_dict(assert(heed.safetensors.load(path)))
+        is_one(other)
+        assert.is_close(other[2].weight, model[1].weight)
+        os.remove(path)
     end)
 end)
 

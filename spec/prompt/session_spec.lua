@@ -86,7 +86,7 @@ end)
 
 describe("help", function()
     it("alone says how the prompt works", function()
-        for _, input in ipairs { "help", "help()", "?" } do
+        for _, input in ipairs { "help", "help()", "?", "?help", "help(help)", 'help "help"' } do
             local s = session.type { input }
             assert.is_truthy(s.output:find("help(heed.softmax)", 1, true), input)
             assert.are.equal("", s.errors)

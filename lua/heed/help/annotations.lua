@@ -192,7 +192,7 @@ function annotations.read(source)
     for line in (source .. "\n"):gmatch "(.-)\n" do
         number = number + 1
         local text = line:match "^%s*%-%-%-(.*)$"
-        if text and not line:match "^%s*%-%-%-%-[^ ]" then -- `---- item` is one of a list
+        if text and not line:match "^%s*%-%-%-%-%-" then -- `---- item` is one of a list
             block = block or new_block()
             read_line(block, text)
         else

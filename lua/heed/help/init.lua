@@ -53,8 +53,20 @@ local function found(what, options)
     return #docs > 0 and text.list(check.describe(what) .. " is in", docs, options) or nil
 end
 
+-- A name may be that of something else elsewhere: torch.utils.checkpoint.
+local function elsewhere(what, doc)
+    local paths = {}
+    for _, path in ipairs(type(what) == "string" and search.called(what) or {}) do
+        local near = path:sub(1, #doc.path) == doc.path
+        if not near then paths[#paths + 1] = path end
+    end
+    if #paths == 0 then return "" end
+    return ("\n\n  Elsewhere %s is also a name of %s"):format(check.describe(what),
+        table.concat(paths, ", "))
+end
+
 ---The documentation of a value of heed's, or of a name: `heed.attention`, "nn.Linear", "softmax", a
----tensor, a model. Other words are searched in names and descriptions.
+---tensor, a model. Other words are searched in names, in descriptions and in PyTorch's names.
 ---
 ---```lua
 ---local help = require "heed.help"
@@ -77,7 +89,7 @@ function help.text(what, options)
         local list = found(what, options)
         return list, not list and nothing(what) or nil
     end
-    return text.render(doc, options)
+    return text.render(doc, options) .. elsewhere(what, doc)
 end
 
 return help

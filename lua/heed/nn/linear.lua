@@ -7,8 +7,15 @@ local linear, parameter = core.linear, module.parameter
 
 ---y = x W^T + b.
 ---
+---Weights are tied by assignment, `self.head.weight = self.embedding.weight`: one parameter under two
+---names, with the sum of both gradients, counted and optimised once, and still one after `to` and
+---load_state_dict, and in files that are loaded into such a model.
+---
 ---```lua
 ---print(nn.Linear(3, 2)(heed.randn(4, 3)).shape) --> [4, 2]
+---local embedding, head = nn.Embedding(10, 4), nn.Linear(4, 10, { bias = false })
+---head.weight = embedding.weight
+---print(#nn.Sequential(embedding, head):parameters()) --> 1
 ---```
 ---@class heed.nn.Linear: heed.nn.Module
 ---@field weight heed.Tensor [out, in]

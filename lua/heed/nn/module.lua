@@ -14,8 +14,9 @@ local each_member, each_module, each_tensor, is_module = walk.each_member, walk.
 
 ---What every layer and every model is. A class of one's own has `init`, which assigns parameters
 ---(nn.parameter), other modules and lists of them to fields, and `forward`; calling an instance
----runs forward. Fields are registered in the order in which they came. For editors, `---@class
----Block: heed.nn.Module` above the class says what it has from here.
+---runs forward. Fields are registered in the order in which they came. A parameter that is assigned
+---to two fields (tied weights: nn.Linear) is one. For editors, `---@class Block: heed.nn.Module`
+---above the class says what it has from here.
 ---
 ---```lua
 ---local Block = nn.Module:extend "Block"

@@ -39,6 +39,7 @@ local KEPT = 1000 -- inputs whose lines an error can show
 ---@field private error_style table
 ---@field private style table
 ---@field private globals table
+---@field private help table
 ---@field private inputs table<string, string>
 ---@field private prompts string[]
 ---@field private scope table
@@ -93,10 +94,21 @@ local function documentation(what, options)
     return text or manual(what), message
 end
 
-function Session:show_help(what)
-    local text, message = documentation(what, { width = math.max(40, self.host.columns()),
+function Session:documentation(what)
+    if what == "help" or rawequal(what, self.help) then return SHORT_HELP end
+    return documentation(what, { width = math.max(40, self.host.columns()),
         color = self.style.enabled })
+end
+
+function Session:show_help(what)
+    local text, message = self:documentation(what)
     self.host.output:write(text or message, "\n")
+end
+
+-- By what a variable holds, else by the name itself.
+function Session:help_of_name(name)
+    local value = inspect.path(gsub(name, ":", "."), self.scope.get)
+    return value ~= nil and self:documentation(value) or (self:documentation(name))
 end
 
 -- help(softmax), where nothing is called softmax.
@@ -131,22 +143,29 @@ function Session:question(asked)
         self.host.output:write(SHORT_HELP, "\n")
         return true
     end
-    local options = { width = math.max(40, self.host.columns()), color = self.style.enabled }
     -- words: ?cross entropy
     if find(asked, "^%a[%w_]* [%w_ ]+$") and not load("return " .. asked, "=input", "t") then
-        local text, message = documentation(asked, options)
-        self.host.output:write(text or message, "\n")
+        self:show_help(asked)
         return true
     end
-    if find(asked, "^[%a_][%w_.:]*$") then
-        local value = inspect.path(gsub(asked, ":", "."), self.scope.get)
-        local text = value ~= nil and documentation(value, options) or documentation(asked, options)
-        if text then
-            self.host.output:write(text, "\n")
-            return true
-        end
+    local text = find(asked, "^[%a_][%w_.:]*$") and self:help_of_name(asked)
+    if text then self.host.output:write(text, "\n") end
+    return text and true
+end
+
+-- `heed help nn.Linear`, `heed help gradient clipping`: is there anything?
+function Session:answer(...)
+    local asked = concat({ ... }, " ")
+    local text, message
+    if not find(asked, "%S") then
+        text = SHORT_HELP
+    else
+        text = find(asked, "^[%a_][%w_.:]*$") and self:help_of_name(asked)
+        if not text then text, message = self:documentation(asked) end
     end
-    return nil
+    local stream = text and self.host.output or self.host.errors
+    stream:write(text or message, "\n")
+    return text ~= nil
 end
 
 -- ---- reading ------------------------------------------------------------------------------------
@@ -384,7 +403,8 @@ function prompt.new(host)
             self.prompts[i] = "\1\27[1;36m\1" .. sub(text, 1, -2) .. "\1\27[0m\1 "
         end
     end
-    if rawget(_G, "help") == nil then rawset(_G, "help", self:help_value()) end
+    self.help = self:help_value()
+    if rawget(_G, "help") == nil then rawset(_G, "help", self.help) end
     return self
 end
 

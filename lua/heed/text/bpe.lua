@@ -7,10 +7,10 @@
 --- the text (and taken off again by decode), so that a word is the same token wherever it stands.
 
 local check = require "heed.check"
+local chunks = require "heed.text.chunks"
 local errors = require "heed.errors"
 local files = require "heed.files"
 local specials = require "heed.text.specials"
-local words = require "heed.text.words"
 
 ---A vocabulary of byte pairs. Special tokens are fields by their names; `#vocabulary` counts all
 ---tokens.
@@ -97,7 +97,7 @@ local function count_chunks(lines)
             errors.raise("heed.text.bpe.train: lines: expected strings, got %s at %d",
                 check.describe(line), number)
         end
-        words.each(" " .. line, count)
+        chunks.each(" " .. line, count)
     end
     if type(lines) == "table" and getmetatable(lines) == nil then
         for _, line in ipairs(lines) do count_line(line) end
@@ -307,7 +307,7 @@ function Bpe:encode(text, options)
         ids[1], n = specials.id(self, "heed.text.Bpe:encode", "bos"), 1
     end
     local cache = self.cache
-    words.each(" " .. text, function(chunk)
+    chunks.each(" " .. text, function(chunk)
         local known = cache[chunk]
         if not known then
             -- A chunk without an end (a long run of letters without a space) is cut: joining is

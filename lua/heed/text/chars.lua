@@ -4,6 +4,7 @@
 local check = require "heed.check"
 local errors = require "heed.errors"
 local specials = require "heed.text.specials"
+local vocabulary = require "heed.text.vocabulary"
 
 ---A vocabulary of characters. Special tokens are fields by their names; `#vocabulary` counts all
 ---tokens.
@@ -19,8 +20,6 @@ local specials = require "heed.text.specials"
 local Chars = {}
 Chars.__index = Chars
 
-local CALL = check.set("bos", "eos")
-local RESERVED = check.set("special", "names", "tokens", "ids")
 local MAX_TOKENS = 0x110000 + 256
 
 -- Calls emit(character) for each character, or for the byte where the text is not UTF-8.
@@ -35,19 +34,8 @@ local function each_character(text, emit)
     end
 end
 
-local function problem_with_specials(names) return specials.problem(names, Chars, RESERVED) end
-
--- From the special names and the characters in the order of their ids.
-local function fill(self, special_names, characters)
-    self.special, self.names, self.tokens, self.ids = {}, {}, {}, {}
-    for id, name in ipairs(special_names) do
-        self.special[name], self.names[id], self.tokens[id], self[name] = id, name, "", id
-    end
-    for _, character in ipairs(characters) do
-        self.tokens[#self.tokens + 1] = character
-        self.ids[character] = #self.tokens
-    end
-    return self
+local function problem_with_specials(names)
+    return specials.problem(names, Chars, vocabulary.RESERVED)
 end
 
 ---The characters of a text, or of all texts of a list, sorted, after the special tokens.
@@ -83,7 +71,7 @@ local function chars(source, options)
         end)
     end
     table.sort(list)
-    return fill(setmetatable({}, Chars), special_names, list)
+    return vocabulary.fill(setmetatable({}, Chars), special_names, list)
 end
 
 ---The tokens of a text. A character that the vocabulary lacks is the special token unk; without one
@@ -97,49 +85,22 @@ function Chars:encode(text, options)
         errors.raise("heed.text.Chars:encode: text: expected a string, got %s",
             check.describe(text))
     end
-    if options then check.options("heed.text.Chars:encode", options, CALL) end
-    local ids, known, unknown = {}, self.ids, self.unk
-    if options and options.bos then ids[1] = specials.id(self, "heed.text.Chars:encode", "bos") end
-    each_character(text, function(character)
-        local id = known[character] or unknown
-        if not id then
-            errors.raise("heed.text.Chars:encode: text: %q is not in the vocabulary", character)
-        end
-        ids[#ids + 1] = id
+    return vocabulary.encode(self, "heed.text.Chars:encode", options, function(emit)
+        each_character(text, emit)
     end)
-    if options and options.eos then
-        ids[#ids + 1] = specials.id(self, "heed.text.Chars:encode", "eos")
-    end
-    return ids
 end
 
 ---The text of tokens; special tokens are left out.
 ---@param ids integer[]|heed.Tensor a list or a vector
 ---@return string
 function Chars:decode(ids)
-    ids = specials.list("heed.text.Chars:decode", ids)
-    local out = {}
-    for i, id in ipairs(ids) do
-        out[i] = self.tokens[id]
-        if not out[i] then
-            errors.raise("heed.text.Chars:decode: ids: expected tokens from 1 to %d, got %s at %d",
-                #self.tokens, check.describe(id), i)
-        end
-    end
-    return table.concat(out)
+    return table.concat(vocabulary.pieces(self, "heed.text.Chars:decode", ids))
 end
 
 ---One token as a person may read it.
 ---@param id integer
 ---@return string
-function Chars:token(id)
-    local token = self.tokens[id]
-    if not token then
-        errors.raise("heed.text.Chars:token: id: expected a token from 1 to %d, got %s",
-            #self.tokens, check.describe(id))
-    end
-    return self.names[id] and "<" .. self.names[id] .. ">" or token
-end
+function Chars:token(id) return vocabulary.token(self, "heed.text.Chars:token", id) end
 
 function Chars:__len() return #self.tokens end
 
@@ -152,8 +113,7 @@ end
 ---For heed.checkpoint.
 ---@return { specials: string[], characters: string[] }
 function Chars:state_dict()
-    return { specials = self.names, characters = table.move(self.tokens, #self.names + 1,
-        #self.tokens, 1, {}) }
+    return { specials = self.names, characters = vocabulary.listed(self) }
 end
 
 ---nil and a message when this is no state of a vocabulary.
@@ -161,17 +121,11 @@ end
 ---@return true|nil
 ---@return string? message
 function Chars:check_state_dict(state) -- luacheck: ignore self
-    if type(state) ~= "table" or type(state.characters) ~= "table"
-        or #state.characters > MAX_TOKENS then
+    if type(state) ~= "table" or not vocabulary.is_list(state.characters, MAX_TOKENS) then
         return nil, "not the state of a vocabulary of characters"
     end
     local problem = problem_with_specials(state.specials)
     if problem then return nil, problem end
-    for _, character in ipairs(state.characters) do
-        if type(character) ~= "string" or character == "" then
-            return nil, "a character that is no string"
-        end
-    end
     return true
 end
 
@@ -180,8 +134,7 @@ end
 function Chars:load_state_dict(state)
     local ok, message = self:check_state_dict(state)
     if not ok then errors.raise("heed.text.Chars:load_state_dict: %s", message) end
-    for key in pairs(self) do self[key] = nil end
-    fill(self, state.specials, state.characters)
+    vocabulary.refill(self, state.specials, state.characters)
 end
 
 return chars

@@ -5,4 +5,5 @@ return {
     bpe = require "heed.text.bpe",
     chars = require "heed.text.chars",
     tokenizer = require "heed.text.tokenizer",
+    words = require "heed.text.words",
 }

@@ -77,7 +77,7 @@ end
 ---os.remove(path)
 ---```
 ---@param path string
----@return heed.Tokenizer|nil tokenizer nil when the file cannot be read, or says something that is
+---@return heed.Tokenizer|nil # nil when the file cannot be read, or says something that is
 ---not known here: never a guess
 ---@return string? message
 local function open(path)
@@ -378,6 +378,4 @@ function Tokenizer:__tostring()
     return ("tokenizer of %d tokens"):format(#self)
 end
 
-return setmetatable({ Tokenizer = Tokenizer }, {
-    __call = function(_, path) return open(path) end,
-})
+return open
