@@ -132,8 +132,12 @@ local function names_of(known)
 end
 
 ---An options table: nil is an empty one, and a name that is not among `known` (a set) is refused.
+---@param where string
+---@param options any
+---@param known table<string, true>
+---@param elsewhere? table<string, string> what to say of names that it has elsewhere
 ---@return table options
-function check.options(where, options, known)
+function check.options(where, options, known, elsewhere)
     if options == nil then return {} end
     -- A number where { lr = ... } was meant; a mask where { mask = ... } was.
     if type(options) ~= "table" or getmetatable(options) ~= nil then
@@ -146,6 +150,7 @@ function check.options(where, options, known)
     for name in pairs(options) do
         if not known[name] then
             local hint = type(name) == "string" and suggest.near(name, known) or ""
+            if elsewhere and elsewhere[name] then hint = "; " .. elsewhere[name] end
             if hint == "" then hint = "; there are: " .. table.concat(names_of(known), ", ") end
             raise("%s: options: there is no option %s%s", where, check.describe(name), hint)
         end
