@@ -6,9 +6,9 @@ local inspect = require "heed.prompt.inspect"
 local nearest = require "heed.nearest"
 local suggest = require "heed.suggest"
 local tokens = require "heed.prompt.tokens"
+local unread = require "heed.prompt.unread"
 
-local find, gmatch, match, format, lower = string.find, string.gmatch, string.match, string.format,
-    string.lower
+local find, match, format, lower = string.find, string.match, string.format, string.lower
 local concat = table.concat
 
 local hints = {}
@@ -107,25 +107,6 @@ local function field_hint(name, line, scope)
     return model or table_hint(value, name, before, heed) or near or layer_hint(value, name, heed)
 end
 
--- A variable of the line without a value, to which the text assigns what some load gave.
-local function load_hint(message, line, scope)
-    if not find(message, "nil", 1, true) or not scope.text then return nil end
-    local text = scope.text()
-    for _, token in ipairs(tokens.code(line)) do
-        if token.kind == "name" and scope.get(token.text) == nil then
-            local assigned = "%f[%w_]" .. token.text
-                .. "%f[^%w_][%w_%s,<>]-=%s*([%a_][%w_.:]*)%s*[(%[\"']"
-            for call in gmatch(text, assigned) do
-                if find(call, "[.:_]load%f[^%w]") or call == "io.open" then
-                    return format("%s gave nil and a message; %s = assert(%s(...)) raises it", call,
-                        token.text, call)
-                end
-            end
-        end
-    end
-    return nil
-end
-
 local function module_hint(name)
     local list = {}
     for _, known in ipairs(inspect.modules()) do
@@ -156,6 +137,7 @@ local RUNTIME = {
     end },
     { "to 'for iterator' %(table expected, got nil%)",
         "pairs and ipairs want a table; what they were given has no value" },
+    { "a nil value %(for iterator", "what stands behind in has no value" },
     { "for iterator 'for iterator'",
         "for i, x in ipairs(t) do ... end goes through a list, pairs(t) through any table" },
     { "attempt to compare two (%a+) values", function(kind)
@@ -229,8 +211,8 @@ end
 ---@return string|nil
 function hints.runtime(message, line, scope)
     line = line or ""
-    local unloaded = load_hint(message, line, scope)
-    if unloaded then return unloaded end
+    local missing = unread.hint(message, line, scope)
+    if missing then return missing end
     for _, rule in ipairs(RUNTIME) do
         local a, b = match(message, rule[1])
         if a then
