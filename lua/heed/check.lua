@@ -124,6 +124,9 @@ function check.no_more(where, last, ...)
     end
 end
 
+-- The first name of each set.
+local first_of = setmetatable({}, { __mode = "k" })
+
 local function names_of(known)
     local names = {}
     for name in pairs(known) do names[#names + 1] = name end
@@ -143,7 +146,7 @@ function check.options(where, options, known, elsewhere)
     if type(options) ~= "table" or getmetatable(options) ~= nil then
         local got = check.describe(options)
         local meant = known[got:match "%a+$"] and got:match "%a+$" or known.lr and "lr"
-            or names_of(known)[1]
+            or first_of[known] or names_of(known)[1]
         raise("%s: options: expected a table of named options, { %s = ... }, got %s", where, meant,
             got)
     end
@@ -158,10 +161,11 @@ function check.options(where, options, known, elsewhere)
     return options
 end
 
----A set of names for check.options.
+---A set of names for check.options, the most used first.
 function check.set(...)
     local set = {}
     for _, name in ipairs { ... } do set[name] = true end
+    first_of[set] = (...)
     return set
 end
 
