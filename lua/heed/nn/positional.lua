@@ -29,8 +29,8 @@ local ORDER = {
         "dropout", "activation" },
 }
 
--- Layers whose last argument is `inplace` in PyTorch.
-local IN_PLACE = check.set("ReLU", "SiLU", "LeakyReLU", "ELU", "Dropout")
+-- Layers whose last argument is `inplace` in PyTorch, and how many come before it.
+local IN_PLACE = { ReLU = 0, SiLU = 0, LeakyReLU = 1, ELU = 1, Dropout = 1 }
 
 local positional = {}
 
@@ -56,7 +56,8 @@ local function owner_of(class)
 end
 
 local function refuse_inplace(class, ...)
-    if select("#", ...) == 0 or not IN_PLACE[class.class_name] then return end
+    local before = IN_PLACE[class.class_name]
+    if not before or select("#", ...) <= before then return end
     local last = select(-1, ...)
     if type(last) ~= "boolean" then return end
     errors.raise("%s: arguments: there is no inplace, layers make new tensors; got %s",
