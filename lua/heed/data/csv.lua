@@ -2,6 +2,7 @@ local check = require "heed.check"
 local core = require "heed.core"
 local csv_types = require "heed.data.csv_types"
 local errors = require "heed.errors"
+local no_list = require "heed.data.no_list"
 local reader = require "heed.data.reader"
 local record = require "heed.data.csv_record"
 local stream = require "heed.data.stream"
@@ -19,7 +20,7 @@ local GUESSED = 1000 -- records that types are guessed by
 ---@field private form table how a row is made of a record
 local Rows = {}
 for name, value in pairs(stream.Stream) do Rows[name] = value end
-Rows.__index = Rows
+Rows.__index, Rows.__len = Rows, nil
 
 -- ---- rows ---------------------------------------------------------------------------------------
 
@@ -325,6 +326,9 @@ function Rows:tensor(names, options)
     for i, name in ipairs(names) do list[i] = columns[name]:to(dtype) end
     return core.stack(list, 2)
 end
+
+no_list(Rows, "heed.data.Rows", "for row in rows do print(row.label) end",
+    "rows:columns() has all rows, by column", true)
 
 -- ---- public -------------------------------------------------------------------------------------
 
