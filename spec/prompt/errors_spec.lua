@@ -157,6 +157,23 @@ describe("a hint", function()
         assert.are.equal("what stands behind in has no value", hint_of "for x in nil do end")
     end)
 
+    it("knows that an element of a vector is a number", function()
+        for input, hint in pairs {
+            ["local t = heed.ones(3); for i = 1, 3 do print(t[i]:item()) end"] =
+                "t[i] is a number already, without :item()",
+            ["local t = { b = heed.ones(3, 2) }; local i = 1; print(1, t.b[i][i+1]:item())"] =
+                "t.b[i][i+1] is a number already, without :item()",
+            ["local x = heed.ones(3)[1]; print(x:item())"] =
+                "x is a number already, without :item()",
+            ["print(heed.ones(3):sum():item():item())"] = "it is a number already, without :item()",
+            ["local t = heed.ones(3); print(t[1]:exp())"] =
+                "t[1] is a number; t:select(1, i) gives a tensor without dimensions",
+            ["local x = 5; print(x.y)"] = "numbers have no fields",
+        } do
+            assert.are.equal(hint, hint_of(input), input)
+        end
+    end)
+
     it("knows such a method, of what a call gave too", function()
         local path = os.tmpname()
         local file <close> = assert(io.open(path, "w"))

@@ -119,6 +119,20 @@ end
 local RANGE = "t[{ 1, 2 }] is row 1, column 2; t[{ {1, 2} }] is from 1 to 2, t[heed.ids { 1, 2 "
     .. "}] are 1 and 2"
 
+-- Of a number whose methods are asked for, as those of a tensor.
+local function number_hint(variable, line)
+    local element = match(line, "([%a_][%w_.%[%]%+%-#]*%])%s*:%s*item%f[^%w_]")
+    local name = element or match(variable, "'([%a_][%w_]*)'")
+    if element or find(line, ":%s*item%f[^%w_]") then
+        return format("%s is a number already, without :item()", name or "it")
+    end
+    local owner, method = match(line, "([%a_][%w_.%[%]%+%-#]*%])%s*[:.]%s*([%a_][%w_]*)")
+    if owner and core.methods[method] ~= nil then
+        return format("%s is a number; t:select(1, i) gives a tensor without dimensions", owner)
+    end
+    return "numbers have no fields"
+end
+
 -- ---- errors of what runs ------------------------------------------------------------------------
 
 -- Each: a pattern of the message, and the hint, or a function of its captures, the line and the
@@ -157,7 +171,7 @@ local RUNTIME = {
         return (kind == "number" or kind == "string")
             and "what stands before ( is called; an operator may be missing" or nil
     end },
-    { "attempt to index a number value", "numbers have no fields" },
+    { "attempt to index a number value%s*(.*)", number_hint },
     { "attempt to index a function value %(%a+ '([^']*)'%)", function(name)
         return format("it is a function: call it, %s(...)", name)
     end },
