@@ -57,9 +57,28 @@ static const char *stopped(lua_State *L, const char *text) {
     return before_prompt ? explained(L, "stopped", text, NULL) : text;
 }
 
+/* Frames without a name tell nothing: all that is left where none is of a script. */
+static bool tells_nothing(const char *traceback) {
+    static const char *const nameless[] = {"\n\t[C]: in ?", "\n\t(...tail calls...)"};
+    traceback += strlen("stack traceback:");
+    for (size_t i = 0; i < 2;) {
+        size_t length = strlen(nameless[i]);
+        bool is_next = strncmp(traceback, nameless[i], length) == 0;
+        traceback += is_next ? length : 0;
+        i = is_next ? 0 : i + 1;
+    }
+    return *traceback == '\0';
+}
+
 int hh_traceback(lua_State *L) {
     const char *text = hh_error_text(L, 1);
-    luaL_traceback(L, L, is_interrupt(text) ? stopped(L, text) : explained(L, "explain", text, NULL), 1);
+    text = is_interrupt(text) ? stopped(L, text) : explained(L, "explain", text, NULL);
+    luaL_traceback(L, L, NULL, 1);
+    const char *traceback = lua_tostring(L, -1);
+    if (tells_nothing(traceback))
+        lua_pushstring(L, text);
+    else
+        lua_pushfstring(L, "%s\n%s", text, traceback);
     return 1;
 }
 

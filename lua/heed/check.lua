@@ -124,6 +124,9 @@ function check.no_more(where, last, ...)
     end
 end
 
+-- The first name of each set.
+local first_of = setmetatable({}, { __mode = "k" })
+
 local function names_of(known)
     local names = {}
     for name in pairs(known) do names[#names + 1] = name end
@@ -132,20 +135,25 @@ local function names_of(known)
 end
 
 ---An options table: nil is an empty one, and a name that is not among `known` (a set) is refused.
+---@param where string
+---@param options any
+---@param known table<string, true>
+---@param elsewhere? table<string, string> what to say of names that it has elsewhere
 ---@return table options
-function check.options(where, options, known)
+function check.options(where, options, known, elsewhere)
     if options == nil then return {} end
     -- A number where { lr = ... } was meant; a mask where { mask = ... } was.
     if type(options) ~= "table" or getmetatable(options) ~= nil then
         local got = check.describe(options)
         local meant = known[got:match "%a+$"] and got:match "%a+$" or known.lr and "lr"
-            or names_of(known)[1]
+            or first_of[known] or names_of(known)[1]
         raise("%s: options: expected a table of named options, { %s = ... }, got %s", where, meant,
             got)
     end
     for name in pairs(options) do
         if not known[name] then
             local hint = type(name) == "string" and suggest.near(name, known) or ""
+            if elsewhere and elsewhere[name] then hint = "; " .. elsewhere[name] end
             if hint == "" then hint = "; there are: " .. table.concat(names_of(known), ", ") end
             raise("%s: options: there is no option %s%s", where, check.describe(name), hint)
         end
@@ -153,10 +161,11 @@ function check.options(where, options, known)
     return options
 end
 
----A set of names for check.options.
+---A set of names for check.options, the most used first.
 function check.set(...)
     local set = {}
     for _, name in ipairs { ... } do set[name] = true end
+    first_of[set] = (...)
     return set
 end
 

@@ -98,6 +98,8 @@ local OPTIONS = {
         eos = "stop", eos_token_id = "stop",
     stop_sequences = "stop", do_sample = "temperature", seed = "generator", callback = "on_token",
         tokenizer = "decode",
+    sep = "delimiter", skipinitialspace = "trim", na_values = "missing", skiprows = "skip",
+        buffer_size = "shuffle",
 }
 
 ---@param name string

@@ -11,10 +11,10 @@ local record = require "heed.data.csv_record"
 local function rows_of(text)
     local source = assert(reader.open(files.write(text), 1 << 20))
     local rows = json.array {}
-    local fields, message = record(source, ",")
+    local fields, message = record.read(source, ",")
     while fields do
         rows[#rows + 1] = fields
-        fields, message = record(source, ",")
+        fields, message = record.read(source, ",")
     end
     source:close()
     files.remove()

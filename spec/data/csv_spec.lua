@@ -65,6 +65,29 @@ describe("data.csv reads fields", function()
         end
     end)
 
+    it("with blanks around fields, which are text, or are passed over", function()
+        local text = '0, "a, b"\n 1 ,\t"c" \n2,d e \n'
+        assert.same({ { "0", "a, b" }, { "1", "c" }, { "2", "d e" } }, texts(text, { trim = true }))
+        assert.same({ { "", "" }, { "x", " y " } }, texts(' , \r\n x," y "\r\n', { trim = true }))
+        assert.same({ { " a", ' "b"' } }, texts(' a, "b"\n'))
+        assert.same({ { "a", "", "b" } }, texts("a \t\t b\n", { trim = true, delimiter = "\t" }))
+        assert.same({ { "a", "", "b" } }, texts('a  \t"b"\n', { trim = true, delimiter = " " }))
+        local columns = assert(open("a, b\n1, 2.5\n", { trim = true }):columns())
+        assert.equal(2.5, columns.b[1])
+        assert.error_matches(function() open("x", { trim = 1 }) end,
+            "trim: expected a boolean, got 1")
+    end)
+
+    it("and says how blanks before and behind quotes are passed over", function()
+        assert.matches(":2: expected 2 fields, got 3; a quote behind a blank is text, as in RFC "
+            .. "4180: trim = true passes over blanks$", refused 'a,b\n0, "a, b"\n')
+        assert.matches(':2: field 1: expected a delimiter after the quote, got " "; trim = true',
+            refused 'a,b\n"0" ,1\n')
+        assert.matches("expected 2 fields, got 3$", refused "a,b\n0, a, b\n")
+        assert.matches("expected 2 fields, got 3$", refused('a,b\n0, "a", b\n', { trim = true }))
+        assert.error_matches(function() data.csv("x", { sep = ";" }) end, "did you mean delimiter")
+    end)
+
     it("of any length up to max_line, whatever the blocks of the file", function()
         for _, length in ipairs { 65534, 65535, 65536, 65537, 200000 } do
             local field = ("x\n"):rep(length // 2)

@@ -144,6 +144,15 @@ describe("heed's options", function()
         assert.are.equal(1, status)
     end)
 
+    it("leaves out a traceback of frames without names", function()
+        local nameless = "local f = coroutine.wrap(error) require = nil "
+            .. "setmetatable(_G, { __index = function() return f end })"
+        local output, errors, status = command.run(("-e '%s' -l boom"):format(nameless))
+        assert.are.equal("", output)
+        assert.are.equal("heed: boom\n", errors)
+        assert.are.equal(1, status)
+    end)
+
     it("-e may stand before a script", function()
         local output = command.script("print(x, arg[-1], ...)", "b")
         assert.is_truthy(output:find "^nil\t.-/heed\tb\n$")

@@ -130,7 +130,7 @@ describe("metrics of classes", function()
 
     it("refuse what is no class, and what does not fit", function()
         assert.error_matches(function() metrics.accuracy({ 0 }, { 1 }) end,
-            "predictions: expected classes from 1, got 0")
+            "predictions: expected classes from 1, got 0; where they count from 0, y %+ 1$")
         assert.error_matches(function() metrics.accuracy({ 1 }, { -1 }) end,
             "targets: expected classes from 1, got %-1")
         assert.error_matches(function() metrics.accuracy({ 1.5 }, { 1 }) end,
@@ -141,7 +141,17 @@ describe("metrics of classes", function()
             "predictions: expected scores of every class, a dimension more than the targets' "
                 .. "%[3%], got %[2, 3%]")
         assert.error_matches(function() metrics.accuracy({ 1 }, heed.tensor { 1.0 }) end,
-            "targets: expected classes, .* got f32 tensor %[1%]")
+            'targets: expected classes, .* got f32 tensor %[1%]; y:to "i64" converts$')
+        local u8 = heed.zeros(2, { dtype = "u8" })
+        for name, f in pairs { accuracy = metrics.accuracy, confusion = metrics.confusion } do
+            assert.error_matches(function() f(heed.ids { 1, 2 }, u8) end,
+                "heed.metrics." .. name .. ": targets: expected classes, a table or a tensor of "
+                .. 'integers, got u8 tensor %[2%]; u8 may mean a mask or classes: y:to "i64" says '
+                .. 'which, y:to "i64" %+ 1 where they count from 0$')
+        end
+        assert.equal(1, metrics.accuracy(heed.ids { 1, 1 }, u8:to "i64" + 1))
+        assert.error_matches(function() metrics.accuracy(heed.ids { 1, 2 }, u8:to "bool") end,
+            'got bool tensor %[2%]; y:to "i64" %+ 1 are classes 1 and 2$')
         assert.error_matches(function() metrics.confusion({ 4 }, { 1 }, { classes = 3 }) end,
             "predictions: expected classes in 1..3, got 4")
         assert.error_matches(function() metrics.confusion({ { 1, 2 } }, { 1 }, { classes = 3 }) end,

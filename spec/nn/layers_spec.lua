@@ -129,7 +129,7 @@ describe("layers", function()
         assert.is_close(nn.GELU()(x), x:gelu(), 0)
         assert.is_true(heed.gradcheck(function(y) return tanh(y) end, { x:to "f64" }))
         assert.error_matches(function() nn.GELU "tanh" end,
-            'options: expected a table of named options, { approximate = ... }, got "tanh"')
+            'options: expected a table of named options, { approximate = "tanh" }, got "tanh"')
         assert.error_matches(function() nn.GELU { approximate = "erf" } end,
             '"none", "tanh" or "sigmoid", got "erf"')
     end)

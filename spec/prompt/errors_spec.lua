@@ -119,6 +119,76 @@ describe("a hint", function()
         assert.is_nil((hint_of("local t = nil", "heed.ones(2) + t")))
     end)
 
+    it("knows every call that gives nil and a message, by what is written about it", function()
+        local gave = "%s gave nil and a message; %s = assert(%s(...)) raises it"
+        for call, arguments in pairs {
+            ["heed.data.tokens"] = "('nowhere', { window = 4, batch = 2 })",
+            ["heed.data.csv"] = " 'nowhere'", ["heed.data.jsonl"] = " 'nowhere'",
+            ["heed.data.lines"] = " 'nowhere'", ["heed.data.pairs"] = " 'nowhere'",
+            ["heed.data.line_stream"] = " 'nowhere'", ["heed.data.line_index"] = " 'nowhere'",
+            ["heed.npz.load"] = " 'nowhere'", ["heed.text.bpe.load"] = "('nowhere')",
+            ["heed.image.load"] = [==[ [[nowhere]]]==], ["io.open"] = "[[nowhere]]",
+        } do
+            local hint = gave:format(call, "t", call)
+            for _, use in ipairs { "for x, y in t do end", "print(t.names)", "t:columns()",
+                "print(#t)" } do
+                assert.are.equal(hint, hint_of("local t = " .. call .. arguments, use), call .. use)
+                assert.are.equal(hint, hint_of("local t = " .. call .. arguments .. "; " .. use))
+            end
+        end
+        assert.are.equal(gave:format("d.csv", "t", "d.csv"),
+            hint_of("local d = heed.data", "local t = d.csv 'nowhere'", "for x in t do end"))
+    end)
+
+    it("knows such a call whose result the line goes on with", function()
+        local gave = "%s gave nil and a message; assert(%s(...)) raises it"
+        for input, call in pairs {
+            ["for row in heed.data.csv 'nowhere' do end"] = "heed.data.csv",
+            ["local c = heed.data.csv('nowhere'):columns()"] = "heed.data.csv",
+            ["print(heed.data.csv('nowhere').names)"] = "heed.data.csv",
+            ["for _, line in ipairs(heed.data.lines 'nowhere') do end"] = "heed.data.lines",
+            ["print(heed.data.lines('nowhere')[1])"] = "heed.data.lines",
+            ["heed.data.batches(heed.data.jsonl 'nowhere', { size = 2 })"] = "heed.data.jsonl",
+            ["io.open('nowhere'):read 'a'"] = "io.open",
+        } do
+            assert.are.equal(gave:format(call, call), hint_of(input), input)
+        end
+        assert.is_nil(hint_of "print(heed.npy.save('nowhere', nil))")
+        assert.are.equal("what stands behind in has no value", hint_of "for x in nil do end")
+    end)
+
+    it("knows that an element of a vector is a number", function()
+        for input, hint in pairs {
+            ["local t = heed.ones(3); for i = 1, 3 do print(t[i]:item()) end"] =
+                "t[i] is a number already, without :item()",
+            ["local t = { b = heed.ones(3, 2) }; local i = 1; print(1, t.b[i][i+1]:item())"] =
+                "t.b[i][i+1] is a number already, without :item()",
+            ["local x = heed.ones(3)[1]; print(x:item())"] =
+                "x is a number already, without :item()",
+            ["print(heed.ones(3):sum():item():item())"] = "it is a number already, without :item()",
+            ["local t = heed.ones(3); print(t[1]:exp())"] =
+                "t[1] is a number; t:select(1, i) gives a tensor without dimensions",
+            ["local x = 5; print(x.y)"] = "numbers have no fields",
+        } do
+            assert.are.equal(hint, hint_of(input), input)
+        end
+    end)
+
+    it("knows such a method, of what a call gave too", function()
+        local path = os.tmpname()
+        local file <close> = assert(io.open(path, "w"))
+        file:write "a,b\n1,2\nx,4\n"
+        file:flush()
+        local open = ("assert(heed.data.csv(%q, { types = 'integer' }))"):format(path)
+        local gave = "%s gave nil and a message; c = assert(%s(...)) raises it"
+        assert.are.equal(gave:format("rows:columns", "rows:columns"),
+            hint_of("local rows = " .. open, "local c = rows:columns()", "print(c.a)"))
+        local method = "assert(...):tensor"
+        assert.are.equal(gave:format(method, method),
+            hint_of("local c = " .. open .. ":tensor()", "print(c.shape)"))
+        os.remove(path)
+    end)
+
     it("explains keys of tensors", function()
         assert.is_truthy(hint_of("x = heed.ones(3)",
             "x[{ 1, 2 }]"):find("t[{ {1, 2} }] is from 1 to 2", 1, true))

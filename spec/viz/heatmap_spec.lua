@@ -87,6 +87,62 @@ describe("viz.heatmap in the terminal", function()
         assert.is_truthy(plain(values, { width = 300 }):find "each cell is the strongest of 3 x 1$")
     end)
 
+    it("says fewer digits before it leaves numbers out, and that before it merges", function()
+        local shares = heed.zeros(10, 10, { dtype = "f64" }) + 5 / 83
+        shares[{ {}, 10 }] = 10 / 98
+        local text = plain(shares, { numbers = true })
+        assert.equal("10 " .. (" 0.060▒"):rep(9) .. "  0.10█", text:match "([^\n]*)$")
+        text = plain(shares, { numbers = true, width = 70 })
+        assert.equal("10 " .. (" .060▒"):rep(9) .. "  .10█", text:match "([^\n]*)$")
+        text = plain(shares, { numbers = true, width = 62 })
+        assert.equal("numbers are left out: they need width = 63", text:match "([^\n]*)$")
+        assert.is_truthy(text:find("\n10 ▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒██\n", 1, true))
+        assert.is_nil(plain(shares, { numbers = true, width = 63 }):find "left out")
+        local counts = heed.range(1, 400):view(20, 20)
+        text = plain(counts, { numbers = true })
+        assert.equal("numbers are left out: they need width = 103", text:match "([^\n]*)$")
+        assert.equal(43, utf8.len(text:match "\n(20 [^\n]*)\n"))
+        assert.is_nil(plain(counts, { numbers = true, width = 103 }):find "left out")
+        assert.equal("each cell is the strongest of 1 x 2; numbers are left out: they need width = "
+            .. "243", plain(heed.zeros(20, 60) + 10, { numbers = true }):match "([^\n]*)$")
+        assert.equal("each cell is the strongest of 2 x 1; numbers are left out",
+            plain(heed.zeros(61, 2), { numbers = true }):match "([^\n]*)$")
+    end)
+
+    it("has as many digits as one wants", function()
+        assert.equal("       1      2\n1  0.060▒  0.10█",
+            plain({ { 5 / 83, 10 / 98 } }, { numbers = true, digits = 2 }))
+        assert.equal("          1         2\n1  0.060241▒  0.10204█",
+            plain({ { 5 / 83, 10 / 98 } }, { numbers = true, digits = 5 }))
+        assert.equal("        1       2\n1  0.0602▒  0.102█", plain({ { 5 / 83, 10 / 98 } },
+            { numbers = true, digits = 5, width = 19 }))
+        assert.equal("        1       2\n1  123456▒   1e-9",
+            plain({ { 123456, 1e-9 } }, { numbers = true, digits = 2, max = 300000 }))
+        local _, hints, texts = drawn({ { 5 / 83 } }, { numbers = true, digits = 2 })
+        assert.is_truthy(table.concat(texts, "|"):find("|0.060|", 1, true))
+        assert.same({ "1 → 1: 0.06024" }, hints)
+        _, hints = drawn({ { 5 / 83 } }, { digits = 6 })
+        assert.same({ "1 → 1: 0.060241" }, hints)
+    end)
+
+    it("says whole numbers whole where they fit", function()
+        local values, whole = { { 1000000, -2 ^ 53 }, { 3, 123456 } }, { numbers = true }
+        assert.equal("                   1                  2\n"
+            .. "1            1000000  -9007199254740992≡\n2                  3             123456",
+            plain(values, whole):match "^(.-)\n\n")
+        assert.equal("-9007199254740992 ≡≡══──·· 0 ░░▒▒▓▓██ 9007199254740992",
+            plain(values, whole):match "([^\n]*)$")
+        local text = plain({ { 1234567, 123456.7 }, { 3, 2 ^ 60 } }, { numbers = true, width = 20 })
+        for _, short in ipairs { " 1.23e6 ", " 123457\n", " 3 ", " 1.15e18█" } do
+            assert.is_truthy(text:find(short, 1, true), text)
+        end
+        local _, _, texts = drawn(values, whole)
+        local all = table.concat(texts, "|")
+        assert.is_truthy(all:find("|1000000|-9007199254740992|3|123456|", 1, true), all)
+        assert.is_nil(all:find "e")
+        assert.is_truthy(plain({ { 12345.67 } }, whole):find "12346")
+    end)
+
     it("takes bounds, tables, booleans, and nothing at all", function()
         assert.equal("  1 2\n1 ▒▒██", plain({ { 11, 12 } }, { min = 10, max = 12 }))
         assert.equal("  1 2\n1 ██", plain(heed.tensor { { true, false } }))
@@ -112,6 +168,15 @@ describe("viz.heatmap in the terminal", function()
             'numbers: expected a boolean, got "yes"')
         assert.error_matches(function() heatmap({ { 1 } }, { color = true }) end,
             'there is no option "color"')
+        for name, hint in pairs { labels = "labels are x, those of the columns, and y, those of "
+            .. "the rows", xticklabels = "it is x", vmax = "it is max", fmt = "it is digits" } do
+            assert.error_matches(function() heatmap({ { 1 } }, { [name] = {} }) end,
+                ('heed.viz.heatmap: options: there is no option "%s"; %s$'):format(name, hint))
+        end
+        assert.error_matches(function() heatmap({ { 1 } }, { digits = 0 }) end,
+            "digits: expected an integer of at least 1, got 0")
+        assert.error_matches(function() heatmap({ { 1 } }, { digits = 18 }) end,
+            "digits: expected at most 17, got 18")
     end)
 end)
 

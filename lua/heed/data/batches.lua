@@ -7,6 +7,7 @@ local errors = require "heed.errors"
 local examples_of = require "heed.data.examples"
 local index = require "heed.data.index"
 local loops = require "heed.data.loops"
+local no_list = require "heed.data.no_list"
 local shuffle = require "heed.data.shuffle"
 local state = require "heed.data.state"
 local stream_batches = require "heed.data.stream_batches"
@@ -210,6 +211,9 @@ function Batches:__tostring()
         self.size and self.size .. " examples" or self.tokens .. " tokens", self.epoch,
             self.position)
 end
+
+no_list(Batches, "heed.data.Batches", "for batch in batches do ... end",
+    "batches() gives the next")
 
 local LEAST = { seed = math.mininteger, epoch = 1, position = 0, examples = 0 }
 

@@ -2,13 +2,14 @@ local check = require "heed.check"
 local core = require "heed.core"
 local csv_types = require "heed.data.csv_types"
 local errors = require "heed.errors"
+local no_list = require "heed.data.no_list"
 local reader = require "heed.data.reader"
 local record = require "heed.data.csv_record"
 local stream = require "heed.data.stream"
 
 local WHERE = "heed.data.csv"
-local KNOWN = check.set("header", "types", "missing", "delimiter", "skip", "shuffle", "seed",
-    "max_line")
+local KNOWN = check.set("header", "types", "missing", "delimiter", "trim", "skip", "shuffle",
+    "seed", "max_line")
 local TYPES = { "integer", "number", "string" }
 local GUESSED = 1000 -- records that types are guessed by
 
@@ -19,17 +20,28 @@ local GUESSED = 1000 -- records that types are guessed by
 ---@field private form table how a row is made of a record
 local Rows = {}
 for name, value in pairs(stream.Stream) do Rows[name] = value end
-Rows.__index = Rows
+Rows.__index, Rows.__len = Rows, nil
 
 -- ---- rows ---------------------------------------------------------------------------------------
+
+-- Of a record that has more fields or fewer.
+local function record_hint(form, fields)
+    for _, text in ipairs(form.blanks and {} or fields) do
+        if text:find '^[ \t]+"' then
+            return "; a quote behind a blank is text, as in RFC 4180: trim = true passes over "
+                .. "blanks"
+        end
+    end
+    return ""
+end
 
 -- The next record, of as many fields as there are columns, the offset before it and its line; nil
 -- at the end, and with a message.
 local function next_record(form, source)
-    local fields, offset, number = record(source, form.delimiter)
+    local fields, offset, number = record.read(source, form.delimiter, form.blanks)
     if not fields or #fields == #form.names then return fields, offset, number end
-    return nil, ("%s:%d: expected %d fields, got %d"):format(source.path, number, #form.names,
-        #fields)
+    return nil, ("%s:%d: expected %d fields, got %d%s"):format(source.path, number, #form.names,
+        #fields, record_hint(form, fields))
 end
 
 local function misfit(form, text, name, path, number)
@@ -63,7 +75,7 @@ end
 local function names_of(source, form, header)
     if type(header) == "table" then return header end
     local offset, number = source:offset(), source.number
-    local fields, message = record(source, form.delimiter)
+    local fields, message = record.read(source, form.delimiter, form.blanks)
     if not fields then
         return nil, message or source.path .. ": expected a header, the file is empty"
     end
@@ -158,6 +170,9 @@ end
 local function form_of(source, options)
     local form = { delimiter = check_delimiter(options.delimiter), guessed = {},
         missing = csv_types.missing(WHERE, options.missing) }
+    if check.flag(WHERE, "trim", options.trim, false) then
+        form.blanks = record.blanks(form.delimiter)
+    end
     local header = check_header(options.header)
     for _ = 1, check.integer(WHERE, "skip", options.skip or 0, 0) do source:read() end
     local message
@@ -312,6 +327,9 @@ function Rows:tensor(names, options)
     return core.stack(list, 2)
 end
 
+no_list(Rows, "heed.data.Rows", "for row in rows do print(row.label) end",
+    "rows:columns() has all rows, by column", true)
+
 -- ---- public -------------------------------------------------------------------------------------
 
 ---@class heed.data.CsvOptions
@@ -321,6 +339,8 @@ end
 ---column by name, or one for all; of the others the type is guessed by the first 1000 rows
 ---@field missing? string[] what stands for no number, default "", "NA", "N/A", "NaN", "nan", "null"
 ---@field delimiter? string default ","
+---@field trim? boolean blanks and tabs at either end of a field are passed over, before and behind
+---quotes too, default false: they are text
 ---@field skip? integer lines before the header, default 0
 ---@field shuffle? integer rows in the buffer of which the next is drawn, default 0: in the file's
 ---order

@@ -1,6 +1,7 @@
 local check = require "heed.check"
 local core = require "heed.core"
 local loops = require "heed.data.loops"
+local no_list = require "heed.data.no_list"
 local state = require "heed.data.state"
 
 local KNOWN = check.set("shuffle", "seed")
@@ -96,5 +97,8 @@ function Passes:__tostring()
     return ("heed.data.passes(%s; epoch %d, %d given)"):format(tostring(self.index), self.epoch,
         self.given)
 end
+
+no_list(Passes, "heed.data.Passes", "for example in passes do ... end",
+    "the index itself is a list")
 
 return passes

@@ -4,6 +4,7 @@
 local check = require "heed.check"
 local errors = require "heed.errors"
 local loops = require "heed.data.loops"
+local no_list = require "heed.data.no_list"
 local pair_format = require "heed.data.pair_format"
 local reader = require "heed.data.reader"
 local shuffle = require "heed.data.shuffle"
@@ -21,6 +22,7 @@ local LEAST = { seed = math.mininteger, epoch = 1, given = 0, shuffle = 0 }
 ---@field private buffer table[]
 ---@field private first { offset: integer, number: integer }
 ---@field private shuffle integer
+---@field private where string the function that made it
 ---@field private sources heed.data.Reader[]
 local Stream = {}
 Stream.__index = Stream
@@ -206,9 +208,12 @@ Stream.__close = Stream.close
 function Stream:__tostring()
     local paths = {}
     for i, source in ipairs(self.sources) do paths[i] = source.path end
-    return ("heed.data.stream(%s; epoch %d, %d given)"):format(table.concat(paths, ", "),
+    return ("%s(%s; epoch %d, %d given)"):format(self.where, table.concat(paths, ", "),
         self.epoch, self.given)
 end
+
+no_list(Stream, "heed.data.Stream", "for row in rows do ... end",
+    "local list = {} for row in rows do list[#list + 1] = row end has them all", true)
 
 -- ---- public -------------------------------------------------------------------------------------
 
@@ -216,6 +221,12 @@ local stream = {}
 
 ---The class, for what adds methods to it.
 stream.Stream = Stream
+
+local function buffer_of(where, size)
+    if size ~= true then return check.integer(where, "shuffle", size, 0) end
+    return errors.raise("%s: shuffle: expected the size of the buffer of which the next is drawn, "
+        .. "an integer of at least 0, got true; shuffle = 10000 holds as many", where)
+end
 
 ---Passes over open files.
 ---@param where string for messages
@@ -228,8 +239,9 @@ stream.Stream = Stream
 ---@return heed.data.Stream
 function stream.of(where, sources, next, options, first)
     local self = setmetatable({
-        sources = sources, next = next, first = first or { offset = 0, number = 0 },
-        shuffle = check.integer(where, "shuffle", options.shuffle or 0, 0),
+        where = where, sources = sources, next = next,
+        first = first or { offset = 0, number = 0 }, in_loop = false,
+        shuffle = buffer_of(where, options.shuffle or 0),
         seed = check.integer(where, "seed", options.seed or 1, math.mininteger),
     }, Stream)
     begin(self, 1)

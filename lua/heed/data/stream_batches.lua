@@ -5,6 +5,7 @@ local core = require "heed.core"
 local errors = require "heed.errors"
 local examples_of = require "heed.data.examples"
 local loops = require "heed.data.loops"
+local no_list = require "heed.data.no_list"
 local shuffle = require "heed.data.shuffle"
 local state = require "heed.data.state"
 
@@ -159,6 +160,9 @@ function Pooled:__tostring()
         tostring(self.source),
         self.size and self.size .. " examples" or self.tokens .. " tokens", self.epoch, self.given)
 end
+
+no_list(Pooled, "heed.data.PooledBatches", "for batch in batches do ... end",
+    "how many there are is known at the end")
 
 local LEAST = { seed = math.mininteger, epoch = 1, pools = 0, position = 0, given = 0, pool = 1 }
 

@@ -6,6 +6,7 @@ local check = require "heed.check"
 local core = require "heed.core"
 local errors = require "heed.errors"
 local loops = require "heed.data.loops"
+local no_list = require "heed.data.no_list"
 local state = require "heed.data.state"
 
 ---An iterator of inputs and targets; `#tokens` is the number of batches in a pass.
@@ -191,6 +192,9 @@ function Tokens:__tostring()
         self.count, self.dtype, self.path, self.length, self.batch, self.window, self.epoch,
         self.position)
 end
+
+no_list(Tokens, "heed.data.Tokens", "for x, y in tokens do ... end",
+    "tokens() gives the next two")
 
 ---Closes the file; `local tokens <close> = ...` does it too, and so does the collector.
 function Tokens:close() if io.type(self.file) == "file" then self.file:close() end end

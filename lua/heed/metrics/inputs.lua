@@ -27,14 +27,21 @@ function inputs.numbers(where, name, value)
         check.describe(value))
 end
 
+-- How classes are made of a tensor that holds none.
+local CONVERT = {
+    u8 = '; u8 may mean a mask or classes: y:to "i64" says which, y:to "i64" + 1 where they count '
+        .. "from 0",
+    bool = '; y:to "i64" + 1 are classes 1 and 2',
+}
+
 ---Whole numbers as a tensor of i64: classes, or what is ignored.
 ---@return heed.Tensor
 function inputs.integers(where, name, value)
     if check.is_live(value) and INTEGERS[value.dtype] then return value:to "i64" end
     if type(value) == "table" then return from_table(where, name, value, core.ids) end
-    return errors.raise("%s: %s: expected classes, a table or a tensor of integers (u8 may mean "
-        .. "a mask), got %s",
-        where, name, check.describe(value))
+    return errors.raise("%s: %s: expected classes, a table or a tensor of integers, got %s%s",
+        where, name, check.describe(value), check.is_live(value)
+            and (CONVERT[value.dtype] or '; y:to "i64" converts') or "")
 end
 
 ---Classes from 1 as a tensor of i64.
@@ -44,7 +51,10 @@ function inputs.classes(where, name, value, classes)
     local t = inputs.integers(where, name, value)
     if t:numel() == 0 then return t end
     local low, high = t:min():item(), t:max():item()
-    if low < 1 then errors.raise("%s: %s: expected classes from 1, got %d", where, name, low) end
+    if low < 1 then
+        errors.raise("%s: %s: expected classes from 1, got %d%s", where, name, low,
+            low == 0 and "; where they count from 0, y + 1" or "")
+    end
     if classes and high > classes then
         errors.raise("%s: %s: expected classes in 1..%d, got %d", where, name, classes, high)
     end

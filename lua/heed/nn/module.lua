@@ -6,6 +6,7 @@ local check = require "heed.check"
 local core = require "heed.core"
 local errors = require "heed.errors"
 local check_name = require("heed.nn.names").check
+local positional = require "heed.nn.positional"
 local walk = require "heed.nn.walk"
 
 local getinfo = debug and debug.getinfo
@@ -87,6 +88,7 @@ end
 
 local function construct(class, ...)
     local most = most_arguments(class)
+    if most then positional.refuse(class, ...) end
     if most and select("#", ...) > most then
         check.no_more(class.class_name, most, select(most + 1, ...))
     end
@@ -127,6 +129,7 @@ setmetatable(Module, { __call = construct })
 -- Runs when an instance is made, with the arguments given to the class. This one takes none.
 function Module:init(...)
     if select("#", ...) > 0 then
+        positional.refuse(getmetatable(self), ...)
         errors.raise("%s: expected no arguments (it has no init), got %s", self.class_name,
             check.describe((...)))
     end

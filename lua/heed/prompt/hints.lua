@@ -6,9 +6,9 @@ local inspect = require "heed.prompt.inspect"
 local nearest = require "heed.nearest"
 local suggest = require "heed.suggest"
 local tokens = require "heed.prompt.tokens"
+local unread = require "heed.prompt.unread"
 
-local find, gmatch, match, format, lower = string.find, string.gmatch, string.match, string.format,
-    string.lower
+local find, match, format, lower = string.find, string.match, string.format, string.lower
 local concat = table.concat
 
 local hints = {}
@@ -107,25 +107,6 @@ local function field_hint(name, line, scope)
     return model or table_hint(value, name, before, heed) or near or layer_hint(value, name, heed)
 end
 
--- A variable of the line without a value, to which the text assigns what some load gave.
-local function load_hint(message, line, scope)
-    if not find(message, "nil", 1, true) or not scope.text then return nil end
-    local text = scope.text()
-    for _, token in ipairs(tokens.code(line)) do
-        if token.kind == "name" and scope.get(token.text) == nil then
-            local assigned = "%f[%w_]" .. token.text
-                .. "%f[^%w_][%w_%s,<>]-=%s*([%a_][%w_.:]*)%s*[(%[\"']"
-            for call in gmatch(text, assigned) do
-                if find(call, "[.:_]load%f[^%w]") or call == "io.open" then
-                    return format("%s gave nil and a message; %s = assert(%s(...)) raises it", call,
-                        token.text, call)
-                end
-            end
-        end
-    end
-    return nil
-end
-
 local function module_hint(name)
     local list = {}
     for _, known in ipairs(inspect.modules()) do
@@ -137,6 +118,20 @@ end
 
 local RANGE = "t[{ 1, 2 }] is row 1, column 2; t[{ {1, 2} }] is from 1 to 2, t[heed.ids { 1, 2 "
     .. "}] are 1 and 2"
+
+-- Of a number whose methods are asked for, as those of a tensor.
+local function number_hint(variable, line)
+    local element = match(line, "([%a_][%w_.%[%]%+%-#]*%])%s*:%s*item%f[^%w_]")
+    local name = element or match(variable, "'([%a_][%w_]*)'")
+    if element or find(line, ":%s*item%f[^%w_]") then
+        return format("%s is a number already, without :item()", name or "it")
+    end
+    local owner, method = match(line, "([%a_][%w_.%[%]%+%-#]*%])%s*[:.]%s*([%a_][%w_]*)")
+    if owner and core.methods[method] ~= nil then
+        return format("%s is a number; t:select(1, i) gives a tensor without dimensions", owner)
+    end
+    return "numbers have no fields"
+end
 
 -- ---- errors of what runs ------------------------------------------------------------------------
 
@@ -156,6 +151,7 @@ local RUNTIME = {
     end },
     { "to 'for iterator' %(table expected, got nil%)",
         "pairs and ipairs want a table; what they were given has no value" },
+    { "a nil value %(for iterator", "what stands behind in has no value" },
     { "for iterator 'for iterator'",
         "for i, x in ipairs(t) do ... end goes through a list, pairs(t) through any table" },
     { "attempt to compare two (%a+) values", function(kind)
@@ -175,7 +171,7 @@ local RUNTIME = {
         return (kind == "number" or kind == "string")
             and "what stands before ( is called; an operator may be missing" or nil
     end },
-    { "attempt to index a number value", "numbers have no fields" },
+    { "attempt to index a number value%s*(.*)", number_hint },
     { "attempt to index a function value %(%a+ '([^']*)'%)", function(name)
         return format("it is a function: call it, %s(...)", name)
     end },
@@ -229,8 +225,8 @@ end
 ---@return string|nil
 function hints.runtime(message, line, scope)
     line = line or ""
-    local unloaded = load_hint(message, line, scope)
-    if unloaded then return unloaded end
+    local missing = unread.hint(message, line, scope)
+    if missing then return missing end
     for _, rule in ipairs(RUNTIME) do
         local a, b = match(message, rule[1])
         if a then

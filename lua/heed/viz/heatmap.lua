@@ -13,16 +13,28 @@ local terminal = require "heed.viz.terminal"
 
 local WHERE = "heed.viz.heatmap"
 local KNOWN = check.set("x", "y", "title", "caption", "panels", "width", "min", "max", "numbers",
-    "colour")
+    "digits", "colour")
+
+local LABELS = "labels are x, those of the columns, and y, those of the rows"
+local ELSEWHERE = {
+    labels = LABELS, names = LABELS, classes = LABELS, class_names = LABELS, ticks = LABELS,
+    xlabels = "it is x", xticklabels = "it is x", xticks = "it is x", columns = "it is x",
+    ylabels = "it is y", yticklabels = "it is y", yticks = "it is y", rows = "it is y",
+    annot = "it is numbers = true", annotate = "it is numbers = true",
+    values = "it is numbers = true", fmt = "it is digits", format = "it is digits",
+    precision = "it is digits", vmin = "it is min", vmax = "it is max",
+}
 
 ---What heed.viz.heatmap gives: it prints, and goes out as SVG, HTML and PNG.
 ---@class heed.viz.Heatmap: heed.viz.Picture
 local Heatmap = Picture.class(WHERE)
 
 local MOST_LINES, MOST_CELLS = 60, 400 -- in the terminal; of an SVG on each side
+local MOST_DIGITS = 17 -- what a double has
 
 function Heatmap:__tostring()
-    return matrices.text(reduce.to(self, MOST_LINES, matrices.most_columns(self)))
+    local picture = matrices.fitted(self)
+    return matrices.text(reduce.to(picture, MOST_LINES, matrices.most_columns(picture)))
 end
 
 function Heatmap:draw(titled, live)
@@ -58,6 +70,12 @@ local function panels_of(values)
     return list
 end
 
+local function digits_of(value)
+    local digits = check.integer(WHERE, "digits", value)
+    if digits <= MOST_DIGITS then return digits end
+    return errors.raise("%s: digits: expected at most %d, got %d", WHERE, MOST_DIGITS, digits)
+end
+
 -- The lowest and highest of the numbers that are finite.
 local function extent(list)
     local low, high = math.huge, -math.huge
@@ -86,6 +104,9 @@ end
 ---far as the further
 ---@field max? number what is drawn strongest, default the highest
 ---@field numbers? boolean whether each cell says its number, default false
+---@field digits? integer significant digits of those that are not whole, default 4; fewer, down to
+---2, where the terminal is too narrow. Where these do not fit either, there are no numbers, and a
+---line says so
 ---@field colour? boolean whether the terminal has colours, default whether standard output is one
 ---that has
 
@@ -105,8 +126,9 @@ end
 ---@param options? heed.viz.HeatmapOptions
 ---@return heed.viz.Heatmap
 local function heatmap(values, options)
-    options = check.options(WHERE, options, KNOWN)
+    options = check.options(WHERE, options, KNOWN, ELSEWHERE)
     values = tensor_of(values)
+    local digits = options.digits ~= nil and digits_of(options.digits) or nil
     local list = panels_of(values)
     matrices.name_panels(WHERE, list, options.panels)
     local title, caption = captions.of(WHERE, options)
@@ -118,7 +140,7 @@ local function heatmap(values, options)
         title = title, caption = caption, kind = "Heatmap",
         width = check.integer(WHERE, "width", options.width or terminal.COLUMNS),
         scale = scale.of(WHERE, low, high, options),
-        numbers = check.flag(WHERE, "numbers", options.numbers, false),
+        numbers = check.flag(WHERE, "numbers", options.numbers, false), digits = digits,
         colour = check.flag(WHERE, "colour", options.colour, terminal.wants_colour(1)),
     }, Heatmap)
 end

@@ -119,7 +119,15 @@ end
 local SHADES = { [0] = "  ", "░░", "▒▒", "▓▓", "██" }
 local NEGATIVE = { [0] = "  ", "··", "──", "══", "≡≡" }
 local WIDEST_CELL = 12
+local FEWEST_DIGITS = 2 -- of numbers, where there is little space
 local BLUE, RED, PLAIN = "\27[34m", "\27[31m", "\27[0m"
+
+-- A number as this picture says it, shortened where it has a form.
+local function text_of(self, value)
+    local form = self.form
+    if not form then return self.scale:text(value, self.digits) end
+    return self.scale:short(value, form.digits, form.bare)
+end
 
 -- A cell's text in so many columns.
 local function cell(self, value, columns)
@@ -128,7 +136,7 @@ local function cell(self, value, columns)
     local shade = not strength and "??" or (negative and not self.colour and NEGATIVE
         or SHADES)[step]
     if not self.numbers then return shade, step, negative end
-    local text = width.fit(self.scale:text(value), columns - 1, true)
+    local text = width.fit(text_of(self, value), columns - 1, true)
     return text .. (strength and shade:sub(1, #shade // 2) or " "), step, negative
 end
 
@@ -153,16 +161,22 @@ local function widest_of(labels)
     return widest
 end
 
--- Columns of a cell: two, or as many as the widest number needs, a blank before it and its shade
--- behind it; a few more where the labels then fit above.
-local function cell_columns(self, indent)
-    if not self.numbers then return 2 end
+-- Columns that the widest number needs, a blank before it and its shade behind it.
+local function number_columns(self)
     local most = 2
     for _, panel in ipairs(self.panels) do
         for _, row in ipairs(panel.rows) do
-            for _, value in ipairs(row) do most = math.max(most, #self.scale:text(value) + 2) end
+            for _, value in ipairs(row) do most = math.max(most, #text_of(self, value) + 2) end
         end
     end
+    return most
+end
+
+-- Columns of a cell: two, or as many as its number needs; a few more where the labels then fit
+-- above.
+local function cell_columns(self, indent)
+    if not self.numbers then return 2 end
+    local most = number_columns(self)
     local label = widest_of(self.x) + 2
     return label <= WIDEST_CELL and indent + 1 + label * #self.x <= self.width
         and math.max(most, label) or most
@@ -220,6 +234,30 @@ local function legend(self)
     if self.colour then left, right = RED .. left .. PLAIN, BLUE .. right .. PLAIN end
     return ("%s %s 0 %s %s"):format(scale.bound(self.scale.low), left, right,
         scale.bound(self.scale.high))
+end
+
+-- How numbers may be said, the longest first: as they are, then shorter.
+local function forms_of(digits)
+    local forms = { false }
+    for fewer = (digits or 4) - 1, FEWEST_DIGITS, -1 do forms[#forms + 1] = { digits = fewer } end
+    forms[#forms + 1] = { digits = math.min(digits or FEWEST_DIGITS, FEWEST_DIGITS), bare = true }
+    return forms
+end
+
+---The picture with its numbers so short that all columns fit into its width; if they do not, without
+---numbers, and it says so.
+---@param self heed.viz.Heatmap
+---@return heed.viz.Heatmap
+function matrices.fitted(self)
+    if not self.numbers then return self end
+    local beside, needed = math.min(widest_of(self.y), LONGEST_LABEL) + 1, nil
+    for _, form in ipairs(forms_of(self.digits)) do
+        local picture = setmetatable({ form = form }, { __index = self })
+        needed = beside + number_columns(picture) * #self.x
+        if needed <= self.width then return picture end
+    end
+    local note = ("numbers are left out: they need width = %d"):format(needed)
+    return setmetatable({ numbers = false, note = note }, { __index = self })
 end
 
 ---How many columns of a matrix fit into the picture's width.

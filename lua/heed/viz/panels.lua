@@ -83,7 +83,8 @@ local function for_numbers(picture)
     for _, panel in ipairs(picture.numbers and picture.panels or {}) do
         for _, row in ipairs(panel.rows) do
             for _, value in ipairs(row) do
-                most = math.max(most, svg.label_width(picture.scale:text(value)) + 8)
+                most = math.max(most, svg.label_width(picture.scale:text(value, picture.digits))
+                    + 8)
             end
         end
     end
@@ -191,8 +192,7 @@ local function draw_numbers(picture, at, rows)
             local strength = picture.scale:level(value)
             local class = (not strength or strength > 0.55) and "heed-ground" or "heed-ink"
             body[#body + 1] = svg.text((j - 0.5) * at.cell - at.gap / 2, (i - 0.5) * at.cell + 4,
-                picture.scale:text(value), class,
-                "middle")
+                picture.scale:text(value, picture.digits), class, "middle")
         end
     end
     return cells_group(at, "heed-label heed-numbers", body)

@@ -45,6 +45,8 @@ function reduce.to(picture, rows, columns)
         list[p] = { rows = small, title = panel.title }
     end
     local note = ("each cell is the strongest of %d x %d"):format(down, across)
+    local left_out = picture.note or picture.numbers and "numbers are left out"
+    if left_out then note = note .. "; " .. left_out end
     return setmetatable({
         panels = list, x = first_of_each(picture.x, across), y = first_of_each(picture.y, down),
         numbers = false, note = note,

@@ -7,19 +7,32 @@ local errors = require "heed.errors"
 ---@field low number where shades begin: 0, or as far below it as high is above
 ---@field high number what is drawn strongest
 ---@field diverging boolean numbers below 0 have a colour of their own
----@field format string of a number
+---@field digits integer? of numbers that are not whole; without, they are weights, of three decimals
 ---@field sparse boolean? zeros are nothing, as behind a mask
 local Scale = {}
 Scale.__index = Scale
 
 local scale = {}
 
+local DIGITS = 4
+local LARGEST_WHOLE = 2 ^ 53 -- beyond it not every whole number is a double
+
+-- Whole numbers whole, others with so many significant digits, without an exponent where that is no
+-- longer.
+local function text_of(value, format)
+    if value == math.floor(value) and math.abs(value) <= LARGEST_WHOLE then
+        return ("%d"):format(value)
+    end
+    local text = format:format(value):gsub("%.$", ""):gsub("%.?0*e%+?(%-?)0*", "e%1")
+    local plain = ("%.0f"):format(value)
+    return math.abs(value) >= 1 and #plain <= #text and text:find "e" and plain or text
+end
+
 ---Of weights from 0 to a highest.
 ---@param max number
 ---@return heed.viz.Scale
 function scale.weights(max)
-    return setmetatable({ low = 0, high = max, diverging = false, format = "%.3f", sparse = true },
-        Scale)
+    return setmetatable({ low = 0, high = max, diverging = false, sparse = true }, Scale)
 end
 
 ---Of any numbers. Where some are negative both sides reach equally far; where none are it begins at
@@ -27,7 +40,8 @@ end
 ---@param where string
 ---@param low number the lowest that there is
 ---@param high number
----@param options { min?: number, max?: number } bounds of one's own
+---@param options { min?: number, max?: number, digits?: integer } bounds of one's own; digits of
+---numbers
 ---@return heed.viz.Scale
 function scale.of(where, low, high, options)
     local min = options.min and check.number(where, "min", options.min)
@@ -35,7 +49,8 @@ function scale.of(where, low, high, options)
     if min and max and min >= max then
         errors.raise("%s: min: expected less than max (%g), got %g", where, max, min)
     end
-    local self = { low = min or math.min(0, low), high = max or high, format = "%.4g" }
+    local self = { low = min or math.min(0, low), high = max or high,
+        digits = math.max(DIGITS, options.digits or DIGITS) }
     self.diverging = self.low < 0
     if self.diverging then
         self.high = math.max(math.abs(self.low), math.abs(self.high))
@@ -57,18 +72,31 @@ function Scale:level(value)
 end
 
 ---@param value number
+---@param digits? integer how many significant ones a number has that is not whole
 ---@return string
-function Scale:text(value)
+function Scale:text(value, digits)
     if value ~= value then return "nan" end
-    if value == math.floor(value) and math.abs(value) < 1e6 and not self.sparse then
-        return ("%d"):format(value)
-    end
-    return self.format:format(value)
+    if self.sparse then return ("%.3f"):format(value) end
+    return text_of(value, digits and ("%%#.%dg"):format(digits)
+        or ("%%.%dg"):format(self.digits))
+end
+
+---A number in little space: all are of so many significant digits, whole ones too where that is
+---shorter.
+---@param value number
+---@param digits integer
+---@param bare? boolean without the 0 before the point
+---@return string
+function Scale:short(value, digits, bare)
+    local text = self:text(value, digits)
+    local exponent = ("%%.%de"):format(digits - 1):format(value):gsub("%.?0*e%+?(%-?)0*", "e%1")
+    if #exponent < #text and math.abs(value) >= 1 then text = exponent end
+    return bare and text:gsub("^(%-?)0%.", "%1.") or text
 end
 
 ---A bound of a scale, as a legend says it.
 ---@param value number
 ---@return string
-function scale.bound(value) return (("%.3g"):format(value)) end
+function scale.bound(value) return text_of(value, "%.3g") end
 
 return scale
