@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/number.h"
 #include "io/utf8.h"
 
 static const char byte_order_mark[] = "\xEF\xBB\xBF";
@@ -209,8 +210,7 @@ static bool read_number(hd_json *r, hd_json_event *event) {
     }
     *event = (hd_json_event){.kind = HD_JSON_FLOAT};
     if (whole) return read_integer(r, start, event);
-    /* What follows is nothing that strtod would take for a part of the number: the grammar above went as far. */
-    event->number = strtod_l(start, NULL, r->plain);
+    event->number = hd_decimal(start, r->at, r->plain);
     return isfinite(event->number) || fail_at(r, start, "a number that no float of 64 bits holds");
 }
 

@@ -49,6 +49,8 @@ static void register_rooms(hd_registrar *r) {
     hd_register_tokenizer(r);
     hd_register_image(r);
     hd_register_json(r);
+    hd_register_json_write(r);
+    hd_register_csv(r);
     hd_register_npz(r);
 }
 

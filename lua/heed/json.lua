@@ -65,125 +65,45 @@ end
 
 -- ---- writing ------------------------------------------------------------------------------------
 
-local ESCAPES = { ['"'] = '\\"', ["\\"] = "\\\\", ["\n"] = "\\n", ["\r"] = "\\r", ["\t"] = "\\t",
-    ["\b"] = "\\b", ["\f"] = "\\f" }
+-- Why a value cannot be written, by the word that core.json_encode has for it.
+local PROBLEMS = {
+    number = function(value)
+        return ("expected a finite number, got %s; JSON has no other"):format(
+            value ~= value and "nan" or tostring(value))
+    end,
+    text = function(value) return "expected UTF-8, got " .. check.describe(value) end,
+    key = function(key)
+        return "expected a list without holes, or strings as keys, got the key "
+            .. check.describe(key)
+    end,
+    holes = function(list, count)
+        return ("expected a list without holes, got %d values in %d places; heed.json.null stands "
+            .. "for none"):format(count, rawlen(list))
+    end,
+    mixed = function(key)
+        return ("expected a list or an object, got a table with the key %q too"):format(key)
+    end,
+    deep = function()
+        return ("expected at most %d tables inside each other, got more, or a circle"):format(
+            DEEPEST)
+    end,
+    kind = function(value)
+        local hint = value == nil and "; heed.json.null stands for none"
+            or check.is_tensor(value) and "; t:totable() makes a table" or ""
+        return ("expected numbers, strings, booleans, tables or heed.json.null, got %s%s"):format(
+            check.describe(value), hint)
+    end,
+}
 
-local function quoted(text)
-    if not text:find '[%c"\\]' then return '"' .. text .. '"' end
-    return '"' .. text:gsub('[%c"\\]', function(c)
-        return ESCAPES[c] or c ~= "\127" and ("\\u%04x"):format(c:byte()) or nil
-    end) .. '"'
-end
-
-local SMALLEST_NORMAL = 0x1p-1022
-local FORMATS = {}
-for digits = 1, 17 do FORMATS[digits] = ("%%.%dg"):format(digits) end
-
--- The fewest digits that read back as the same float. Below the normal ones few may do; elsewhere
--- no float needs less than it has in %.15g, whose zeros at the end are not written.
-local function float_text(value)
-    local first = math.abs(value) < SMALLEST_NORMAL and 1 or 15
-    local text
-    for digits = first, 17 do
-        text = FORMATS[digits]:format(value)
-        if tonumber(text) == value then break end
-    end
-    text = text:gsub(",", ".") -- the locale's point
-    return text:find "[.e]" and text or text .. ".0"
-end
-
--- Where in the value something stands that cannot be written: the keys that lead there.
-local function refuse(writer, what)
+-- Raises what is wrong and where: `keys` lead there, the last first. Of a circle a few are enough.
+local function refuse(problem, culprit, keys, count)
     local path = "value"
-    for _, key in ipairs(writer.path) do
+    for i = #keys, problem == "deep" and #keys - 2 or 1, -1 do
+        local key = keys[i]
         path = path .. (mathtype(key) and ("[%d]"):format(key)
             or key:find "^[%a_][%w_]*$" and "." .. key or ("[%q]"):format(key))
     end
-    errors.raise("heed.json.encode: %s: %s", path, what)
-end
-
--- The strings among the keys in order; nil when the table is a list.
-local function names_of(writer, t)
-    local names, count, length = {}, 0, rawlen(t)
-    for key in next, t do
-        count = count + 1
-        if type(key) == "string" then
-            names[#names + 1] = key
-        elseif mathtype(key) ~= "integer" or key < 1 or key > length then
-            refuse(writer, ("expected a list without holes, or strings as keys, got the key %s")
-                :format(check.describe(key)))
-        end
-    end
-    if #names == 0 and (count > 0 or json.is_array(t)) then
-        if count == length then return nil end
-        refuse(writer, ("expected a list without holes, got %d values in %d places; "
-            .. "heed.json.null stands for none"):format(count, length))
-    end
-    if #names < count or json.is_array(t) then
-        refuse(writer, ("expected a list or an object, got a table with the key %q too"):format(
-            names[1]))
-    end
-    table.sort(names)
-    return names
-end
-
-local write
-
-local function write_string(writer, text)
-    if not utf8.len(text) then
-        refuse(writer, ("expected UTF-8, got %s"):format(check.describe(text)))
-    end
-    return quoted(text)
-end
-
--- Brackets around items, each on its own line where there is an indent.
-local function bracketed(writer, open, close, items)
-    if #items == 0 then return open .. close end
-    if not writer.indent then return open .. table.concat(items, ",") .. close end
-    local outer = "\n" .. writer.indent:rep(#writer.path)
-    local inner = outer .. writer.indent
-    return open .. inner .. table.concat(items, "," .. inner) .. outer .. close
-end
-
-local function write_table(writer, t)
-    local path = writer.path
-    local depth = #path + 1
-    if depth > DEEPEST then
-        writer.path = { table.unpack(path, 1, 3) }
-        refuse(writer, ("expected at most %d tables inside each other, got more, or a circle")
-            :format(DEEPEST))
-    end
-    local names, items = names_of(writer, t), {}
-    for i = 1, names and #names or rawlen(t) do
-        local key = names and names[i] or i
-        path[depth] = key
-        local name = names and write_string(writer, key) .. (writer.indent and ": " or ":") or ""
-        items[i] = name .. write(writer, rawget(t, key))
-    end
-    path[depth] = nil
-    return bracketed(writer, names and "{" or "[", names and "}" or "]", items)
-end
-
-local function write_number(writer, value)
-    if mathtype(value) == "integer" then return ("%d"):format(value) end
-    if value ~= value or value == math.huge or value == -math.huge then
-        refuse(writer, ("expected a finite number, got %s; JSON has no other"):format(
-            value ~= value and "nan" or tostring(value)))
-    end
-    return float_text(value)
-end
-
-function write(writer, value)
-    local kind = type(value)
-    if kind == "table" then return write_table(writer, value) end
-    if kind == "string" then return write_string(writer, value) end
-    if kind == "number" then return write_number(writer, value) end
-    if kind == "boolean" then return value and "true" or "false" end
-    if value == json.null then return "null" end
-    local hint = value == nil and "; heed.json.null stands for none"
-        or check.is_tensor(value) and "; t:totable() makes a table" or ""
-    return refuse(writer, ("expected numbers, strings, booleans, tables or heed.json.null, "
-        .. "got %s%s"):format(check.describe(value), hint))
+    errors.raise("heed.json.encode: %s: %s", path, PROBLEMS[problem](culprit, count))
 end
 
 ---A value as JSON text, which decode reads back the same.
@@ -204,10 +124,9 @@ end
 function json.encode(value, options)
     options = check.options("heed.json.encode", options, { indent = true })
     local indent = options.indent
-    if indent ~= nil then
-        indent = (" "):rep(check.integer("heed.json.encode", "indent", indent, 0))
-    end
-    return write({ path = {}, indent = indent }, value)
+    if indent ~= nil then indent = check.integer("heed.json.encode", "indent", indent, 0) end
+    local text, problem, culprit, keys, count = core.json_encode(value, json.null, LIST, indent)
+    return text or refuse(problem, culprit, keys, count)
 end
 
 return json

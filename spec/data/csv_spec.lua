@@ -4,6 +4,7 @@
 local data = require "heed.data"
 local files = require "spec.data.files"
 local heed = require "heed"
+local locale = require "spec.support.locale"
 
 local function open(content, options) return assert(data.csv(files.write(content), options)) end
 
@@ -97,6 +98,18 @@ describe("data.csv reads fields", function()
             refused('a,"b\n' .. ("c\n"):rep(100), { header = false, max_line = 100 }))
     end)
 
+    it("of records that end anywhere in a block of the file", function()
+        for _, before in ipairs { 65530, 65531, 65532, 65533, 65534, 65535, 65536 } do
+            for _, ending in ipairs { "\n", "\r\n" } do
+                local first = ("x"):rep(before - 2 - #ending)
+                assert.same({ { first, "" }, { 'a"\r\nb', "c" }, { "", "d" } }, texts(first .. ","
+                    .. ending .. '"a""\r\nb",c' .. ending .. ending .. ",d"))
+                assert.same({ { first, "" }, { "", "d" } }, texts(first .. "," .. ending .. ",d",
+                    { max_line = #first + 1 }))
+            end
+        end
+    end)
+
     it("and names the line of what is none", function()
         assert.matches(':2: field 2: expected a delimiter after the quote, got "c"',
             refused('a,b\n1,"b"c\n'))
@@ -145,6 +158,11 @@ describe("data.csv names and types columns:", function()
             "." } do
             assert.equal("string", open(('a\n"%s"\n'):format(field)).types.a, field)
         end
+        assert.same({ { 1, -3, 5 } }, files.pass(open("1e-3e5\n", { header = false,
+            delimiter = "e" })))
+        local long = "2." .. ("3"):rep(30)
+        assert.same({ { tonumber(long), 0.7 } }, files.pass(open(long .. "e.7\n",
+            { header = false, delimiter = "e" })))
         assert.equal("integer", open("a\n 5 \n").types.a)
         assert.equal("number", open("a\n9223372036854775808\n").types.a)
     end)
@@ -183,6 +201,12 @@ describe("data.csv names and types columns:", function()
         local list = files.pass(rows)
         assert.equal("?", list[1].b)
         assert.is_true(list[2].a ~= list[2].a)
+        rows = open("a,b\n-999,1\n5, -999 \n", { missing = { "-999" } })
+        assert.same({ a = "number", b = "number" }, rows.types)
+        list = files.pass(rows)
+        assert.is_true(list[1].a ~= list[1].a and list[2].b ~= list[2].b)
+        assert.same({ 5, 1 }, { list[2].a, list[1].b })
+        assert.is_true(rows:columns().a:isnan():equal(heed.tensor { true, false }))
         assert.error_matches(function() open("a\n", { missing = "?" }) end,
             "missing: expected a table")
         assert.error_matches(function() open("a\n", { missing = { 1 } }) end,
@@ -230,6 +254,36 @@ describe("data.csv as a stream", function()
         end
         assert.equal(20000, count)
         assert.is_true(most < 4 * 65536, most .. " bytes held")
+    end)
+
+    it("has as many columns as the file has", function()
+        for _, count in ipairs { 63, 64, 65, 300 } do
+            local names, first, second = {}, {}, {}
+            for i = 1, count do names[i], first[i], second[i] = "c" .. i, i, i + 0.5 end
+            local content = table.concat(names, ",") .. "\n" .. table.concat(first, ",") .. "\n"
+                .. table.concat(second, ",") .. "\n"
+            local list = files.pass(open(content))
+            assert.equal(2, #list)
+            for i = 1, count do assert.equal(i + 0.5, list[2]["c" .. i]) end
+            local both = open(content):tensor()
+            assert.same({ first, second }, both:totable())
+            assert.matches(("column c%d: expected a number, got \"x\"\"y\"$"):format(count),
+                (refused(content .. ("1,"):rep(count - 1) .. '"x""y"', { types = "number" })
+                    :gsub('\\"', '""')))
+        end
+    end)
+
+    it("reads numbers in a locale whose point is a comma", function()
+        local output = locale.with_comma [[
+            local path = os.tmpname()
+            local file <close> = assert(io.open(path, "w"))
+            file:write "a,b\n1.5,0.1000000000000000055511151231257827\n2,1e-30\n"
+            file:flush()
+            local columns = require "heed".data.csv(path):columns { dtype = "f64" }
+            print(columns.a[1] * 2 == 3, columns.b[1] * 10 == 1, columns.b[2] * 10^30 == 1)
+            os.remove(path)]]
+        if not output then return pending "this machine cannot make the locale" end
+        assert.equal("true\ttrue\ttrue\n", output)
     end)
 
     it("makes columns and a tensor of all rows, wherever it stands", function()

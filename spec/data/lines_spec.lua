@@ -60,6 +60,8 @@ for name, read in pairs(READERS) do
             assert.is_nil(read(files.write "123456789\r\n", { max_line = 8 }))
             local long = ("a"):rep(65536) -- its CR is the first byte of the next block
             assert.are.same({ long }, read(files.write(long .. "\r\n"), { max_line = 65536 }))
+            local cut = ("a"):rep(65535) -- its CR is the last byte of a block
+            assert.are.same({ cut, "b" }, read(files.write(cut .. "\r\nb\n"), { max_line = 65535 }))
             assert.is_nil(read(files.write(long .. "ab\r\n"), { max_line = 65536 }))
         end)
 

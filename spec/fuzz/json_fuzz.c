@@ -1,10 +1,13 @@
-/* Feeds damaged JSON texts to the reader: the target fuzz-json (reader_fuzz.h). What it takes must be sound: strings of
- * UTF-8 that are no longer than what was written, and every table closed. */
+/* Feeds damaged JSON texts to the reader: the target fuzz-json (reader_fuzz.h). What it takes must be
+ * sound: strings of UTF-8 that are no longer than what was written, and every table closed; and written
+ * again it reads as the same. */
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
 
 #include "io/json.h"
+#include "io/json_write.h"
+#include "io/number.h"
 #include "io/source.h"
 #include "io/utf8.h"
 #ifndef HD_LIBFUZZER
@@ -14,6 +17,41 @@
 #define DATA 0
 #define MEND mutate_mend_none
 #include "reader_fuzz.h"
+
+/* The only value of a text. */
+static hd_json_event read_again(const char *text, size_t length) {
+    static hd_json r;
+    hd_json_event event, done;
+    hd_json_begin(&r, text, length);
+    if (!hd_json_next(&r, &event) || !hd_json_next(&r, &done) || done.kind != HD_JSON_DONE) abort();
+    hd_json_end(&r);
+    return event;
+}
+
+static void check_number(const hd_json_event *event) {
+    char text[HD_FLOAT_TEXT + 1];
+    static locale_t plain;
+    if (!plain) plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    bool whole = event->kind == HD_JSON_INTEGER;
+    int length = whole ? hd_integer_text(text, event->integer) : hd_float_text(text, event->number, plain);
+    if (length > HD_FLOAT_TEXT) abort();
+    text[length] = 0;
+    hd_json_event again = read_again(text, (size_t)length);
+    if (again.kind != event->kind || again.integer != event->integer) abort();
+    if (memcmp(&again.number, &event->number, sizeof again.number)) abort();
+}
+
+static void check_quoted(hd_ctx *cx, const char *text, size_t length) {
+    size_t size = hd_json_quoted_size(text, length);
+    char *quoted = hd_alloc(cx, size + 1), *out = hd_alloc(cx, size);
+    if (!size || !quoted || !out || hd_json_quote(text, length, quoted) != size) abort();
+    quoted[size] = 0;
+    hd_json_event again = read_again(quoted, size);
+    if (again.kind != HD_JSON_STRING || hd_json_unescape(&again, out) != length) abort();
+    if (memcmp(out, text, length)) abort();
+    hd_free(cx->account, quoted);
+    hd_free(cx->account, out);
+}
 
 static void check_string(hd_ctx *cx, const hd_json_event *event) {
     char *text = hd_alloc(cx, event->length + 1);
@@ -26,6 +64,7 @@ static void check_string(hd_ctx *cx, const hd_json_event *event) {
         if (!step) abort();
         at += (size_t)step;
     }
+    check_quoted(cx, text, length);
     hd_free(cx->account, text);
 }
 
@@ -37,6 +76,7 @@ static bool read_text(hd_ctx *cx, const char *text, size_t length) {
     hd_json_begin(&r, text, length);
     while ((fine = hd_json_next(&r, &event)) && event.kind != HD_JSON_DONE) {
         if (event.kind == HD_JSON_STRING || event.kind == HD_JSON_NAME) check_string(cx, &event);
+        if (event.kind == HD_JSON_INTEGER || event.kind == HD_JSON_FLOAT) check_number(&event);
         open += event.kind == HD_JSON_LIST || event.kind == HD_JSON_OBJECT;
         open -= event.kind == HD_JSON_CLOSE;
         if (open != r.depth || open < 0) abort();

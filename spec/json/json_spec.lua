@@ -144,6 +144,22 @@ describe("json.encode", function()
             { indent = 3 })))
     end)
 
+    it("orders keys by their bytes, whatever is in them", function()
+        assert.equal('{"":0,"\\u0000":1,"a":2,"a\\u0000":3,"aa":4,"b":5,"é":6}', encode {
+            ["é"] = 6, b = 5, aa = 4, ["a\0"] = 3, a = 2, ["\0"] = 1, [""] = 0 })
+        local many, names = {}, {}
+        for i = 1, 3000 do
+            names[i] = ("k%04d"):format(i)
+            many[names[i]] = { [names[i]] = i }
+        end
+        local last = 0
+        for name, inner, i in encode(many):gmatch '"(k%d+)":{"(k%d+)":(%d+)}' do
+            last = last + 1
+            assert.same({ names[last], names[last], tostring(last) }, { name, inner, i })
+        end
+        assert.equal(3000, last)
+    end)
+
     it("refuses what JSON has no words for, and says where it is", function()
         local circle = {}
         circle.x = circle
@@ -184,6 +200,32 @@ describe("json.encode", function()
             end
         end
         assert.equal("[0.1,1.0,-0.0,1e+100,5e-324]", encode { 0.1, 1.0, -0.0, 1e100, 5e-324 })
+    end)
+
+    it("writes a float as the shortest of %.15g, %.16g and %.17g", function()
+        local random = values.random(11)
+        local function check_text(value)
+            local text
+            for digits = 15, 17 do
+                text = ("%." .. digits .. "g"):format(value)
+                if tonumber(text) == value then break end
+            end
+            assert.equal(text:find "[.e]" and text or text .. ".0", encode(value))
+        end
+        for _ = 1, 2000 do
+            local digits, decimals = random(0, 15), random(0, 20)
+            local value = random(0, 10 ^ digits // 1 | 0) / 10.0 ^ decimals
+            check_text(value)
+            check_text(-value)
+            check_text(value + value * 0x1p-52)
+            check_text(value * 10.0 ^ random(-200, 200))
+        end
+        for exponent = -300, 300 do check_text(10.0 ^ exponent) end
+        for exponent = -1000, 1000 do check_text(2.0 ^ exponent) end
+        for _, value in ipairs { 9.9999999999999995e14, 1e15, 999999999999999.0, 1e16, 1e17, 1e-4,
+            9.999999999999999e-5, 123456789012345.6, 1234567890123456.0, 0x1p53 } do
+            check_text(value)
+        end
     end)
 
     it("comes back the same: values of every kind", function()

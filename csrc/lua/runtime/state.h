@@ -223,6 +223,8 @@ void hd_register_characters(hd_registrar *r);
 void hd_register_tokenizer(hd_registrar *r);
 void hd_register_image(hd_registrar *r);
 void hd_register_json(hd_registrar *r);
+void hd_register_json_write(hd_registrar *r);
+void hd_register_csv(hd_registrar *r);
 void hd_register_npz(hd_registrar *r);
 
 /* memory.c */

@@ -24,9 +24,21 @@ Rows.__index, Rows.__len = Rows, nil
 
 -- ---- rows ---------------------------------------------------------------------------------------
 
+-- The text of a field that is not of its column.
+local function misfit(form, column, text)
+    local name = form.names[column]
+    local kind = form.types[name]
+    local hint = form.guessed[name] and ("; by the first rows it is one: give types, "
+        .. "{ [%q] = \"string\" } or \"number\""):format(name)
+        or kind == "integer" and form.missing[text]
+        and "; a column of type number takes it as NaN" or ""
+    return ("column %s: expected %s, got %s%s"):format(name,
+        kind == "integer" and "an integer" or "a number", check.describe(text), hint)
+end
+
 -- Of a record that has more fields or fewer.
 local function record_hint(form, fields)
-    for _, text in ipairs(form.blanks and {} or fields) do
+    for _, text in ipairs(form.trim and {} or fields) do
         if text:find '^[ \t]+"' then
             return "; a quote behind a blank is text, as in RFC 4180: trim = true passes over "
                 .. "blanks"
@@ -35,38 +47,28 @@ local function record_hint(form, fields)
     return ""
 end
 
--- The next record, of as many fields as there are columns, the offset before it and its line; nil
--- at the end, and with a message.
-local function next_record(form, source)
-    local fields, offset, number = record.read(source, form.delimiter, form.blanks)
-    if not fields or #fields == #form.names then return fields, offset, number end
-    return nil, ("%s:%d: expected %d fields, got %d%s"):format(source.path, number, #form.names,
-        #fields, record_hint(form, fields))
-end
-
-local function misfit(form, text, name, path, number)
-    local kind = form.types[name]
-    local hint = form.guessed[name] and ("; by the first rows it is one: give types, "
-        .. "{ [%q] = \"string\" } or \"number\""):format(name)
-        or kind == "integer" and form.missing[text]
-        and "; a column of type number takes it as NaN" or ""
-    return ("%s:%d: column %s: expected %s, got %s%s"):format(path, number, name,
-        kind == "integer" and "an integer" or "a number", check.describe(text), hint)
-end
-
--- The next row, { name = value }, and the offset of its record; nil at the end, and with a message.
-local function next_row(form, source)
-    local fields, offset, number = next_record(form, source)
-    if not fields then return nil, offset end
-    local row, names, read = {}, form.names, form.read
-    for i = 1, #names do
-        local value = read[i](fields[i])
-        if value == nil then
-            return nil, misfit(form, fields[i], names[i], source.path, number)
-        end
-        row[names[i]] = value
+-- What is wrong with a record of the form; for record.
+local function explainer(form)
+    return function(source, start, problem, a, b)
+        if problem == "column" then return misfit(form, a, b) end
+        local fields = form.texts(source.block, start, true)
+        return ("expected %d fields, got %d%s"):format(a, b, record_hint(form, fields))
     end
-    return row, offset
+end
+
+-- The types of the columns in their order; false for those that are not wanted.
+local function kinds_of(form, wanted)
+    local kinds = {}
+    for i, name in ipairs(form.names) do
+        kinds[i] = (not wanted or wanted[name]) and form.types[name] or false
+    end
+    return kinds
+end
+
+local function missing_list(form)
+    local list = {}
+    for text in pairs(form.missing) do list[#list + 1] = text end
+    return list
 end
 
 -- ---- the form of a file -------------------------------------------------------------------------
@@ -75,7 +77,7 @@ end
 local function names_of(source, form, header)
     if type(header) == "table" then return header end
     local offset, number = source:offset(), source.number
-    local fields, message = record.read(source, form.delimiter, form.blanks)
+    local fields, message = record(source, form.texts)
     if not fields then
         return nil, message or source.path .. ": expected a header, the file is empty"
     end
@@ -108,15 +110,16 @@ local function guess_types(source, form)
         return nil, source.path .. ": a pipe is read once, not to guess by: give types of all "
             .. "columns"
     end
+    local all = {}
+    for i in ipairs(form.names) do all[i] = "string" end
+    local read = core.csv_rows(form.delimiter, source.max_line, form.trim, form.names, all, {})
     for _ = 1, GUESSED do
-        local fields, message = next_record(form, source)
+        local fields, message = record(source, read, explainer(form))
         if not fields then
             if message then return nil, message end
             break
         end
-        for i, name in ipairs(form.names) do
-            if open[name] then table.insert(open[name], fields[i]) end
-        end
+        for name, texts in pairs(open) do texts[#texts + 1] = fields[name] end
     end
     for name, texts in pairs(open) do
         form.types[name], form.guessed[name] = csv_types.guess(texts, form.missing), true
@@ -169,10 +172,9 @@ end
 -- Names, types and where the rows begin; nil and a message.
 local function form_of(source, options)
     local form = { delimiter = check_delimiter(options.delimiter), guessed = {},
-        missing = csv_types.missing(WHERE, options.missing) }
-    if check.flag(WHERE, "trim", options.trim, false) then
-        form.blanks = record.blanks(form.delimiter)
-    end
+        missing = csv_types.missing(WHERE, options.missing),
+        trim = check.flag(WHERE, "trim", options.trim, false) }
+    form.texts = core.csv_texts(form.delimiter, source.max_line, form.trim)
     local header = check_header(options.header)
     for _ = 1, check.integer(WHERE, "skip", options.skip or 0, 0) do source:read() end
     local message
@@ -183,74 +185,36 @@ local function form_of(source, options)
     local ok
     ok, message = guess_types(source, form)
     if not ok then return nil, message end
-    local readers = csv_types.readers(form.missing)
-    form.read = {}
-    for i, name in ipairs(form.names) do form.read[i] = readers[form.types[name]] end
+    form.rows = core.csv_rows(form.delimiter, source.max_line, form.trim, form.names,
+        kinds_of(form), missing_list(form))
     return form
 end
 
 -- ---- columns ------------------------------------------------------------------------------------
 
-local PACKED = { integer = "<i8", number = "<d" }
 local DTYPES = { integer = "i64", number = "f64" }
-local AT_ONCE = 4096 -- rows in a piece
-
--- One after another, the values of a column: a list of texts, or numbers as bytes.
-local function collector(kind)
-    local list, pieces = {}, {}
-    if kind == "string" then
-        return function(value) list[#list + 1] = value end, function() return list end
-    end
-    local function seal()
-        pieces[#pieces + 1] = table.concat(list)
-        list = {}
-    end
-    local format, pack, count = PACKED[kind], string.pack, 0
-    return function(value)
-        count = count + 1
-        list[#list + 1] = pack(format, value)
-        if #list == AT_ONCE then seal() end
-    end, function()
-        seal()
-        return core.frombytes(table.concat(pieces), DTYPES[kind], { count })
-    end
-end
-
--- Gives the values of each record to put[column] of the columns that have one; a message when one
--- does not fit.
-local function each_field(form, source, put)
-    local read = form.read
-    while true do
-        local fields, offset, number = next_record(form, source)
-        if not fields then return offset end
-        for i = 1, #read do
-            local use = put[i]
-            if use then
-                local value = read[i](fields[i])
-                if value == nil then
-                    return misfit(form, fields[i], form.names[i], source.path, number)
-                end
-                use(value)
-            end
-        end
-    end
-end
 
 -- These columns of all rows, read from the file by itself.
 local function read_columns(self, names)
     local source, message = reader.open(self.sources[1].path, self.sources[1].max_line)
     if not source then return nil, message end
-    local put, take, wanted = {}, {}, {}
+    local form, wanted = self.form, {}
     for _, name in ipairs(names) do wanted[name] = true end
-    for i, name in ipairs(self.names) do
-        if wanted[name] then put[i], take[name] = collector(self.types[name]) end
-    end
-    source:go(self.form.first.offset, self.form.first.number)
-    message = source.message or each_field(self.form, source, put)
+    local read, take = core.csv_columns(form.delimiter, source.max_line, form.trim,
+        kinds_of(form, wanted), missing_list(form))
+    source:go(form.first.offset, form.first.number)
+    local _
+    _, message = record(source, read, explainer(form))
     source:close()
     if message then return nil, message end
     local columns = {}
-    for _, name in ipairs(names) do columns[name] = take[name]() end
+    for i, name in ipairs(form.names) do
+        if wanted[name] then
+            local values, count = take(i)
+            local dtype = DTYPES[form.types[name]]
+            columns[name] = dtype and core.frombytes(values, dtype, { count }) or values
+        end
+    end
     return columns
 end
 
@@ -384,9 +348,10 @@ local function csv(path, options)
         source:close()
         return nil, message
     end
+    local read, explain = form.rows, explainer(form)
     local function next_example(sources)
-        local row, offset = next_row(form, sources[1])
-        if row then return row, { offset } end
+        local row, offset = record(sources[1], read, explain)
+        if row then return row, offset end
         if offset then errors.raise("%s", offset) end
     end
     local self = stream.of(WHERE, { source }, next_example, options, form.first)

@@ -1,14 +1,11 @@
 --- What the fields of a CSV file stand for: text, or numbers, which is told by the column.
 
 local check = require "heed.check"
+local core = require "heed.core"
 
 local csv_types = {}
 
-local find, mathtype = string.find, math.type
-
 local MISSING = { "", "NA", "N/A", "NaN", "nan", "null" }
-local NAN = 0 / 0
-local INFINITIES = { inf = math.huge, ["+inf"] = math.huge, ["-inf"] = -math.huge }
 
 ---The texts that stand for nothing in columns of numbers, as a set.
 ---@param list? string[]
@@ -24,41 +21,13 @@ end
 
 local function trimmed(text) return text:match "^%s*(.-)%s*$" end
 
-local function integer_of(text)
-    local value = find(text, "^[+-]?%d+$") and tonumber(text)
-    return value and mathtype(value) == "integer" and value or nil
-end
-
-local function number_of(text)
-    if INFINITIES[text:lower()] then return INFINITIES[text:lower()] end
-    if not text:find "^[+-]?[%d.]" or text:find "[^%d.eE+-]" then return nil end
-    local value = tonumber(text)
-    return value and value + 0.0
-end
-
----What makes a value of a field's text, by type; nil for a text that is none.
----@param missing table<string, true>
----@return table<string, fun(text: string): string|number|nil>
-function csv_types.readers(missing)
-    return {
-        string = function(text) return text end,
-        integer = function(text) return integer_of(text) or integer_of(trimmed(text)) end,
-        number = function(text)
-            if find(text, "^-?%d+%.?%d*$") then return tonumber(text) + 0.0 end -- most are so
-            text = trimmed(text)
-            if missing[text] then return NAN end
-            return number_of(text)
-        end,
-    }
-end
-
 ---What kind of text a field is: nil of one that is missing. What has a zero before it is a code
 ---rather than a number.
 local function kind_of(text, missing)
     text = trimmed(text)
     if missing[text] then return nil end
     if text:find "^[+-]?0%d" then return "string" end
-    return integer_of(text) and "integer" or number_of(text) and "number" or "string"
+    return core.csv_kind(text)
 end
 
 local WIDER = { integer = 1, number = 2, string = 3 }

@@ -17,7 +17,7 @@ local function next_value(sources)
     if message then
         errors.raise("%s:%d: %s", source.path, source.number, (message:gsub("^line 1, ", "")))
     end
-    return value, { offset }
+    return value, offset
 end
 
 ---The values of a file of JSON lines, a value a line, one pass after another: a stream as

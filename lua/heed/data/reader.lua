@@ -57,33 +57,58 @@ function reader.without_cr(line) return sub(line, -1) == "\r" and sub(line, 1, -
 
 local BYTE_ORDER_MARK = "\xEF\xBB\xBF" -- some editors write it before UTF-8; it is no text
 
-local function too_long(self)
-    return ("%s:%d: a line of more than %d bytes (max_line): is this a file of text?"):format(
-        self.path, self.number + 1,
-        self.max_line)
+---The next line is longer than max_line: the message, which stays.
+---@return string
+function Reader:too_long()
+    self.message = ("%s:%d: a line of more than %d bytes (max_line): is this a file of text?")
+        :format(self.path, self.number + 1, self.max_line)
+    return self.message
+end
+
+-- So many bytes, or fewer at the end; nil when there is none, or reading failed: then there is a
+-- message.
+local function read_block(self, size)
+    if io.type(self.file) ~= "file" then errors.raise("%s: the file was closed", self.path) end
+    local block, message = self.file:read(size)
+    if not block and message then self.message = ("%s: %s"):format(self.path, message) end
+    return block
 end
 
 -- The next block; false at the end or when reading failed (then there is a message).
 local function refill(self)
-    if io.type(self.file) ~= "file" then errors.raise("%s: the file was closed", self.path) end
+    local block = read_block(self, BLOCK)
     self.before, self.at = self.before + #self.block, 1
-    local block, message = self.file:read(BLOCK)
-    if not block and message then self.message = ("%s: %s"):format(self.path, message) end
     self.block = block or ""
     if self.before == 0 and sub(self.block, 1, 3) == BYTE_ORDER_MARK then self.at = 4 end
     return block ~= nil
 end
 
-local function finish(self, parts, last, keep_cr)
+---More of the file behind what is left of the block. For what may be long, at least as much again:
+---it is read few times over.
+---@return boolean more false at the end, and when `message` is set
+function Reader:extend()
+    local left = sub(self.block, self.at)
+    if left == "" then return refill(self) end
+    local block = read_block(self, math.max(BLOCK, #left))
+    if not block then return false end
+    self.before, self.at, self.block = self.before + self.at - 1, 1, left .. block
+    return true
+end
+
+local function finish(self, parts, last)
     self.number = self.number + 1
     if parts then
         parts[#parts + 1] = last
         last = table.concat(parts)
     end
-    return keep_cr and last or reader.without_cr(last)
+    return reader.without_cr(last)
 end
 
-local function next_line(self, keep_cr)
+---The next line without its end (LF or CRLF); nil at the end of the file, and when `message` is
+---set.
+---@return string|nil line
+---@return integer|nil offset bytes before it
+function Reader:read()
     if self.message or self.block == "" and not refill(self) then return nil end
     local offset, length, parts = self:offset(), 0, nil
     while true do
@@ -91,33 +116,23 @@ local function next_line(self, keep_cr)
         local piece = sub(self.block, self.at, stop and stop - 1)
         length = length + #piece
         -- The CR of a line's end does not count; of a line that goes on it may be one.
-        local may_be_cr = (not stop or sub(piece, -1) == "\r") and 1 or 0
+        local tail = piece == "" and parts and parts[#parts] or piece
+        local may_be_cr = (not stop or sub(tail, -1) == "\r") and 1 or 0
         if length - may_be_cr > self.max_line then
-            self.message = too_long(self)
+            self:too_long()
             return nil
         elseif stop then
             self.at = stop + 1
-            return finish(self, parts, piece, keep_cr), offset
+            return finish(self, parts, piece), offset
         end
         parts = parts or {}
         parts[#parts + 1] = piece
         if not refill(self) then
             if self.message or length == 0 then return nil end
-            return finish(self, parts, "", keep_cr), offset
+            return finish(self, parts, ""), offset
         end
     end
 end
-
----The next line without its end (LF or CRLF); nil at the end of the file, and when `message` is
----set.
----@return string|nil line
----@return integer|nil offset bytes before it
-function Reader:read() return next_line(self, false) end
-
----The same, but of CRLF only the LF is its end.
----@return string|nil line
----@return integer|nil offset
-function Reader:read_with_cr() return next_line(self, true) end
 
 ---Bytes before the next line.
 ---@return integer

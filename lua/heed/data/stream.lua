@@ -19,7 +19,8 @@ local LEAST = { seed = math.mininteger, epoch = 1, given = 0, shuffle = 0 }
 ---@class heed.data.Stream
 ---@field epoch integer the present pass, from 1
 ---@field given integer examples already given in it
----@field private buffer table[]
+---@field private buffer any[] examples
+---@field private offsets integer[][] of each file: where the lines of these examples begin
 ---@field private first { offset: integer, number: integer }
 ---@field private shuffle integer
 ---@field private where string the function that made it
@@ -40,13 +41,10 @@ local function rest(source)
     return source.number
 end
 
--- Each gives an example and the offsets of its lines, one a file; nil at the end.
+-- Each gives an example and the offset of its line in each file; nil at the end.
 local NEXT = {}
 
-function NEXT.lines(sources)
-    local line, offset = read(sources[1])
-    if line then return line, { offset } end
-end
+function NEXT.lines(sources) return read(sources[1]) end
 
 function NEXT.columns(sources)
     local line, offset
@@ -54,14 +52,14 @@ function NEXT.columns(sources)
     if not line then return nil end
     local pair = pair_format.split(line) or errors.raise("%s", pair_format.misfit(sources[1].path,
         sources[1].number, line))
-    return pair, { offset }
+    return pair, offset
 end
 
 function NEXT.files(sources)
     local a, b = sources[1], sources[2]
     local source, first = read(a)
     local target, second = read(b)
-    if source and target then return { source, target }, { first, second } end
+    if source and target then return { source, target }, first, second end
     if source or target then
         errors.raise("%s", pair_format.unequal(a.path, rest(a), b.path, rest(b)))
     end
@@ -78,18 +76,29 @@ local function begin(self, epoch)
     for i = 1, #self.sources do offsets[i], numbers[i] = self.first.offset, self.first.number end
     go(self, offsets, numbers)
     self.epoch, self.given, self.buffer, self.at_end = epoch, 0, {}, false
+    self.offsets = {}
+    for f = 1, #self.sources do self.offsets[f] = {} end
     self.random = shuffle.random(self.seed, epoch)
 end
 
 -- One more into the buffer, at place i; false at the end.
 local function take_in(self, i)
-    local example, offsets = self.next(self.sources)
+    local example, first, second = self.next(self.sources)
     if example == nil then
         self.at_end = true
         return false
     end
-    self.buffer[i] = { example, offsets }
+    self.buffer[i], self.offsets[1][i] = example, first
+    if second then self.offsets[2][i] = second end
     return true
+end
+
+-- The last of a list takes the place of the one at i, which is returned.
+local function take_out(list, i)
+    local taken, last = list[i], #list
+    list[i] = list[last]
+    list[last] = nil
+    return taken
 end
 
 ---What is left of this pass is not given.
@@ -113,11 +122,9 @@ function Stream:__call(...)
         return nil
     end
     local i = self.random(#buffer) + 1
-    local example = buffer[i][1]
-    buffer[i] = buffer[#buffer]
-    buffer[#buffer] = nil
+    for f = 1, #self.offsets do take_out(self.offsets[f], i) end
     self.given = self.given + 1
-    return example
+    return take_out(buffer, i)
 end
 
 -- ---- going on -----------------------------------------------------------------------------------
@@ -128,10 +135,8 @@ function Stream:state_dict()
     local saved = { seed = self.seed, epoch = self.epoch, given = self.given,
         shuffle = self.shuffle, files = {} }
     for f, source in ipairs(self.sources) do
-        local buffered = {}
-        for i, item in ipairs(self.buffer) do buffered[i] = item[2][f] end
         saved.files[f] = { offset = source:offset(), number = source.number, bytes = source.size,
-            buffered = buffered }
+            buffered = table.move(self.offsets[f], 1, #self.buffer, 1, {}) }
     end
     return saved
 end
@@ -231,8 +236,8 @@ end
 ---Passes over open files.
 ---@param where string for messages
 ---@param sources heed.data.Reader[] closed with the stream
----@param next fun(sources: heed.data.Reader[]): any, integer[]? the next example and the offsets of
----its lines, one a file; nil at the end
+---@param next fun(sources: heed.data.Reader[]): any, integer?, integer? the next example and the
+---offset of its line in each file; nil at the end
 ---@param options { shuffle?: integer, seed?: integer }
 ---@param first? { offset: integer, number: integer } where the examples begin, and lines before it;
 ---default: where the files do
