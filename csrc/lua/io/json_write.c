@@ -262,7 +262,7 @@ static int json_encode(lua_State *L) {
     hd_call c = hd_begin(L, "json.encode");
     lua_settop(L, LAST);
     writer w = {.c = &c, .has_lines = lua_isinteger(L, INDENT)};
-    if (w.has_lines) w.indent = (size_t)hd_min(lua_tointeger(L, INDENT), INT32_MAX);
+    if (w.has_lines) w.indent = (size_t)hd_max(0, hd_min(lua_tointeger(L, INDENT), INT32_MAX));
     lua_newtable(L);
     lua_replace(L, NAMES);
     lua_newtable(L);
