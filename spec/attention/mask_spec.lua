@@ -333,4 +333,14 @@ describe("a mask of two dimensions that may be padding", function()
         assert.are.equal(3, attend(padding({ 3, 1, 2 }), 1):size(3))
         assert.are.equal(3, attend(padding({ 3, 1, 2 }), 2):size(3))
     end)
+
+    it("grow by what is said, and not without end", function()
+        local m = heed.mask.causal()
+        for _ = 1, 60 do m = m | m end
+        assert.is_true(m:dense(4, 4):equal(heed.mask.causal():dense(4, 4)))
+        assert.has_error(function()
+            for _ = 1, 60 do m = (m | heed.mask.window(1, 0)) & m end
+        end, "heed.Mask: expected a mask of at most 10000 parts; "
+            .. "heed.mask.bool(m:dense(L, S)) makes one of it")
+    end)
 end)

@@ -8,6 +8,8 @@ local kinds = require "heed.mask.kinds"
 local tree = {}
 
 tree.STEPS = 40 -- of a program, at most: HD_MASK_STEPS
+-- Of a mask: what is joined with itself again and again doubles each time, and every part is visited.
+tree.MOST = 10000
 tree.FLOATS = core.dtypes.floats
 
 -- The class of heed.mask.
@@ -33,6 +35,10 @@ end
 local function joined(op, a, b)
     local node = { op = op, a, b }
     node.length = a.length + (b and b.length or 0) + 1
+    if node.length > tree.MOST then
+        errors.raise("heed.Mask: expected a mask of at most %d parts; "
+            .. "heed.mask.bool(m:dense(L, S)) makes one of it", tree.MOST)
+    end
     node.fixed = a.fixed and (not b or b.fixed) and node.length <= tree.STEPS
     node.padded = a.padded or b and b.padded
     return setmetatable(node, Mask)
@@ -66,6 +72,7 @@ end
 function tree.disjunction(a, b)
     refuse(a, "|")
     refuse(b, "|")
+    if rawequal(a, b) then return a end
     return joined("or", a, b)
 end
 
