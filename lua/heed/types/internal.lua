@@ -391,6 +391,50 @@ function inside.image_save(path, pixels, format, quality) end
 ---@return string? message
 function inside.json_decode(text, null, list_type) end
 
+---heed.json.encode.
+---@param value any
+---@param null any what is written as null
+---@param list_type table the metatable of lists
+---@param indent? integer
+---@return string|nil text
+---@return string? problem a word
+---@return any what cannot be written
+---@return table? keys that lead there, the last first
+---@return integer? count of values in a list with holes
+function inside.json_encode(value, null, list_type, indent) end
+
+---A reader of records as lists of texts: csrc/lua/io/csv.c says how it is called.
+---@param delimiter string
+---@param max_line integer
+---@param trim boolean
+---@return function
+function inside.csv_texts(delimiter, max_line, trim) end
+
+---A reader of records as rows.
+---@param delimiter string
+---@param max_line integer
+---@param trim boolean
+---@param names string[]|false
+---@param kinds string[]
+---@param missing string[]
+---@return function
+function inside.csv_rows(delimiter, max_line, trim, names, kinds, missing) end
+
+---A reader of blocks of records into columns, and a function that takes one of these.
+---@param delimiter string
+---@param max_line integer
+---@param trim boolean
+---@param kinds table false leaves a column out
+---@param missing string[]
+---@return function read_block
+---@return function take_column
+function inside.csv_columns(delimiter, max_line, trim, kinds, missing) end
+
+---The narrowest kind that reads a text.
+---@param text string
+---@return "integer"|"number"|"string"
+function inside.csv_kind(text) end
+
 ---heed.json.null.
 ---@type userdata
 inside.json_null = nil
