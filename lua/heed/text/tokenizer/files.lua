@@ -15,9 +15,9 @@ local IS_A_DIRECTORY = 21 -- EISDIR
 local function read_all(path)
     local file, message = io.open(path, "rb")
     if not file then return nil, message end
-    local text, problem, code = file:read "a"
+    local text, problem = file:read "a"
     file:close()
-    if not text then return nil, path .. ": " .. problem, code end
+    if not text then return nil, path .. ": " .. problem end
     return text
 end
 
@@ -63,17 +63,11 @@ local function of_vocab(text, directory)
     return description
 end
 
--- By the beginning of a file's name, or its end.
-local function reader_of(path, begin)
+-- By the end of a file's name.
+local function reader_of(path)
     local name = path:match "[^/]*$"
-    if begin == "GGUF" then return gguf_file.read end
-    if name:find "%.model$" or name:find "%.spm$" then
-        return function(file, text) return unknown.attempt(file, spm_file.read, text) end
-    end
-    local read = name:find "%.txt$" and of_vocab or of_json
-    return function(file, text)
-        return unknown.attempt(file, read, text, file:match "^(.*)/[^/]*$" or ".")
-    end
+    if name:find "%.model$" or name:find "%.spm$" then return spm_file.read end
+    return name:find "%.txt$" and of_vocab or of_json
 end
 
 -- What a directory may hold, the most telling first.
@@ -91,17 +85,30 @@ local function inside(directory)
     return nil, ("%s: expected one of %s in it"):format(directory, table.concat(INSIDE, ", "))
 end
 
+-- The first bytes of a file, which may hold a whole model behind them.
+local function beginning(path)
+    local file, message = io.open(path, "rb")
+    if not file then return nil, message end
+    local bytes, problem, code = file:read(4)
+    file:close()
+    if bytes or not problem then return bytes or "" end
+    return nil, path .. ": " .. problem, code
+end
+
 ---@param path string a file, or a directory
 ---@return heed.text.tokenizer.Description|nil
 ---@return string? message
 function files.read(path)
-    local text, message, code = read_all(path)
+    local bytes, message, code = beginning(path)
     if code == IS_A_DIRECTORY then
         path, message = inside((path:gsub("/+$", "")))
-        if path then text, message = read_all(path) end
+        bytes = path and ""
     end
-    if not text then return nil, message end
-    return reader_of(path, text:sub(1, 4))(path, text)
+    if not bytes then return nil, message end
+    if bytes == "GGUF" then return gguf_file.read(path) end
+    local text, problem = read_all(path)
+    if not text then return nil, problem end
+    return unknown.attempt(path, reader_of(path), text, path:match "^(.*)/[^/]*$" or ".")
 end
 
 return files
