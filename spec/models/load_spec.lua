@@ -1,36 +1,9 @@
+local families = require "spec.support.families"
 local heed = require "heed"
 local shell = require "spec.support.shell"
 require "heed.luassert"
 
-local FOLDER = "spec/fixtures/families/"
-
-local function loaded(name, options)
-    local model, message, config = heed.models.load(FOLDER .. name, options)
-    assert(model, message)
-    return model, assert(heed.safetensors.load(FOLDER .. name .. "/values.safetensors")), config
-end
-
--- Gradients by the names that the file has for the parameters, of loss:backward().
-local function check_gradients(model, family, values)
-    local names, named = require "heed.models.names", {}
-    for ours, parameter in model:named_parameters() do named[ours] = parameter end
-    local count = 0
-    for ours, parameter in pairs(named) do
-        local theirs = names.theirs(family.names, ours)
-        local row = 1
-        for _, their in ipairs(theirs) do
-            local want = values["grad." .. their]
-            if want then
-                local rows = #theirs == 1 and want:size(1) or want:size(1)
-                if their:find "v_proj" then row = parameter:size(1) - rows + 1 end
-                if their:find "%.key%." then row = rows + 1 end
-                assert.is_close(parameter.grad:narrow(1, row, rows), want, 1e-4)
-                count = count + 1
-            end
-        end
-    end
-    assert.are.equal(3, count)
-end
+local loaded, check_gradients, FOLDER = families.loaded, families.check_gradients, families.FOLDER
 
 describe("heed.models.load", function()
     it("loads BERT: hidden states, two texts, gradients", function()
@@ -43,7 +16,7 @@ describe("heed.models.load", function()
         local typed = model(ids:narrow(1, 1, 1), { types = { { 1, 1, 1, 2, 2, 2, 2 } } })
         assert.is_close(typed, values.typed, 1e-5)
         ;(hidden * values.weights):sum():backward()
-        check_gradients(model, heed.models.Bert, values)
+        check_gradients("bert", model, heed.models.Bert, values)
     end)
 
     it("gives vectors of length 1 that padding does not change", function()
@@ -63,7 +36,7 @@ describe("heed.models.load", function()
             local logits = model(ids)
             assert.is_close(logits, values.logits, 1e-5)
             ;(logits * values.weights):sum():backward()
-            check_gradients(model, heed.models.Llama, values)
+            check_gradients(name, model, heed.models.Llama, values)
             for _, cache in ipairs { true, false } do
                 local written = heed.generate(model, ids, { max_new_tokens = 12, cache = cache })
                 assert.are.same((values.written + 1):narrow(2, 8, 12):totable(), written)

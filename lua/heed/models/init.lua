@@ -3,6 +3,7 @@
 local check = require "heed.check"
 local core = require "heed.core"
 local errors = require "heed.errors"
+local families = require "heed.models.families"
 local files = require "heed.models.files"
 local gguf = require "heed.models.gguf"
 local steps = require "heed.text.tokenizer.steps"
@@ -12,10 +13,7 @@ local weights = require "heed.models.weights"
 
 local models = {}
 
--- Of config.json's model_type.
-local FAMILIES = { bert = require "heed.models.bert", llama = require "heed.models.llama" }
-
-models.Bert, models.Llama = FAMILIES.bert, FAMILIES.llama
+for name, class in pairs(families.classes) do models[name] = class end
 
 ---The families that are known, as config.json calls them.
 ---
@@ -25,7 +23,7 @@ models.Bert, models.Llama = FAMILIES.bert, FAMILIES.llama
 ---@return string[]
 function models.families()
     local list = {}
-    for name in pairs(FAMILIES) do list[#list + 1] = name end
+    for name in pairs(families.by_type) do list[#list + 1] = name end
     table.sort(list)
     return list
 end
@@ -41,7 +39,7 @@ local function config_of(family, given)
 end
 
 local function family_of(name)
-    local family = FAMILIES[name]
+    local family = families.by_type[name]
     if not family then
         unknown.refuse("model_type: expected one of %s, got %s",
             table.concat(models.families(), ", "), tostring(name))
@@ -93,7 +91,7 @@ function models.load(path, options)
     check.type(where, "path", path, "string")
     options = check.options(where, options, OPTIONS)
     if options.dtype then check.one_of(where, "dtype", options.dtype, core.dtypes.floats) end
-    if options.family and not FAMILIES[options.family] then
+    if options.family and not families.by_type[options.family] then
         errors.raise("%s: family: expected one of %s, got %s", where,
             table.concat(models.families(), ", "), check.describe(options.family))
     end

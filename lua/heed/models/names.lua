@@ -2,7 +2,8 @@
 ---
 --- An entry is { ours, theirs, ... }. `#` stands for a layer's number, which counts from 1 here and
 --- from 0 there, `*` for the rest of a name ("weight", "bias"). Several of theirs lie one behind the
---- other in ours, in this order: { "…in_proj_*", "…query.*", "…key.*", "…value.*" }.
+--- other in ours, in this order: { "…in_proj_*", "…query.*", "…key.*", "…value.*" }. Where theirs is
+--- ours transposed, the entry says so: { ours, theirs, transposed = true }.
 
 local names = {}
 
@@ -27,13 +28,14 @@ end
 ---@param entries string[][]
 ---@param ours string
 ---@return string[]|nil theirs in order
+---@return table? entry
 function names.theirs(entries, ours)
     for _, entry in ipairs(entries) do
         local found = { ours:match(pattern_of(entry[1])) }
         if found[1] then
             local list = {}
             for i = 2, #entry do list[i - 1] = filled(entry[i], found, -1) end
-            return list
+            return list, entry
         end
     end
 end

@@ -26,8 +26,9 @@ local function prefix_of(entries, prefixes, file)
     return ""
 end
 
-local function joined(name, parts, shape)
+local function joined(name, parts, shape, entry)
     local t = #parts == 1 and parts[1] or core.cat(parts, 1)
+    if entry.transposed and t:dim() == 2 then t = t:transpose(1, 2):contiguous() end
     if tostring(t.shape) ~= tostring(shape) then
         unknown.refuse("%s: expected %s, got %s; do config and weights belong together?", name,
             tostring(shape), tostring(t.shape))
@@ -36,7 +37,9 @@ local function joined(name, parts, shape)
 end
 
 -- The tensor of one of our names: what the file has for it, in one.
-local function read(file, prefix, name, theirs, shape, missing, used)
+local function read(file, prefix, name, shape, entries, missing, used)
+    local theirs, entry = names.theirs(entries, name)
+    if not theirs then unknown.refuse("%s: the family's table does not name it", name) end
     local parts = {}
     for i, their in ipairs(theirs) do
         if not file.has(prefix .. their) then
@@ -46,7 +49,7 @@ local function read(file, prefix, name, theirs, shape, missing, used)
         used[file.name_of and file.name_of(prefix .. their) or prefix .. their] = true
         parts[i] = file.tensor(prefix .. their)
     end
-    return joined(name, parts, shape)
+    return joined(name, parts, shape, entry)
 end
 
 local function check_missing(missing)
@@ -100,9 +103,7 @@ function weights.fill(model, shapes, file, family, dtype)
     walk.each_tensor(model, 1, function(name, tensor, owner, key, kind)
         if kind ~= "parameter" then return end
         if not made[tensor] then
-            local theirs = names.theirs(family.names, name)
-            if not theirs then unknown.refuse("%s: the family's table does not name it", name) end
-            local t = read(file, prefix, name, theirs, shapes[tensor], missing, used)
+            local t = read(file, prefix, name, shapes[tensor], family.names, missing, used)
             if not t then return end
             made[tensor] = module.parameter(dtype and t:to(dtype) or t)
         end

@@ -1,0 +1,49 @@
+--- The recorded tiny models of other people's families (spec/fixtures/families).
+
+local assert = require "luassert"
+local heed = require "heed"
+local names = require "heed.models.names"
+
+local families = { FOLDER = "spec/fixtures/families/" }
+
+--- The model, what transformers made of it, its config.
+function families.loaded(name, options)
+    local model, message, config = heed.models.load(families.FOLDER .. name, options)
+    assert(model, message)
+    local values = assert(heed.safetensors.load(families.FOLDER .. name .. "/values.safetensors"))
+    return model, values, config
+end
+
+-- Which rows of one of ours each of theirs is, by the shapes in the file.
+local function parts_of(family, file, prefix, ours, parameter)
+    local theirs, entry = names.theirs(family.names, ours)
+    local row, parts = 1, {}
+    for i, their in ipairs(theirs) do
+        local rows = #theirs == 1 and parameter:size(1) or file[prefix .. their]:size(1)
+        parts[i] = { name = prefix .. their, row = row, rows = rows, entry = entry }
+        row = row + rows
+    end
+    return parts
+end
+
+--- Compares gradients with the recorded "grad.NAME" of the file's names; true of each one recorded.
+function families.check_gradients(name, model, family, values, prefix)
+    local file = assert(heed.safetensors.load(families.FOLDER .. name .. "/model.safetensors"))
+    local left = {}
+    for key in pairs(values) do if key:find "^grad%." then left[key] = true end end
+    assert.is_truthy(next(left))
+    for ours, parameter in model:named_parameters() do
+        for _, part in ipairs(parts_of(family, file, prefix or "", ours, parameter)) do
+            local key = "grad." .. part.name
+            if left[key] then
+                local got = parameter.grad:narrow(1, part.row, part.rows)
+                if part.entry.transposed and got:dim() == 2 then got = got:transpose(1, 2) end
+                assert.is_close(got, values[key], 1e-4)
+                left[key] = nil
+            end
+        end
+    end
+    assert.are.same({}, left)
+end
+
+return families
