@@ -86,7 +86,8 @@ makers = {
         end)
     end,
     WordPiece = function(d)
-        local prefix, clean = d.prefix or "##", steps.flag(d.cleanup, true)
+        local prefix = unknown.optional(d, "prefix", "string", "decoder: WordPiece") or "##"
+        local clean = steps.flag(d.cleanup, true)
         return each(function(token, i)
             if i > 1 then
                 token = token:sub(1, #prefix) == prefix and token:sub(#prefix + 1) or " " .. token
@@ -95,23 +96,31 @@ makers = {
         end)
     end,
     BPEDecoder = function(d)
-        local suffix = literally(steps.absent(d.suffix) and "</w>" or d.suffix)
+        local suffix = literally(unknown.optional(d, "suffix", "string", "decoder: BPEDecoder")
+            or "</w>")
         return each(function(token, i, count)
             return (token:gsub(suffix, i == count and "" or " "))
         end)
     end,
     Strip = function(d)
-        return each(function(token) return stripped(token, d.content, d.start, d.stop) end)
+        local where = "decoder: Strip"
+        local content = unknown.field(d, "content", "string", where)
+        local first, last = unknown.field(d, "start", "integer", where),
+            unknown.field(d, "stop", "integer", where)
+        if content == "" then unknown.refuse("%s: content: expected text, got none", where) end
+        return each(function(token) return stripped(token, content, first, last) end)
     end,
     Replace = function(d)
-        local pattern = unknown.check(d.pattern, "table", "decoder: Replace")
-        if not pattern.String then unknown.kind("decoder: Replace", "a regular expression") end
-        local from, to = literally(pattern.String), replacement(d.content)
+        local where = "decoder: Replace"
+        local pattern = unknown.field(d, "pattern", "table", where)
+        if not pattern.String then unknown.kind(where, "a regular expression") end
+        local from = literally(unknown.field(pattern, "String", "string", where))
+        local to = replacement(unknown.field(d, "content", "string", where))
         return each(function(token) return (token:gsub(from, to)) end)
     end,
     Sequence = function(d)
         local list = {}
-        for i, one in ipairs(d.decoders) do list[i] = decoders.read(one) end
+        for i, one in ipairs(unknown.field(d, "decoders", "table", "decoder: Sequence")) do list[i] = decoders.read(one) end
         return function(tokens)
             for _, decode in ipairs(list) do tokens = decode(tokens) end
             return tokens

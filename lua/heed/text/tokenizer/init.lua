@@ -48,10 +48,22 @@ local function method(self, name)
     return "heed.Tokenizer:" .. name
 end
 
+-- What is put around texts must be ids that there are.
+local function check_around(self)
+    for _, list in ipairs { self.around.single, self.around.pair } do
+        for _, id in ipairs(list) do
+            if math.type(id) and not core.tokenizer_token(self.core, id) then
+                unknown.refuse("post_processor: expected ids 0..%d, got %d", #self - 1, id - 1)
+            end
+        end
+    end
+end
+
 local function new(description)
     local self = setmetatable({ offset = 1 }, Tokenizer)
     self.core = core.tokenizer_new(description)
     self.around, self.decoding = description.around, description.decode
+    check_around(self)
     self.template, self.names = description.template, description.names or {}
     self.special = {}
     for _, token in ipairs(description.added) do

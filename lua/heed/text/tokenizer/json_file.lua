@@ -15,45 +15,58 @@ local function kind_of(model)
     return type(model.vocab) == "table" and model.vocab[1] and "Unigram" or "WordPiece"
 end
 
-local function id_of(vocabulary, token)
-    if absent(token) then return nil end
-    return vocabulary[token]
+local function vocabulary_of(m) return unknown.field(m, "vocab", "table", "model") end
+
+local function unknown_id(m)
+    local token = unknown.optional(m, "unk_token", "string", "model")
+    return token and unknown.optional(vocabulary_of(m), token, "integer", "model: vocab")
+end
+
+-- "" is none.
+local function text_of(m, name)
+    local text = unknown.optional(m, name, "string", "model")
+    return text ~= "" and text or nil
 end
 
 local models = {
     BPE = function(m)
-        if not absent(m.dropout) and m.dropout > 0 then unknown.kind("model: BPE", "dropout") end
-        return { kind = "bpe", merges = unknown.check(m.merges, "table", "model: merges"),
-            unknown = id_of(m.vocab, m.unk_token), fuse_unknown = flag(m.fuse_unk, false),
+        local dropout = unknown.optional(m, "dropout", "number", "model")
+        if dropout and dropout > 0 then unknown.kind("model: BPE", "dropout") end
+        return { kind = "bpe", merges = unknown.field(m, "merges", "table", "model"),
+            unknown = unknown_id(m), fuse_unknown = flag(m.fuse_unk, false),
             byte_fallback = flag(m.byte_fallback, false),
             whole_first = flag(m.ignore_merges, false),
-            prefix = not absent(m.continuing_subword_prefix) and m.continuing_subword_prefix or nil,
-            suffix = not absent(m.end_of_word_suffix) and m.end_of_word_suffix or nil }, m.vocab
+            prefix = text_of(m, "continuing_subword_prefix"),
+            suffix = text_of(m, "end_of_word_suffix") }, vocabulary_of(m)
     end,
     Unigram = function(m)
         local vocabulary, scores = {}, {}
-        for i, pair in ipairs(unknown.check(m.vocab, "table", "model: vocab")) do
+        for i, pair in ipairs(vocabulary_of(m)) do
+            unknown.check(pair, "table", "model: vocab")
             vocabulary[i], scores[i] = pair[1], pair[2]
         end
         return { kind = "unigram", scores = scores,
-            unknown = not absent(m.unk_id) and m.unk_id or nil,
+            unknown = unknown.optional(m, "unk_id", "integer", "model"),
             byte_fallback = flag(m.byte_fallback, false) }, vocabulary
     end,
     WordPiece = function(m)
-        return { kind = "wordpiece", unknown = id_of(m.vocab, m.unk_token),
-            prefix = m.continuing_subword_prefix or "##",
-            most_chars = m.max_input_chars_per_word or 100 }, m.vocab
+        return { kind = "wordpiece", unknown = unknown_id(m),
+            prefix = unknown.optional(m, "continuing_subword_prefix", "string", "model") or "##",
+            most_chars = unknown.optional(m, "max_input_chars_per_word", "integer", "model")
+                or 100 }, vocabulary_of(m)
     end,
     WordLevel = function(m)
-        return { kind = "wordpiece", whole = true, unknown = id_of(m.vocab, m.unk_token) }, m.vocab
+        return { kind = "wordpiece", whole = true, unknown = unknown_id(m) }, vocabulary_of(m)
     end,
 }
 
 local function added_tokens(list)
     local added = {}
     if absent(list) then return added end
-    for i, token in ipairs(list) do
-        added[i] = { text = token.content, id = token.id, special = flag(token.special, false),
+    for i, token in ipairs(unknown.check(list, "table", "added_tokens")) do
+        unknown.check(token, "table", "added_tokens")
+        added[i] = { text = unknown.field(token, "content", "string", "added_tokens"),
+            id = unknown.field(token, "id", "integer", "added_tokens"), special = flag(token.special, false),
             left = flag(token.lstrip, false), right = flag(token.rstrip, false),
             single_word = flag(token.single_word, false),
             normalized = flag(token.normalized, not flag(token.special, false)) }
@@ -73,7 +86,6 @@ function json_file.read(text)
     local read = models[kind_of(m)]
     if not read then unknown.kind("model", m.type) end
     local model, vocabulary = read(m)
-    unknown.check(vocabulary, "table", "model: vocab")
     return {
         vocabulary = vocabulary, model = model,
         normalizers = steps.normalizers(file.normalizer),

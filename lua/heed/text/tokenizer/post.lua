@@ -12,30 +12,51 @@ local post = {}
 ---@field trim boolean offsets leave out the spaces at a token's ends
 ---@field prefix_space boolean the first token's space was put there
 
+local WHERE = "TemplateProcessing"
+
+-- Which of the two texts.
+local function text_of(part)
+    local id = unknown.field(part, "id", "string", WHERE)
+    if id ~= "A" and id ~= "B" then unknown.kind(WHERE .. ": Sequence", id) end
+    return id
+end
+
+local function append_ids(list, special)
+    for _, id in ipairs(unknown.field(special, "ids", "table", WHERE)) do
+        if math.type(id) ~= "integer" then unknown.check(id, "integer", WHERE .. ": ids") end
+        list[#list + 1] = id + 1
+    end
+end
+
 local function of_template(pieces, specials)
     local list = {}
-    for _, piece in ipairs(unknown.check(pieces, "table", "TemplateProcessing")) do
-        if piece.Sequence then
-            list[#list + 1] = unknown.check(piece.Sequence.id, "string", "TemplateProcessing")
+    for _, piece in ipairs(pieces) do
+        unknown.check(piece, "table", WHERE)
+        local part = unknown.optional(piece, "Sequence", "table", WHERE)
+        if part then
+            list[#list + 1] = text_of(part)
         else
-            local special = specials[piece.SpecialToken and piece.SpecialToken.id]
-            if not special then unknown.refuse "TemplateProcessing: a special token without ids" end
-            for _, id in ipairs(special.ids) do list[#list + 1] = id + 1 end
+            local name = unknown.field(unknown.field(piece, "SpecialToken", "table", WHERE), "id",
+                "string", WHERE)
+            append_ids(list, unknown.field(specials, name, "table", WHERE .. ": special_tokens"))
         end
     end
     return list
 end
 
 local function ids_of(p)
-    return unknown.check(p.cls, "table", p.type)[2] + 1,
-        unknown.check(p.sep, "table", p.type)[2] + 1
+    local function id(name)
+        return unknown.field(unknown.field(p, name, "table", p.type), 2, "integer", p.type) + 1
+    end
+    return id "cls", id "sep"
 end
 
 local processors
 processors = {
     TemplateProcessing = function(p, around)
-        around.single = of_template(p.single, p.special_tokens)
-        around.pair = of_template(p.pair, p.special_tokens)
+        local specials = unknown.optional(p, "special_tokens", "table", WHERE) or {}
+        around.single = of_template(unknown.field(p, "single", "table", WHERE), specials)
+        around.pair = of_template(unknown.field(p, "pair", "table", WHERE), specials)
     end,
     BertProcessing = function(p, around)
         local cls, sep = ids_of(p)
@@ -52,7 +73,8 @@ processors = {
         around.prefix_space = steps.flag(p.add_prefix_space, true)
     end,
     Sequence = function(p, around)
-        for _, each in ipairs(p.processors) do post.read(each, around) end
+        local list = unknown.field(p, "processors", "table", "post_processor: Sequence")
+        for _, each in ipairs(list) do post.read(each, around) end
     end,
 }
 

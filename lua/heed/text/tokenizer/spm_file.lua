@@ -11,14 +11,22 @@ local SPACE, NAN = "▁", 0 / 0
 
 local function text(value, where) return unknown.check(value, "string", where) end
 
-local function float(value) return (string.unpack("<f", text(value, "score"))) end
+local function float(value)
+    if #text(value, "score") ~= 4 then unknown.refuse("score: expected 4 bytes, got %d", #value) end
+    return (string.unpack("<f", value))
+end
+
+local function integer(value, where)
+    if type(value) ~= "number" then unknown.check(value, "integer", where) end
+    return value
+end
 
 local function read_piece(bytes)
     local piece = { text = "", score = 0.0, kind = NORMAL }
     for number, value in protobuf.fields(bytes) do
         if number == 1 then piece.text = text(value, "piece") end
         if number == 2 then piece.score = float(value) end
-        if number == 3 then piece.kind = unknown.check(value, "number", "piece: type") end
+        if number == 3 then piece.kind = integer(value, "piece: type") end
     end
     return piece
 end
@@ -30,7 +38,8 @@ local NORMALIZER = { [2] = "map", [3] = "first_space", [4] = "one_space", [5] = 
 
 local function settings(bytes, names, values)
     for number, value in protobuf.fields(bytes) do
-        if names[number] then values[names[number]] = value end
+        local name = names[number]
+        if name then values[name] = unknown.check(value, type(values[name]), name) end
     end
     return values
 end
@@ -69,25 +78,31 @@ local function read_pieces(model)
             added[#added + 1] = { text = piece.text, id = i - 1, as_it_is = true }
         end
     end
+    if not unk then unknown.refuse "pieces: expected one of the type unknown, got none" end
     return vocabulary, scores, added, kept, unk
 end
 
 local UNKNOWN_SURFACE = " \u{2047} "
 
--- Control pieces are silent.
-local function decoder(model, first)
+-- Control pieces are silent. Of the spaces that a text begins with, the first was put there by the
+-- model; or none is the text's, when it takes them away.
+local function decoder(model)
+    local one_space = model.normalizer.one_space == 1
+    local strips = one_space or model.normalizer.first_space == 1
     local silent, byte = {}, decoders.read { type = "ByteFallback" }
     for _, piece in ipairs(model.pieces) do
         if piece.kind == CONTROL then silent[piece.text] = "" end
         if piece.kind == UNKNOWN then silent[piece.text] = UNKNOWN_SURFACE end
     end
     return function(tokens)
-        local list = {}
+        local list, stripping = {}, strips
         for _, token in ipairs(tokens) do
             local shown = silent[token]
             if not shown then
+                if #list == 0 and stripping and token:sub(1, #SPACE) == SPACE then
+                    token, stripping = token:sub(#SPACE + 1), one_space
+                end
                 shown = token:gsub(SPACE, " ")
-                if #list == 0 and first then shown = shown:gsub("^ ", "") end
             end
             if shown ~= "" or #list > 0 then list[#list + 1] = shown end
         end
@@ -120,7 +135,7 @@ function spm_file.read(bytes)
                 in_floats = true },
         normalizers = { { kind = "sentencepiece", map = text(model.normalizer.map, "charsmap"),
             kept = kept, first_space = first, one_space = model.normalizer.one_space == 1 } },
-        decode = decoder(model, first),
+        decode = decoder(model),
         around = { single = { "A" }, pair = { "A", "B" } },
     }
 end

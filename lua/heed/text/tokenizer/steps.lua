@@ -48,11 +48,8 @@ end
 -- { String = ... } or { Regex = ... } as a step's field.
 local function put_pattern(step, pattern, where, literal)
     unknown.check(pattern, "table", where .. ": pattern")
-    if pattern.String then
-        step[literal] = unknown.check(pattern.String, "string", where)
-    else
-        step.pattern = unknown.check(pattern.Regex, "string", where .. ": pattern")
-    end
+    step[literal] = unknown.optional(pattern, "String", "string", where)
+    if not step[literal] then step.pattern = unknown.field(pattern, "Regex", "string", where) end
     return step
 end
 
@@ -75,17 +72,20 @@ normalizers = {
         return { kind = "strip", left = flag(n.strip_left, true),
             right = flag(n.strip_right, true) }
     end,
-    Prepend = function(n) return { kind = "prepend", to = n.prepend } end,
+    Prepend = function(n)
+        return { kind = "prepend", to = unknown.field(n, "prepend", "string", "Prepend") }
+    end,
     Replace = function(n)
-        local step = { kind = "replace", to = unknown.check(n.content, "string", "Replace") }
+        local step = { kind = "replace", to = unknown.field(n, "content", "string", "Replace") }
         return put_pattern(step, n.pattern, "Replace", "from")
     end,
     Precompiled = function(n)
-        if absent(n.precompiled_charsmap) then return end
-        return { kind = "charsmap", map = decoded(n.precompiled_charsmap) }
+        local map = unknown.optional(n, "precompiled_charsmap", "string", "Precompiled")
+        if map then return { kind = "charsmap", map = decoded(map) } end
     end,
     Sequence = function(n, add)
-        for _, each in ipairs(n.normalizers) do add(each) end
+        local list = unknown.field(n, "normalizers", "table", "normalizer: Sequence")
+        for _, each in ipairs(list) do add(each) end
     end,
 }
 
@@ -123,7 +123,7 @@ function steps.metaspace(p)
     if scheme ~= "always" and scheme ~= "first" and scheme ~= "never" then
         unknown.kind("Metaspace: prepend_scheme", scheme)
     end
-    return { kind = "metaspace", literal = absent(p.replacement) and "▁" or p.replacement,
+    return { kind = "metaspace", literal = unknown.optional(p, "replacement", "string", "Metaspace") or "▁",
         always = scheme == "always", first = scheme == "first", cuts = flag(p.split, true) }
 end
 
@@ -161,11 +161,15 @@ local pre_tokenizers = {
         put { kind = "class", class = "punctuation", behavior = "isolated" }
     end,
     CharDelimiterSplit = function(p, _, put)
-        put { kind = "literal", literal = p.delimiter, behavior = "removed" }
+        put { kind = "literal", literal = unknown.field(p, "delimiter", "string", "CharDelimiterSplit"),
+            behavior = "removed" }
     end,
-    FixedLength = function(p, _, put) put { kind = "length", length = p.length } end,
+    FixedLength = function(p, _, put)
+        put { kind = "length", length = unknown.field(p, "length", "integer", "FixedLength") }
+    end,
     Sequence = function(p, add)
-        for _, each in ipairs(p.pretokenizers) do add(each) end
+        local list = unknown.field(p, "pretokenizers", "table", "pre_tokenizer: Sequence")
+        for _, each in ipairs(list) do add(each) end
     end,
 }
 

@@ -1,6 +1,8 @@
 --- What a reader of tokenizer files meets and does not know: it ends the reading, and the caller
 --- gets nil and the message. Never a guess.
 
+local null = require("heed.json").null
+
 local unknown = {}
 
 local Refusal = {}
@@ -28,6 +30,26 @@ function unknown.check(value, kind, where)
     if type(value) ~= kind then
         unknown.refuse("%s: expected a %s, got a %s", where, kind, type(value))
     end
+    return value
+end
+
+---A field that a table of a file may have: nil when it has not, or has null.
+---@param described table
+---@param name string
+---@param kind string a type, or "integer"
+---@param where string
+---@return any
+function unknown.optional(described, name, kind, where)
+    local value = described[name]
+    if value == nil or value == null then return nil end
+    if kind == "integer" and math.type(value) == "integer" then return value end
+    return unknown.check(value, kind, ("%s: %s"):format(where, name))
+end
+
+---A field that it must have.
+function unknown.field(described, name, kind, where)
+    local value = unknown.optional(described, name, kind, where)
+    if value == nil then unknown.refuse("%s: %s: expected a %s, got none", where, name, kind) end
     return value
 end
 

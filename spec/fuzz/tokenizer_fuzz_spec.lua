@@ -1,0 +1,122 @@
+-- Damaged files of tokenizers: nil and a message, or a tokenizer that works. Never an error that is raised, never a
+-- crash. A failure names its seed; HEED_FUZZ_SEED=seed HEED_FUZZ_COUNT=1 reads that file alone.
+
+local files = require "spec.support.tokenizer_files"
+local heed = require "heed"
+
+local COUNT = tonumber(os.getenv "HEED_FUZZ_COUNT") or os.getenv "HEED_SANITIZED" and 30 or 150
+local SEED = tonumber(os.getenv "HEED_FUZZ_SEED") or 1
+
+local TEXTS = { "the quick brown fox", "", "a\u{301} \u{1F600}\0\xFF<s>[CLS]", ("fox "):rep(50) }
+
+local JUNK = { function() return heed.json.null end, function() return -1 end, function() return 0 end,
+    function() return 1 << 40 end, function() return 0.5 end, function() return "" end,
+    function() return "\u{10FFFF}(" end, function() return {} end, function() return { {} } end,
+    function() return true end, function() return "▁" end, function() return { type = "Sequence" } end }
+
+-- One place of a tree of JSON gets a value of another kind, or none.
+local function damage_tree(tree)
+    local place = tree
+    for _ = 1, 12 do
+        local keys = {}
+        for key in pairs(place) do keys[#keys + 1] = key end
+        if #keys == 0 then return end
+        table.sort(keys, function(a, b) return tostring(a) < tostring(b) end)
+        local key = keys[math.random(#keys)]
+        local inner = place[key]
+        if type(inner) ~= "table" or math.random(4) == 1 then
+            if math.random(5) == 1 and math.type(key) ~= "integer" then
+                place[key] = nil
+            else
+                place[key] = JUNK[math.random(#JUNK)]()
+            end
+            return
+        end
+        place = inner
+    end
+end
+
+local function damage_bytes(text)
+    for _ = 1, math.random(4) do
+        local at, count = math.random(#text), math.random(16)
+        local way, middle = math.random(3), ""
+        if way == 1 then middle = string.char(math.random(0, 255)) end
+        if way == 2 then middle = text:sub(at, at + count):rep(2) end
+        text = text:sub(1, at - 1) .. middle .. text:sub(at + (way == 1 and 1 or count))
+        if text == "" then text = " " end
+    end
+    return text
+end
+
+-- It reads, writes and streams; ids that it gave itself can be decoded.
+local function try(tokenizer)
+    for _, text in ipairs(TEXTS) do
+        local ids, offsets = tokenizer:encode(text, { offsets = true })
+        assert(#ids == #offsets)
+        tokenizer:decode(ids)
+        local stream = tokenizer:stream()
+        for _, id in ipairs(ids) do stream:push(id) end
+    end
+    tokenizer:encode_batch(TEXTS)
+end
+
+-- What references refuse, too: a text that a vocabulary without an unknown token has no ids for.
+local function is_refusal(message) return tostring(message):find("has no unknown token", 1, true) end
+
+local function check(seed, text, ending)
+    files.with(text, function(path)
+        local ok, tokenizer, message = pcall(heed.text.tokenizer, path)
+        if ok and tokenizer then
+            ok, tokenizer = pcall(try, tokenizer)
+            ok = ok or is_refusal(tokenizer)
+        elseif ok and type(message) ~= "string" then
+            ok, tokenizer = false, "nil without a message"
+        end
+        if not ok then
+            local kept = os.tmpname() .. ending
+            assert(io.open(kept, "wb")):write(text):close()
+            error(("HEED_FUZZ_SEED=%d: %s (%s)"):format(seed, tostring(tokenizer), kept), 0)
+        end
+    end, ending)
+end
+
+local function each_seed(run)
+    for seed = SEED, SEED + COUNT - 1 do
+        math.randomseed(seed)
+        run(seed)
+    end
+end
+
+local function names_of(set)
+    local names = {}
+    for name in pairs(set) do names[#names + 1] = name end
+    table.sort(names)
+    return names
+end
+
+describe("a damaged tokenizer", function()
+    local json, sentencepiece = names_of(files.json), names_of(files.sentencepiece)
+
+    it("of tokenizer.json is refused or works", function()
+        each_seed(function(seed)
+            local text = files.json[json[math.random(#json)]].file
+            if math.random(5) == 1 then return check(seed, damage_bytes(text), ".json") end
+            local tree = assert(heed.json.decode(text))
+            for _ = 1, math.random(3) do damage_tree(tree) end
+            check(seed, heed.json.encode(tree), ".json")
+        end)
+    end)
+
+    it("of SentencePiece is refused or works", function()
+        each_seed(function(seed)
+            local name = sentencepiece[math.random(#sentencepiece)]
+            check(seed, damage_bytes(files.bytes(files.sentencepiece[name].model)), ".model")
+        end)
+    end)
+
+    it("of vocab.txt is refused or works", function()
+        each_seed(function(seed)
+            check(seed, damage_bytes "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nfox\nthe\n##s\n##e\nq\n", "vocab.txt")
+        end)
+    end)
+end)
