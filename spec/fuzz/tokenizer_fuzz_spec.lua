@@ -3,6 +3,7 @@
 
 local files = require "spec.support.tokenizer_files"
 local heed = require "heed"
+local shell = require "spec.support.shell"
 
 local COUNT = tonumber(os.getenv "HEED_FUZZ_COUNT") or os.getenv "HEED_SANITIZED" and 30 or 150
 local SEED = tonumber(os.getenv "HEED_FUZZ_SEED") or 1
@@ -94,6 +95,19 @@ local function names_of(set)
     return names
 end
 
+-- A vocabulary of letters for each of llama.cpp's models.
+local function gguf_metadata(model)
+    local tokens, types, scores = { "<unk>", "<s>", "</s>", "▁fox", "ab" }, { 2, 3, 3, 1, 1 }, { 0, 0, 0, -1, -2 }
+    for i = 6, 60 do tokens[i], types[i], scores[i] = string.char(60 + i), 1, -i end
+    return { ["general.architecture"] = "llama", ["tokenizer.ggml.model"] = model,
+        ["tokenizer.ggml.pre"] = "gpt-2", ["tokenizer.ggml.tokens"] = tokens,
+        ["tokenizer.ggml.token_type"] = types, ["tokenizer.ggml.scores"] = scores,
+        ["tokenizer.ggml.merges"] = { "a b" }, ["tokenizer.ggml.unknown_token_id"] = 0,
+        ["tokenizer.ggml.bos_token_id"] = 1, ["tokenizer.ggml.eos_token_id"] = 2,
+        ["tokenizer.ggml.add_bos_token"] = true, ["tokenizer.ggml.add_space_prefix"] = true,
+        ["tokenizer.ggml.precompiled_charsmap"] = { 0, 0, 0, 0 } }
+end
+
 describe("a damaged tokenizer", function()
     local json, sentencepiece = names_of(files.json), names_of(files.sentencepiece)
 
@@ -111,6 +125,17 @@ describe("a damaged tokenizer", function()
         each_seed(function(seed)
             local name = sentencepiece[math.random(#sentencepiece)]
             check(seed, damage_bytes(files.bytes(files.sentencepiece[name].model)), ".model")
+        end)
+    end)
+
+    it("of a GGUF file is refused or works", function()
+        local MODELS = { "gpt2", "llama", "bert", "t5", "gemma4" }
+        each_seed(function(seed)
+            local metadata, path = gguf_metadata(MODELS[math.random(#MODELS)]), os.tmpname() .. ".gguf"
+            for _ = 1, math.random(3) do damage_tree(metadata) end
+            local ok, saved = pcall(heed.gguf.save, path, metadata, {})
+            if ok and saved then check(seed, shell.read(path), ".gguf") end
+            os.remove(path)
         end)
     end)
 

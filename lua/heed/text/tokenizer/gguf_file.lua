@@ -11,13 +11,11 @@ local NAN = 0 / 0
 
 -- "tokenizer.ggml.NAME", of the type that it must have.
 local function field(metadata, name, kind)
-    local value = metadata["tokenizer.ggml." .. name]
-    if value ~= nil then unknown.check(value, kind, "tokenizer.ggml." .. name) end
-    return value
+    return unknown.optional(metadata, "tokenizer.ggml." .. name, kind, "metadata")
 end
 
 local function needed(metadata, name, kind)
-    return unknown.check(field(metadata, name, kind), kind, "tokenizer.ggml." .. name)
+    return unknown.field(metadata, "tokenizer.ggml." .. name, kind, "metadata")
 end
 
 -- Of unused tokens none are found, nor of those that mean something else than their text.
@@ -81,7 +79,7 @@ function models.llama(metadata, tokens, types)
         vocabulary = tokens, splitters = {}, normalizers = first and { FIRST_MARK, MARKS }
             or { MARKS },
         model = { kind = "bpe", byte_fallback = true, fuse_unknown = true,
-            unknown = field(metadata, "unknown_token_id", "number"),
+            unknown = field(metadata, "unknown_token_id", "integer"),
             scores = scores_of(metadata, tokens, types, { [UNUSED] = true }) },
         decode = decode_marks(first),
     }
@@ -104,7 +102,7 @@ function models.bert(metadata, tokens, types)
         splitters = { { kind = "class", class = "space", behavior = "removed" },
             { kind = "class", class = "punctuation", behavior = "isolated" } },
         model = { kind = "wordpiece", prefix = "##", most_chars = 1 << 40,
-            unknown = field(metadata, "unknown_token_id", "number") },
+            unknown = field(metadata, "unknown_token_id", "integer") },
         decode = decoders.read { type = "WordPiece", prefix = "##", cleanup = true },
     }
 end
@@ -113,6 +111,9 @@ end
 function models.t5(metadata, tokens, types)
     local map = {}
     for _, byte in ipairs(field(metadata, "precompiled_charsmap", "table") or {}) do
+        if math.type(byte) ~= "integer" then
+            unknown.check(byte, "integer", "metadata: tokenizer.ggml.precompiled_charsmap")
+        end
         map[#map + 1] = string.char(byte & 0xFF)
     end
     local first = field(metadata, "add_space_prefix", "boolean")
@@ -127,7 +128,7 @@ function models.t5(metadata, tokens, types)
     return {
         vocabulary = tokens, splitters = {}, normalizers = { step },
         model = { kind = "unigram", in_floats = true,
-            unknown = field(metadata, "unknown_token_id", "number"),
+            unknown = field(metadata, "unknown_token_id", "integer"),
             scores = scores_of(metadata, tokens, types,
                 { [UNUSED] = true, [CONTROL] = true, [UNKNOWN] = true }) },
         decode = decode_marks(first),
@@ -180,7 +181,7 @@ function gguf_file.describe(metadata)
     description.added = added_of(tokens, types)
     local names, ids = {}, {}
     for name, key in pairs(IDS) do
-        local id = field(metadata, key, "number")
+        local id = field(metadata, key, "integer")
         names[name] = id and tokens[id + 1]
         ids[name] = id and id + 1
     end
