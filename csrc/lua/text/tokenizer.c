@@ -173,6 +173,14 @@ static void read_merge(hd_call *c, hd_bpe *b, int64_t i) {
         hd_arg_error(c, "merges", "merge %lld: expected two tokens whose union is one", (long long)i + 1);
 }
 
+/* The id of the token for what the vocabulary has not, or HD_NO_ID. */
+static int32_t unknown_field(hd_call *c, const hd_tokenizer *t, int model) {
+    const int32_t id = id_field(c, model, "unknown");
+    if (id >= t->vocabulary.count)
+        hd_arg_error(c, "unknown", "expected an id below %lld, got %d", (long long)t->vocabulary.count, id);
+    return id;
+}
+
 static void read_bpe(hd_call *c, hd_tokenizer *t, int model) {
     lua_State *L = c->L;
     hd_bpe *b = &t->bpe;
@@ -181,7 +189,7 @@ static void read_bpe(hd_call *c, hd_tokenizer *t, int model) {
     b->whole_first = flag(L, model, "whole_first");
     b->fuse_unknown = flag(L, model, "fuse_unknown");
     b->byte_fallback = flag(L, model, "byte_fallback");
-    b->unknown = id_field(c, model, "unknown");
+    b->unknown = unknown_field(c, t, model);
     short_text(c, model, "prefix", b->prefix, sizeof b->prefix);
     short_text(c, model, "suffix", b->suffix, sizeof b->suffix);
     hd_try(c, hd_bpe_prepare(c->cx, b));
@@ -204,14 +212,14 @@ static void read_unigram(hd_call *c, hd_tokenizer *t, int model) {
     u->fuse_unknown = true;
     u->byte_fallback = flag(c->L, model, "byte_fallback");
     u->in_floats = flag(c->L, model, "in_floats");
-    u->unknown = id_field(c, model, "unknown");
+    u->unknown = unknown_field(c, t, model);
     hd_try(c, hd_unigram_prepare(c->cx, u, read_scores(c, model, t->vocabulary.count)));
 }
 
 static void read_wordpiece(hd_call *c, hd_tokenizer *t, int model) {
     hd_wordpiece *w = &t->wordpiece;
     w->vocabulary = &t->vocabulary;
-    w->unknown = id_field(c, model, "unknown");
+    w->unknown = unknown_field(c, t, model);
     w->most_chars = integer(c, model, "most_chars", 100);
     w->whole = flag(c->L, model, "whole");
     size_t length;

@@ -120,7 +120,8 @@ makers = {
     end,
     Sequence = function(d)
         local list = {}
-        for i, one in ipairs(unknown.field(d, "decoders", "table", "decoder: Sequence")) do list[i] = decoders.read(one) end
+        local inner = unknown.field(d, "decoders", "table", "decoder: Sequence")
+        for i, one in ipairs(inner) do list[i] = decoders.read(one) end
         return function(tokens)
             for _, decode in ipairs(list) do tokens = decode(tokens) end
             return tokens

@@ -66,7 +66,8 @@ local function added_tokens(list)
     for i, token in ipairs(unknown.check(list, "table", "added_tokens")) do
         unknown.check(token, "table", "added_tokens")
         added[i] = { text = unknown.field(token, "content", "string", "added_tokens"),
-            id = unknown.field(token, "id", "integer", "added_tokens"), special = flag(token.special, false),
+            id = unknown.field(token, "id", "integer", "added_tokens"),
+            special = flag(token.special, false),
             left = flag(token.lstrip, false), right = flag(token.rstrip, false),
             single_word = flag(token.single_word, false),
             normalized = flag(token.normalized, not flag(token.special, false)) }

@@ -123,7 +123,8 @@ function steps.metaspace(p)
     if scheme ~= "always" and scheme ~= "first" and scheme ~= "never" then
         unknown.kind("Metaspace: prepend_scheme", scheme)
     end
-    return { kind = "metaspace", literal = unknown.optional(p, "replacement", "string", "Metaspace") or "▁",
+    local mark = unknown.optional(p, "replacement", "string", "Metaspace") or "▁"
+    return { kind = "metaspace", literal = mark,
         always = scheme == "always", first = scheme == "first", cuts = flag(p.split, true) }
 end
 
@@ -161,8 +162,8 @@ local pre_tokenizers = {
         put { kind = "class", class = "punctuation", behavior = "isolated" }
     end,
     CharDelimiterSplit = function(p, _, put)
-        put { kind = "literal", literal = unknown.field(p, "delimiter", "string", "CharDelimiterSplit"),
-            behavior = "removed" }
+        local literal = unknown.field(p, "delimiter", "string", "CharDelimiterSplit")
+        put { kind = "literal", literal = literal, behavior = "removed" }
     end,
     FixedLength = function(p, _, put)
         put { kind = "length", length = unknown.field(p, "length", "integer", "FixedLength") }
