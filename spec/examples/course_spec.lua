@@ -34,7 +34,7 @@ describe("the course", function()
             assert.is_truthy(index:find("](" .. path:match "[^/]+$" .. ")", 1, true),
                 path .. " is not in the index")
         end
-        assert.equal(12, last)
+        assert.equal(13, last)
         for name in index:gmatch "%]%(([%w_./]+)%)" do io.open("examples/" .. name):close() end
     end)
 
@@ -129,6 +129,16 @@ describe("the course", function()
             .. "examples/12_testing_spec.lua 2>&1")
         assert.equal(0, status, output)
         assert_says(output, "8 successes / 0 failures / 0 errors")
+    end)
+
+    it("13: looking inside a model", function()
+        assert_says(run "13_looking_inside", "Give it a model")
+        local picture = os.tmpname() .. ".svg"
+        local output = run("13_looking_inside", "spec/fixtures/families/llama " .. picture)
+        assert_says(output, "surprise: 4.1", "at the token before", "behind the same token",
+            "without head ", "the two heads are drawn in")
+        assert.is_true(#xml.elements(shell.read(picture)) > 100)
+        os.remove(picture)
     end)
 
     if sanitized then return end -- training that takes seconds otherwise
