@@ -36,7 +36,7 @@ static hd_status add_bytes(hd_ctx *cx, hd_bpe *b) {
         if (v->lengths[id] > longest) longest = v->lengths[id];
     char *bytes = hd_alloc(cx, (size_t)longest);
     if (!bytes) return cx->error.status;
-    hd_status status = HD_OK;
+    hd_status status = hd_vocabulary_expect(cx, &b->bytes_of, v->count);
     for (int32_t id = 0; id < v->count && !status; id++) {
         if (!hd_vocabulary_has(v, id)) continue;
         if (hd_bytes_of_token(v->bytes + v->starts[id], v->lengths[id], bytes, &size))

@@ -32,34 +32,42 @@ static bool is_text(const hd_vocabulary *v, int32_t id, const char *text, int64_
     return v->lengths[id] == length && memcmp(v->bytes + v->starts[id], text, (size_t)length) == 0;
 }
 
-int32_t hd_vocabulary_find(const hd_vocabulary *v, const char *text, int64_t length) {
-    if (!v->slot_count) return HD_NO_ID;
+/* The slot of the string, or the free one where it would stand. */
+static hd_vocabulary_slot *slot_of(const hd_vocabulary *v, uint32_t hash, const char *text, int64_t length) {
     const uint64_t mask = (uint64_t)v->slot_count - 1;
-    for (uint64_t i = hd_text_hash(text, length) & mask;; i = (i + 1) & mask) {
-        const int32_t id = v->slots[i];
-        if (id == HD_NO_ID || is_text(v, id, text, length)) return id;
+    for (uint64_t i = hash & mask;; i = (i + 1) & mask) {
+        hd_vocabulary_slot *slot = &v->slots[i];
+        if (slot->id == HD_NO_ID || (slot->hash == hash && is_text(v, slot->id, text, length))) return slot;
     }
 }
 
-static void put_slot(hd_vocabulary *v, int32_t id) {
-    const uint64_t mask = (uint64_t)v->slot_count - 1;
-    uint64_t i = hd_text_hash(v->bytes + v->starts[id], v->lengths[id]) & mask;
-    while (v->slots[i] != HD_NO_ID) i = (i + 1) & mask;
-    v->slots[i] = id;
+int32_t hd_vocabulary_find(const hd_vocabulary *v, const char *text, int64_t length) {
+    return v->slot_count ? slot_of(v, (uint32_t)hd_text_hash(text, length), text, length)->id : HD_NO_ID;
 }
 
-static hd_status grow_slots(hd_ctx *cx, hd_vocabulary *v) {
-    const int64_t count = v->slot_count ? 2 * v->slot_count : 1024;
-    int32_t *old = v->slots, *slots = hd_alloc(cx, (size_t)count * sizeof *slots);
-    const int64_t old_count = v->slot_count;
+static hd_status make_slots(hd_ctx *cx, hd_vocabulary *v, int64_t count) {
+    hd_vocabulary_slot *old = v->slots, *slots = hd_alloc(cx, (size_t)count * sizeof *slots);
+    const uint64_t mask = (uint64_t)count - 1;
     if (!slots) return cx->error.status;
     memset(slots, 0xFF, (size_t)count * sizeof *slots);
+    for (int64_t i = 0; i < v->slot_count; i++) {
+        if (old[i].id == HD_NO_ID) continue;
+        uint64_t at = old[i].hash & mask;
+        while (slots[at].id != HD_NO_ID) at = (at + 1) & mask;
+        slots[at] = old[i];
+    }
     v->slots = slots;
     v->slot_count = count;
-    for (int64_t i = 0; i < old_count; i++)
-        if (old[i] != HD_NO_ID) put_slot(v, old[i]);
     hd_free(cx->account, old);
     return HD_OK;
+}
+
+/* At most half of the slots are taken. */
+hd_status hd_vocabulary_expect(hd_ctx *cx, hd_vocabulary *v, int64_t count) {
+    int64_t slots = v->slot_count ? v->slot_count : 1024;
+    if (count > MOST_IDS) count = MOST_IDS;
+    while (slots < 2 * (v->used + count)) slots *= 2;
+    return slots > v->slot_count ? make_slots(cx, v, slots) : HD_OK;
 }
 
 static hd_status reserve_ids(hd_ctx *cx, hd_vocabulary *v, int32_t id) {
@@ -79,14 +87,16 @@ hd_status hd_vocabulary_add(hd_ctx *cx, hd_vocabulary *v, const char *text, int6
     if (length > INT32_MAX) return hd_fail(cx, HD_EIO, "a token of %lld bytes", (long long)length);
     hd_status status = reserve_ids(cx, v, id);
     if (!status) status = HD_RESERVE(cx, v, bytes, v->size + length);
-    if (!status && 2 * (v->used + 1) > v->slot_count) status = grow_slots(cx, v);
+    if (!status) status = hd_vocabulary_expect(cx, v, 1);
     if (status) return status;
     if (length) memcpy(v->bytes + v->size, text, (size_t)length);
     v->starts[id] = v->size;
     v->lengths[id] = (int32_t)length;
     v->size += length;
-    if (hd_vocabulary_find(v, text, length) == HD_NO_ID) {
-        put_slot(v, id);
+    const uint32_t hash = (uint32_t)hd_text_hash(text, length);
+    hd_vocabulary_slot *slot = slot_of(v, hash, text, length);
+    if (slot->id == HD_NO_ID) {
+        *slot = (hd_vocabulary_slot){id, hash};
         v->used++;
     }
     return HD_OK;

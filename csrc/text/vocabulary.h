@@ -5,6 +5,12 @@
 
 #include "text/array.h"
 
+/* A slot keeps its string's hash, so that most others are passed over without a look at their bytes. */
+typedef struct hd_vocabulary_slot {
+    int32_t id; /* HD_NO_ID: free */
+    uint32_t hash;
+} hd_vocabulary_slot;
+
 typedef struct hd_vocabulary {
     char *bytes; /* of all strings, one behind the other */
     int64_t bytes_capacity, size;
@@ -13,13 +19,15 @@ typedef struct hd_vocabulary {
     int32_t *lengths;
     int64_t lengths_capacity;
     int32_t count; /* one more than the greatest id */
-    int32_t *slots;
+    hd_vocabulary_slot *slots;
     int64_t slot_count, used;
 } hd_vocabulary;
 
 #define HD_NO_ID (-1)
 
 void hd_vocabulary_free(hd_account *account, hd_vocabulary *v);
+/* Space for so many strings, which are about to be added. */
+hd_status hd_vocabulary_expect(hd_ctx *cx, hd_vocabulary *v, int64_t count);
 /* Of two ids with one string, the first is found by it. */
 hd_status hd_vocabulary_add(hd_ctx *cx, hd_vocabulary *v, const char *text, int64_t length, int32_t id);
 int32_t hd_vocabulary_find(const hd_vocabulary *v, const char *text, int64_t length);
