@@ -37,6 +37,17 @@ function sample.penalised(scores, rows, penalty)
     return core.where(seen_in(rows, scores:size(2)), less, scores)
 end
 
+---Without tokens that never come.
+---@param scores heed.Tensor [R, V]
+---@param tokens heed.Tensor|nil i64
+---@return heed.Tensor
+function sample.suppressed(scores, tokens)
+    if not tokens then return scores end
+    local hidden = core.zeros({ scores:size(2) }, { dtype = "bool" })
+    hidden[tokens] = true
+    return scores:masked_fill(hidden, -math.huge)
+end
+
 local function hide_below(logits, least) return logits:masked_fill(logits:lt(least), -math.huge) end
 
 -- Logits of which only those at `places` stay.
@@ -74,7 +85,7 @@ local function min_p(logits, p) return hide_below(logits, logits:max(2, true) + 
 ---@param o table the options of heed.generate
 ---@return integer[]
 function sample.tokens(logits, rows, o)
-    logits = sample.penalised(logits, rows, o.repetition_penalty)
+    logits = sample.suppressed(sample.penalised(logits, rows, o.repetition_penalty), o.suppress)
     if o.temperature == 0 then return logits:argmax(2):totable() end
     if o.temperature ~= 1 then logits = (logits - logits:max(2, true)) / divisor(o.temperature) end
     if o.top_k then logits = top_k(logits, o.top_k) end

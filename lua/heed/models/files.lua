@@ -29,6 +29,16 @@ function files.object(path)
     return value
 end
 
+---The same, or nil when there is no such file.
+---@param path string
+---@return table|nil
+function files.object_if_there(path)
+    local file = io.open(path, "rb")
+    if not file then return nil end
+    file:close()
+    return files.object(path)
+end
+
 local function of_tensors(tensors)
     local list = {}
     for name in pairs(tensors) do list[#list + 1] = name end

@@ -18,7 +18,7 @@ for name, class in pairs(families.classes) do models[name] = class end
 ---The families that are known, as config.json calls them.
 ---
 ---```lua
----print(table.concat(heed.models.families(), " ")) --> bert llama
+---print(table.concat(heed.models.families(), " ")) --> bart bert llama m2m_100 marian mbart mt5 t5
 ---```
 ---@return string[]
 function models.families()
@@ -57,7 +57,9 @@ end
 -- The config as it stands there, and the tensors.
 local function open(path)
     if is_gguf(path) then return gguf.open(path) end
-    return files.object(path .. "/config.json"), files.of_directory(path)
+    local config = files.object(path .. "/config.json")
+    config.generation_config = files.object_if_there(path .. "/generation_config.json")
+    return config, files.of_directory(path)
 end
 
 local function load(path, options)
@@ -66,7 +68,7 @@ local function load(path, options)
     local config = config_of(family, given)
     local ok, model, shapes = pcall(weights.bare, family, config)
     if not ok then unknown.refuse("config: %s", tostring(model)) end
-    weights.fill(model, shapes, file, family, options.dtype)
+    weights.fill(model, shapes, file, family, config, options.dtype)
     return { model = model:eval():requires_grad_(options.grad or false), config = config }
 end
 

@@ -91,21 +91,25 @@ function weights.bare(family, config)
     end)
 end
 
----Gives a model of weights.bare its parameters.
+---Gives a model of weights.bare its parameters and buffers; those that are in no file come from its
+---modules' reset_buffers.
 ---@param model heed.nn.Module
 ---@param shapes table<heed.Tensor, heed.Shape>
 ---@param file heed.models.File
----@param family table names, prefixes, passed_over (patterns of names in files that say nothing)
+---@param family heed.models.Family
+---@param config table
 ---@param dtype? heed.DType of parameters; default: as stored
-function weights.fill(model, shapes, file, family, dtype)
-    local prefix = prefix_of(family.names, family.prefixes or { "" }, file)
+function weights.fill(model, shapes, file, family, config, dtype)
+    local entries = names.entries(family, config)
+    local prefix = prefix_of(entries, family.prefixes or { "" }, file)
     local made, missing, used = {}, {}, {}
     walk.each_tensor(model, 1, function(name, tensor, owner, key, kind)
-        if kind ~= "parameter" then return end
+        if kind == "temporary" then return owner:reset_buffers() end
         if not made[tensor] then
-            local t = read(file, prefix, name, shapes[tensor], family.names, missing, used)
+            local t = read(file, prefix, name, shapes[tensor], entries, missing, used)
             if not t then return end
-            made[tensor] = module.parameter(dtype and t:to(dtype) or t)
+            t = dtype and t:to(dtype) or t
+            made[tensor] = kind == "parameter" and module.parameter(t) or t
         end
         owner[key] = made[tensor]
     end)
