@@ -306,6 +306,10 @@ typedef struct hd_recurrent_params {
 hd_status hd_recurrent(hd_ctx *cx, const hd_recurrent_params *p, hd_tensor *x, hd_tensor *lengths,
                        hd_tensor *h, hd_tensor *c, hd_tensor *out[3]);
 
+/* ---- linear_recurrence.c: y[t] = a[t] y[t-1] + b[t], y[0] = h --------------------------------------------- */
+/* a, b [B, L, E]; h [B, E], or NULL: y[1] = b[1]. Gives y [B, L, E]. */
+hd_tensor *hd_linear_recurrence(hd_ctx *cx, hd_tensor *a, hd_tensor *b, hd_tensor *h);
+
 /* ---- rotary.c ---------------------------------------------------------------------------------------------------------- */
 /* x [..., L, D] with pairs of features rotated by angles whose cosines and sines are given: [L, P], or [B, L, P] with B the
  * first size of x; 2P <= D, the other features pass. Pair i is (i, P + i), or (2i, 2i + 1) when interleaved. */

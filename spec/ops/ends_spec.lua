@@ -16,7 +16,7 @@ local MOST_ELEMENTS, MOST_CASES = 250, 6
 local ADDS_UP = {}
 for name in ([[ add sub sum mean cumsum var std matmul outer einsum linear attention lerp layer_norm
     rotary embedding index_add index_add_ scatter_add scatter_add_ scatter_reduce mse_loss l1_loss
-    huber_loss gelu silu softplus sigmoid conv1d conv2d avg_pool1d avg_pool2d adaptive_avg_pool1d
+    huber_loss gelu silu softplus sigmoid linear_recurrence conv1d conv2d avg_pool1d avg_pool2d adaptive_avg_pool1d
     adaptive_avg_pool2d batch_norm group_norm ]])
     :gmatch "%S+" do ADDS_UP[name] = true end
 
@@ -43,6 +43,7 @@ local ONLY = {
     project_heads = { "zeros", "subnormal", "tiny", "small", "nan" },
     multi_head_attention = { "zeros", "tiny" }, feed_forward = { "zeros", "tiny" },
     encoder_layer = { "zeros", "tiny" }, decoder_layer = { "zeros", "tiny" },
+    linear_recurrence = { "zeros", "subnormal", "tiny", "small", "nan" },
     gru = { "zeros", "subnormal", "tiny", "small", "nan" },
     lstm = { "zeros", "tiny", "small", "nan" },
     mse_loss = { "zeros", "subnormal", "tiny", "small", "powers" },
@@ -81,7 +82,7 @@ local SKIPPED = { allclose = "has specs of its own", equal = "NaN is not itself"
 -- Zeros of either sign: the order of what is compared, added or chosen decides.
 local SIGNLESS = {}
 for name in ([[ sign amax amin max min maximum minimum cumsum sum mean relu add sub sort topk unique
-    prod average_all median cummax cummin matmul einsum linear attention outer log_sigmoid conv1d
+    prod average_all median cummax cummin matmul einsum linear attention outer log_sigmoid linear_recurrence conv1d
     conv2d max_pool1d max_pool2d avg_pool1d avg_pool2d adaptive_avg_pool1d
     adaptive_avg_pool2d ]]):gmatch "%S+" do
     SIGNLESS[name] = true

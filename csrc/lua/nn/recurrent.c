@@ -1,4 +1,4 @@
-/* Recurrent layers: one layer in one direction a call. */
+/* Recurrent layers: one layer in one direction a call, and the recurrence that is linear. */
 #include "lua/runtime/check.h"
 
 /* Handles that get the results, on the stack from `first` on. */
@@ -53,9 +53,18 @@ static int lstm(lua_State *L) {
     return recurrent(&c, HD_LSTM, 4);
 }
 
+/* linear_recurrence(a, b, h) -> y */
+static int linear_recurrence(lua_State *L) {
+    hd_call c = hd_enter(L, "linear_recurrence");
+    hd_no_more(&c, 3);
+    hd_tensor *a = hd_arg_tensor(&c, 1, "a"), *b = hd_arg_tensor(&c, 2, "b");
+    return hd_return(&c, hd_linear_recurrence(c.cx, a, b, hd_opt_tensor(&c, 3, "h")));
+}
+
 static const hd_function functions[] = {
     {"gru", gru, HD_INTERNAL},
     {"lstm", lstm, HD_INTERNAL},
+    {"linear_recurrence", linear_recurrence, HD_INTERNAL},
     {NULL, NULL, 0},
 };
 

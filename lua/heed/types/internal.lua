@@ -99,6 +99,13 @@ function inside.gru(x, h, lengths, weight_ih, weight_hh, bias_ih, bias_hh, rever
 ---@return heed.Tensor c [B, H] after
 function inside.lstm(x, h, c, lengths, weight_ih, weight_hh, bias_ih, bias_hh, reverse) end
 
+---A state that is kept in part, and added to, step after step: y[t] = a[t] y[t-1] + b[t], y[0] = h.
+---@param a heed.Tensor [B, L, E]
+---@param b heed.Tensor [B, L, E]
+---@param h? heed.Tensor [B, E] before; default: y[1] = b[1]
+---@return heed.Tensor y [B, L, E]
+function inside.linear_recurrence(a, b, h) end
+
 ---Pairs of features turned by angles: y_a = x_a cos - x_b sin, y_b = x_b cos + x_a sin.
 ---heed.nn.Rotary gives it its tables.
 ---@param x heed.Tensor [..., L, D]

@@ -1,4 +1,4 @@
---- One layer of a GRU or an LSTM in one direction.
+--- One layer of a GRU or an LSTM in one direction, and the recurrence that is linear.
 
 local core = require "heed.core"
 local naive = require "spec.support.naive"
@@ -74,5 +74,24 @@ end, function(x, p) return recurrent.gru(p, x, p.h, p.lengths) end)
 add("lstm", 4, function(x, p)
     return core.lstm(x, p.h, p.c, p.lengths, p.w_ih, p.w_hh, p.b_ih, p.b_hh, p.reverse)
 end, function(x, p) return recurrent.lstm(p, x, p.h, p.c, p.lengths) end)
+
+entries[#entries + 1] = {
+    name = "linear_recurrence", dtypes = { "f32", "f64" }, gradient = true,
+    cases = { { { 2, 3, 4 }, { 2, 3, 4 }, { 2, 4 } }, { { 3, 4, 2 }, { 3, 4, 2 } },
+        { { 1, 1, 1 }, { 1, 1, 1 }, { 1, 1 } }, { { 2, 0, 3 }, { 2, 0, 3 }, { 2, 3 } },
+        { { 0, 3, 2 }, { 0, 3, 2 } }, { { 1, 2, 0 }, { 1, 2, 0 }, { 1, 0 } },
+        { { 1, 2, 530 }, { 1, 2, 530 }, { 1, 530 } } },
+    large = { { 8, 40, 700 }, { 8, 40, 700 }, { 8, 700 } },
+    inputs = { small, values.any, values.any },
+    call = function(_, a, b, h) return core.linear_recurrence(a, b, h) end,
+    naive = function(_, a, b, h)
+        local function state_at(row, step, feature)
+            if step == 0 then return h and h:get(row, feature) end
+            local before, added = state_at(row, step - 1, feature), b:get(row, step, feature)
+            return before and a:get(row, step, feature) * before + added or added
+        end
+        return naive.build(a.shape, a.dtype, function(at) return state_at(at[1], at[2], at[3]) end)
+    end,
+}
 
 return entries
