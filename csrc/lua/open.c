@@ -45,6 +45,8 @@ static void register_rooms(hd_registrar *r) {
     hd_register_dtypes(r);
     hd_register_io(r);
     hd_register_gguf(r);
+    hd_register_directory(r);
+    hd_register_marian(r);
     hd_register_characters(r);
     hd_register_tokenizer(r);
     hd_register_image(r);

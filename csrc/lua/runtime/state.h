@@ -219,6 +219,8 @@ void hd_register_info(hd_registrar *r);
 void hd_register_dtypes(hd_registrar *r);
 void hd_register_io(hd_registrar *r);
 void hd_register_gguf(hd_registrar *r);
+void hd_register_directory(hd_registrar *r);
+void hd_register_marian(hd_registrar *r);
 void hd_register_characters(hd_registrar *r);
 void hd_register_tokenizer(hd_registrar *r);
 void hd_register_image(hd_registrar *r);

@@ -70,8 +70,10 @@ function Bart:add_side(side, kind, c, Stack)
         or nn.LearnedPositions(c.max_position_embeddings + BEFORE, E)
     if kind.norm_embedding then self.norms[side] = nn.LayerNorm(E) end
     self[side] = Stack(c[side .. "_layers"], E, c[side .. "_attention_heads"],
-        c[side .. "_ffn_dim"], { norm_first = kind.norm_first, activation = activations.of(c.activation_function),
-            dropout = c.dropout, attention_dropout = c.attention_dropout })
+        c[side .. "_ffn_dim"], {
+        norm_first = kind.norm_first, activation = activations.of(c.activation_function),
+        dropout = c.dropout, attention_dropout = c.attention_dropout,
+    })
 end
 
 ---@param c table config.json

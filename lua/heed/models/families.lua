@@ -3,6 +3,7 @@
 local Bart = require "heed.models.bart"
 local Bert = require "heed.models.bert"
 local Llama = require "heed.models.llama"
+local Marian = require "heed.models.marian"
 local T5 = require "heed.models.t5"
 
 local families = {}
@@ -14,6 +15,7 @@ families.by_type = {
     llama = Llama,
     m2m_100 = Bart,
     marian = Bart,
+    ["marian-nmt"] = Marian,
     mbart = Bart,
     mt5 = T5,
     t5 = T5,
@@ -24,6 +26,7 @@ families.classes = {
     Bart = Bart,
     Bert = Bert,
     Llama = Llama,
+    Marian = Marian,
     T5 = T5,
 }
 

@@ -29,16 +29,6 @@ function files.object(path)
     return value
 end
 
----The same, or nil when there is no such file.
----@param path string
----@return table|nil
-function files.object_if_there(path)
-    local file = io.open(path, "rb")
-    if not file then return nil end
-    file:close()
-    return files.object(path)
-end
-
 local function of_tensors(tensors)
     local list = {}
     for name in pairs(tensors) do list[#list + 1] = name end
@@ -68,16 +58,31 @@ local function of_shards(directory, index)
     return of_tensors(all)
 end
 
----The tensors of a Hugging Face directory.
----@param directory string
----@return heed.models.File
-function files.of_directory(directory)
+local function of_directory(directory)
     local index = io.open(directory .. "/model.safetensors.index.json", "rb")
     if index then
         index:close()
         return of_shards(directory, files.object(directory .. "/model.safetensors.index.json"))
     end
     return of_tensors(loaded(directory .. "/model.safetensors"))
+end
+
+local function exists(path)
+    local file = io.open(path, "rb")
+    if file then file:close() end
+    return file ~= nil
+end
+
+---A Hugging Face directory. How its model is to write, where it says so, is the config's
+---generation_config.
+---@param directory string
+---@return table config
+---@return heed.models.File
+function files.open(directory)
+    local config = files.object(directory .. "/config.json")
+    local generation = directory .. "/generation_config.json"
+    if exists(generation) then config.generation_config = files.object(generation) end
+    return config, of_directory(directory)
 end
 
 return files

@@ -6,6 +6,7 @@ local errors = require "heed.errors"
 local families = require "heed.models.families"
 local files = require "heed.models.files"
 local gguf = require "heed.models.gguf"
+local marian_file = require "heed.models.marian_file"
 local steps = require "heed.text.tokenizer.steps"
 local tokenizer = require "heed.text.tokenizer"
 local unknown = require "heed.text.tokenizer.unknown"
@@ -18,7 +19,7 @@ for name, class in pairs(families.classes) do models[name] = class end
 ---The families that are known, as config.json calls them.
 ---
 ---```lua
----print(table.concat(heed.models.families(), " ")) --> bart bert llama m2m_100 marian mbart mt5 t5
+---print(table.concat(heed.models.families(), " ")) --> bart bert llama m2m_100 marian marian-nmt mbart mt5 t5
 ---```
 ---@return string[]
 function models.families()
@@ -54,12 +55,18 @@ local function is_gguf(path)
     return begin == "GGUF"
 end
 
--- The config as it stands there, and the tensors.
+-- What a path may be, the first that fits: how it is known, and what opens it, giving the config as
+-- it stands there and the tensors.
+local KINDS = {
+    { fits = is_gguf, open = gguf.open },
+    { fits = marian_file.fits, open = marian_file.open },
+    { fits = function() return true end, open = files.open },
+}
+
 local function open(path)
-    if is_gguf(path) then return gguf.open(path) end
-    local config = files.object(path .. "/config.json")
-    config.generation_config = files.object_if_there(path .. "/generation_config.json")
-    return config, files.of_directory(path)
+    for _, kind in ipairs(KINDS) do
+        if kind.fits(path) then return kind.open(path) end
+    end
 end
 
 local function load(path, options)
@@ -69,7 +76,8 @@ local function load(path, options)
     local ok, model, shapes = pcall(weights.bare, family, config)
     if not ok then unknown.refuse("config: %s", tostring(model)) end
     weights.fill(model, shapes, file, family, config, options.dtype)
-    return { model = model:eval():requires_grad_(options.grad or false), config = config }
+    return { model = model:eval():requires_grad_(options.grad or false), config = config,
+        vocabulary = file.vocabulary }
 end
 
 local OPTIONS = check.set("dtype", "family", "grad")
@@ -99,7 +107,7 @@ function models.load(path, options)
     end
     local loaded, message = unknown.attempt(path, load, (path:gsub("/+$", "")), options)
     if not loaded then return nil, message end
-    return loaded.model, tokenizer(path), loaded.config
+    return loaded.model, tokenizer(loaded.vocabulary or path), loaded.config
 end
 
 return models

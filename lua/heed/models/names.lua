@@ -1,7 +1,7 @@
 --- What a family's tensors are called here and in other people's files: one table, read both ways.
 ---
 --- An entry is { ours, theirs, ... }. `#` stands for a layer's number, which counts from 1 here and
---- from 0 there, `*` for the rest of a name ("weight", "bias"). Several of theirs lie one behind the
+--- from 0 there (`@` where it counts from 1 there too), `*` for the rest of a name ("weight", "bias"). Several of theirs lie one behind the
 --- other in ours, in this order: { "…in_proj_*", "…query.*", "…key.*", "…value.*" }. Where theirs is
 --- ours transposed, the entry says so: { ours, theirs, transposed = true }.
 
@@ -18,7 +18,7 @@ end
 -- The template with these in its places, in order.
 local function filled(template, found, shift)
     local i = 0
-    return (template:gsub("[#*]", function(place)
+    return (template:gsub("[#@*]", function(place)
         i = i + 1
         return place == "#" and tostring(math.tointeger(tonumber(found[i])) + shift) or found[i]
     end))

@@ -19,7 +19,7 @@ end
 local function prefix_of(entries, prefixes, file)
     for _, prefix in ipairs(prefixes) do
         for _, entry in ipairs(entries) do
-            local first = entry[2]:gsub("#", "0"):gsub("%*", "weight")
+            local first = entry[2]:gsub("#", "0"):gsub("@", "1"):gsub("%*", "weight")
             if file.has(prefix .. first) then return prefix end
         end
     end
@@ -27,8 +27,10 @@ local function prefix_of(entries, prefixes, file)
 end
 
 local function joined(name, parts, shape, entry)
-    local t = #parts == 1 and parts[1] or core.cat(parts, 1)
-    if entry.transposed and t:dim() == 2 then t = t:transpose(1, 2):contiguous() end
+    for i, part in ipairs(parts) do
+        if entry.transposed and part:dim() == 2 then parts[i] = part:t() end
+    end
+    local t = #parts == 1 and parts[1]:contiguous() or core.cat(parts, 1)
     if tostring(t.shape) ~= tostring(shape) then
         unknown.refuse("%s: expected %s, got %s; do config and weights belong together?", name,
             tostring(shape), tostring(t.shape))
@@ -75,6 +77,7 @@ end
 ---@field names string[]
 ---@field has fun(name: string): boolean
 ---@field tensor fun(name: string): heed.Tensor
+---@field vocabulary? string where its tokenizer is, if it is not in the same place
 ---@field name_of? fun(name: string): string what `names` call it, where that is another name
 
 ---A model without numbers: no memory is taken and nothing is drawn for what a file will give.

@@ -51,6 +51,7 @@ local nn = {
     LSTM = recurrent.LSTM,
     GRUCell = recurrent.GRUCell,
     LSTMCell = recurrent.LSTMCell,
+    SSRU = require "heed.nn.ssru",
     MultiHeadAttention = require "heed.nn.attention",
     FeedForward = require "heed.nn.feed_forward",
     TransformerEncoderLayer = require "heed.nn.encoder_layer",

@@ -513,6 +513,18 @@ function inside.gguf_tensor(file, i) end
 ---@return string? message
 function inside.gguf_save(path, tensors, count, metadata, alignment) end
 
+---The binary file of a model of marian-nmt: its tensors, int8 dequantised, and texts by name.
+---@param path string
+---@return table<string, heed.Tensor|string>|nil
+---@return string? message
+function inside.marian_load(path) end
+
+---The names of what a directory holds, in no order, without hidden ones.
+---@param path string
+---@return string[]|nil
+---@return string? message
+function inside.directory_names(path) end
+
 ---Replaces a file whole or not at all.
 ---@param path string
 ---@param bytes string

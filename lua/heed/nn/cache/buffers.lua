@@ -2,6 +2,7 @@
 --- where they lie, and their rows put into another order.
 
 local core = require "heed.core"
+local states = require "heed.nn.cache.states"
 
 local HALVES = core.dtypes.halves
 
@@ -114,10 +115,11 @@ end
 ---@return function apply makes the change
 function buffers.reorder(self, list)
     local rows, moves = core.tensor(list, { dtype = "i64" }), moves_of(list)
-    local memories, changes = {}, {}
+    local memories, changes, recurrent = {}, {}, {}
     for _, entry in pairs(self.entries) do
         memories[entry] = reordered_memory(entry, rows, list, self.batch)
         for _, slot in ipairs(entry) do
+            recurrent[slot] = states.reordered(slot.states, list)
             for _, name in ipairs { "k", "v" } do
                 local made = slot[name]
                     and reordered_buffer(self, slot[name], rows, moves, slot.state.longest)
@@ -129,6 +131,7 @@ function buffers.reorder(self, list)
         end
     end
     return function()
+        for slot, kept in pairs(recurrent) do slot.states = kept end
         for entry, memory in pairs(memories) do
             entry.origin, entry.memory_k, entry.memory_v = memory.origin, memory.k, memory.v
         end

@@ -6,6 +6,7 @@ local errors = require "heed.errors"
 local mask_tree = require "heed.mask.tree"
 local row_masks = require "heed.mask.rows"
 local state = require "heed.nn.cache.state"
+local states = require "heed.nn.cache.states"
 local steps = require "heed.nn.cache.steps"
 local walk = require "heed.nn.walk"
 
@@ -76,15 +77,11 @@ end
 ---@field offset integer|heed.Tensor|nil
 ---@field mask userdata|nil
 ---@field of_memory boolean
+---@field start heed.Tensor|nil [B, E] of a recurrent layer: its states before
 
----New tokens x [B, L, E] of an attention. They count as read when `done` was called.
----@param attention heed.nn.MultiHeadAttention
----@param x heed.Tensor
----@param given heed.Mask|nil
----@param where string begins messages: the attention's name in its layer
----@return heed.CacheStep
-function cache.step(self, attention, x, given, where)
-    local entry, L = entry_of(self, attention), x:size(2)
+-- What a step of any layer begins with.
+local function begin(self, layer, x, given, where)
+    local entry, L = entry_of(self, layer), x:size(2)
     check_batch(self, x)
     local slot = steps.enter(self, entry)
     local before = slot.state
@@ -94,12 +91,47 @@ function cache.step(self, attention, x, given, where)
             where, self.max_len, longest, before.longest, L)
     end
     local advance = state.advance(before, L, row_masks.padding_of(given), self.max_len)
-    local step = { cache = self, entry = entry, slot = slot, advance = advance, of_memory = false }
+    return { cache = self, entry = entry, slot = slot, advance = advance, of_memory = false }
+end
+
+---New tokens x [B, L, E] of an attention. They count as read when `done` was called.
+---@param attention heed.nn.MultiHeadAttention
+---@param x heed.Tensor
+---@param given heed.Mask|nil
+---@param where string begins messages: the attention's name in its layer
+---@return heed.CacheStep
+function cache.step(self, attention, x, given, where)
+    local step = begin(self, attention, x, given, where)
+    local advance, before = step.advance, step.slot.state
     step.mask = state.mask(advance, given, attention.num_heads, where, x.dtype)
-    step.k, step.v = buffers.of(self, slot, attention, x.dtype)
-    step.places, step.before, step.length = advance.rows, before.uniform, longest
+    step.k, step.v = buffers.of(self, step.slot, attention, x.dtype)
+    step.places, step.before, step.length = advance.rows, before.uniform, before.longest + x:size(2)
     step.offset = before.uniform or state.tensor(before)
     return step
+end
+
+---New tokens x [B, L, E] of a recurrent layer, and its states before them: [B, E], or nil when
+---nothing was read.
+---@param layer heed.nn.Module
+---@param x heed.Tensor
+---@param given heed.Mask|nil of which padding counts
+---@param where string begins messages
+---@return heed.CacheStep
+---@return heed.Tensor|nil state
+function cache.recurrent_step(self, layer, x, given, where)
+    local step = begin(self, layer, x, given, where)
+    step.start = states.at(step.slot.states, step.slot.state)
+    return step, step.start
+end
+
+---The tokens of a recurrent layer's step are read: the states after each of them, [B, L, E].
+---@param step heed.CacheStep
+---@param after heed.Tensor
+function cache.recurrent_done(step, after)
+    if not core.shapes_only() then
+        step.slot.states = states.new(step.start, after, step.slot.state)
+    end
+    cache.done(step)
 end
 
 ---The tokens of a step are read.
@@ -181,16 +213,20 @@ local function state_of(self)
     return self.first and self.first[1].state or self.empty
 end
 
+local function each_slot(self, visit)
+    for _, entry in pairs(self.entries) do
+        for _, slot in ipairs(entry) do visit(slot) end
+    end
+end
+
 -- Each state in place of another, made once.
 local function replace_states(self, make)
     local made = {}
-    for _, entry in pairs(self.entries) do
-        for _, slot in ipairs(entry) do
-            local old = slot.state
-            made[old] = made[old] or make(old)
-            slot.state = made[old]
-        end
-    end
+    each_slot(self, function(slot)
+        local old = slot.state
+        made[old] = made[old] or make(old)
+        slot.state = made[old]
+    end)
 end
 
 ---How many tokens each row holds.
@@ -252,13 +288,17 @@ function Cache:crop(n)
         given[i] = check.integer(where, "n", count, math.mininteger)
     end
     steps.settle(self)
+    local function cut(lengths)
+        local new = {}
+        for b, length in ipairs(lengths) do new[b] = cropped(length, given[counts and b or 1]) end
+        return state.new(new)
+    end
+    each_slot(self, function(slot)
+        states.check_crop(where, slot.states, cut(slot.state.lengths).lengths)
+    end)
     replace_states(self, function(old)
-        local lengths, same = {}, true
-        for b, length in ipairs(old.lengths) do
-            lengths[b] = cropped(length, given[counts and b or 1])
-            same = same and lengths[b] == length
-        end
-        return same and old or state.new(lengths)
+        local new = cut(old.lengths)
+        return state.same(new, old) and old or new
     end)
     return self
 end
@@ -382,7 +422,7 @@ function cache.new(model, options)
     end)
     watch(self, model, {})
     if next(self.entries) == nil then
-        errors.raise("%s: expected a model with a MultiHeadAttention in it", WHERE)
+        errors.raise("%s: expected a model with a MultiHeadAttention or an SSRU in it", WHERE)
     end
     return setmetatable(self, Cache)
 end

@@ -33,6 +33,7 @@ function Step:undo(number)
         local kept = log[i]
         if kept.number < number then return end
         kept.slot.state, self.cache.first = kept.state, kept.first
+        kept.slot.states = kept.states
         kept.entry.calls = kept.entry.calls - 1
         if kept.entry.calls == 0 then kept.entry.around = nil end
         log[i] = nil
@@ -122,7 +123,7 @@ function steps.enter(self, entry)
     end
     entry[number], entry.calls = slot, number
     local kept = { slot = slot, state = slot.state, entry = entry, first = self.first }
-    kept.number = calls.count()
+    kept.number, kept.states = calls.count(), slot.states
     table.insert(step.log, kept)
     return slot
 end
