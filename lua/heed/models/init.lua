@@ -80,6 +80,15 @@ local function load(path, options)
         vocabulary = file.vocabulary }
 end
 
+-- SentencePiece's files do not say that a text has an end; encoder-decoders read it.
+local function with_end(model, reads)
+    local eos = reads and reads.eos
+    if eos and model.encode and model.decode and #reads.around.single == 1 then
+        reads.around = { single = { "A", eos }, pair = { "A", eos, "B", eos } }
+    end
+    return reads
+end
+
 local OPTIONS = check.set("dtype", "family", "grad")
 
 ---A model, its tokenizer, and its config: from a Hugging Face directory (config.json, safetensors in
@@ -107,7 +116,8 @@ function models.load(path, options)
     end
     local loaded, message = unknown.attempt(path, load, (path:gsub("/+$", "")), options)
     if not loaded then return nil, message end
-    return loaded.model, tokenizer(loaded.vocabulary or path), loaded.config
+    local reads, problem = tokenizer(loaded.vocabulary or path)
+    return loaded.model, with_end(loaded.model, reads) or problem, loaded.config
 end
 
 return models

@@ -44,6 +44,8 @@ end
 ---@field encoder heed.nn.TransformerEncoder
 ---@field layers heed.nn.Module[] of the decoder
 ---@field bias heed.Tensor [V] of the logits
+---@field alignment { layer: string, head: integer } of all attention that which shows best where
+---words came from
 local Marian = EncoderDecoder:extend "Marian"
 
 local EOS, LONGEST = 1, 1024
@@ -74,6 +76,13 @@ local function rates_of(E)
     return rates
 end
 
+-- The first head of this layer was trained to align, where training was guided.
+local function alignment_of(c)
+    local layer = c["transformer-guided-alignment-layer"] or "last"
+    layer = math.tointeger(layer) or c["dec-depth"]
+    return { layer = ("layers.%d.multihead_attn"):format(layer), head = 1 }
+end
+
 ---@param c table the settings in a model's file
 function Marian:init(c)
     refuse_others(check.type("heed.models.Marian", "config", c, "table"))
@@ -88,7 +97,7 @@ function Marian:init(c)
     for i = 1, c["dec-depth"] do self.layers[i] = Layer(E, heads, d_ff, activation) end
     self.bias = nn.parameter(heed.zeros(V))
     self.generation = { prefix = { EOS }, stop = { EOS }, suppress = {} }
-    self.alignment_layer = c["transformer-guided-alignment-layer"]
+    self.alignment = alignment_of(c)
 end
 
 ---@param src heed.Ids [B, S]

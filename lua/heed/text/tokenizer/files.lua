@@ -3,6 +3,7 @@
 local gguf_file = require "heed.text.tokenizer.gguf_file"
 local json = require "heed.json"
 local json_file = require "heed.text.tokenizer.json_file"
+local marian_file = require "heed.text.tokenizer.marian_file"
 local spm_file = require "heed.text.tokenizer.spm_file"
 local steps = require "heed.text.tokenizer.steps"
 local unknown = require "heed.text.tokenizer.unknown"
@@ -63,9 +64,16 @@ local function of_vocab(text, directory)
     return description
 end
 
--- By the end of a file's name.
+local function beside(path, name)
+    local file = io.open((path:match "^(.*/)[^/]*$" or "") .. name, "rb")
+    if file then file:close() end
+    return file ~= nil
+end
+
+-- By a file's name, or the end of it.
 local function reader_of(path)
     local name = path:match "[^/]*$"
+    if name == "source.spm" and beside(path, "vocab.json") then return marian_file.read end
     if name:find "%.model$" or name:find "%.spm$" then return spm_file.read end
     return name:find "%.txt$" and of_vocab or of_json
 end
