@@ -4,6 +4,7 @@ local Bart = require "heed.models.bart"
 local Bert = require "heed.models.bert"
 local Llama = require "heed.models.llama"
 local Marian = require "heed.models.marian"
+local OpenNMT = require "heed.models.opennmt"
 local T5 = require "heed.models.t5"
 
 local families = {}
@@ -18,6 +19,7 @@ families.by_type = {
     ["marian-nmt"] = Marian,
     mbart = Bart,
     mt5 = T5,
+    opennmt = OpenNMT,
     t5 = T5,
 }
 
@@ -27,6 +29,7 @@ families.classes = {
     Bert = Bert,
     Llama = Llama,
     Marian = Marian,
+    OpenNMT = OpenNMT,
     T5 = T5,
 }
 

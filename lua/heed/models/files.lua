@@ -29,7 +29,10 @@ function files.object(path)
     return value
 end
 
-local function of_tensors(tensors)
+---Tensors by name as what a file holds.
+---@param tensors table<string, heed.Tensor>
+---@return heed.models.File
+function files.of_tensors(tensors)
     local list = {}
     for name in pairs(tensors) do list[#list + 1] = name end
     table.sort(list)
@@ -55,7 +58,7 @@ local function of_shards(directory, index)
         all[name] = read[shard][name]
         if not all[name] then unknown.refuse("%s: expected the tensor %s in it", shard, name) end
     end
-    return of_tensors(all)
+    return files.of_tensors(all)
 end
 
 local function of_directory(directory)
@@ -64,7 +67,7 @@ local function of_directory(directory)
         index:close()
         return of_shards(directory, files.object(directory .. "/model.safetensors.index.json"))
     end
-    return of_tensors(loaded(directory .. "/model.safetensors"))
+    return files.of_tensors(loaded(directory .. "/model.safetensors"))
 end
 
 local function exists(path)

@@ -7,6 +7,7 @@ local families = require "heed.models.families"
 local files = require "heed.models.files"
 local gguf = require "heed.models.gguf"
 local marian_file = require "heed.models.marian_file"
+local opennmt_file = require "heed.models.opennmt_file"
 local steps = require "heed.text.tokenizer.steps"
 local tokenizer = require "heed.text.tokenizer"
 local unknown = require "heed.text.tokenizer.unknown"
@@ -19,7 +20,7 @@ for name, class in pairs(families.classes) do models[name] = class end
 ---The families that are known, as config.json calls them.
 ---
 ---```lua
----print(table.concat(heed.models.families(), " ")) --> bart bert llama m2m_100 marian marian-nmt mbart mt5 t5
+---print(table.concat(heed.models.families(), " ")) --> bart bert llama m2m_100 marian marian-nmt mbart mt5 opennmt t5
 ---```
 ---@return string[]
 function models.families()
@@ -60,6 +61,7 @@ end
 local KINDS = {
     { fits = is_gguf, open = gguf.open },
     { fits = marian_file.fits, open = marian_file.open },
+    { fits = opennmt_file.fits, open = opennmt_file.open },
     { fits = function() return true end, open = files.open },
 }
 

@@ -1,0 +1,80 @@
+--- A Transformer of OpenNMT's whose tensors have CTranslate2's names, in a safetensors file without
+--- a config: its sizes are those of the tensors, and the number of its heads is in the metadata.
+
+local files = require "heed.models.files"
+local safetensors = require "heed.safetensors"
+local unknown = require "heed.text.tokenizer.unknown"
+
+local opennmt_file = {}
+
+-- Every model has it.
+local TELLING = "encoder/layer_0/self_attention/linear_0/weight"
+
+local function exists(path)
+    local file = io.open(path, "rb")
+    if file then file:close() end
+    return file ~= nil
+end
+
+---Is this a directory with such a file?
+---@param directory string
+---@return boolean
+function opennmt_file.fits(directory)
+    local path = directory .. "/model.safetensors"
+    return not exists(directory .. "/config.json") and exists(path)
+        and (safetensors.load(path) or {})[TELLING] ~= nil
+end
+
+local function layers_of(tensors, side)
+    local count = 0
+    while tensors[("%s/layer_%d/ffn/linear_0/weight"):format(side, count)] do count = count + 1 end
+    return count
+end
+
+local function rows_of(tensors, name)
+    local t = tensors[name]
+    if not t or t:dim() ~= 2 then unknown.refuse("expected a matrix %s", name) end
+    return t:size(1)
+end
+
+-- Tokens of a vocabulary in the order of their ids; nil when there is no such file.
+local function tokens_in(path)
+    local file = io.open(path, "r")
+    if not file then return nil end
+    local list = {}
+    for line in file:lines() do list[#list + 1] = line end
+    file:close()
+    return list
+end
+
+local function id_of(tokens, wanted)
+    for id, token in ipairs(tokens or {}) do
+        if token == wanted then return id end
+    end
+end
+
+---@param directory string
+---@return table config with source_vocabulary and target_vocabulary, lists of tokens; where a model
+---has one token more, that stands for what is unknown
+---@return heed.models.File
+function opennmt_file.open(directory)
+    local tensors, metadata = safetensors.load(directory .. "/model.safetensors")
+    if not tensors then unknown.refuse("%s", metadata) end
+    local heads = math.tointeger(tonumber(metadata.heads))
+    if not heads then unknown.refuse "model.safetensors: expected the metadata heads, a number" end
+    local target = tokens_in(directory .. "/target_vocabulary.txt")
+    return {
+        model_type = "opennmt", num_heads = heads, d_model = tensors[TELLING]:size(2),
+        d_ff = rows_of(tensors, "encoder/layer_0/ffn/linear_0/weight"),
+        encoder_layers = layers_of(tensors, "encoder"),
+        decoder_layers = layers_of(tensors, "decoder"),
+        source_vocab = rows_of(tensors, "encoder/embeddings/weight"),
+        target_vocab = rows_of(tensors, "decoder/embeddings/weight"),
+        pre_norm = tensors["encoder/layer_norm/gamma"] ~= nil,
+        bos = id_of(target, "<s>"), eos = id_of(target, "</s>"),
+        source_vocabulary = tokens_in(directory .. "/source_vocabulary.txt"),
+        target_vocabulary = target,
+    }, files.of_tensors(tensors)
+end
+
+return opennmt_file
