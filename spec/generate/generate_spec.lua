@@ -44,6 +44,22 @@ describe("heed.generate", function()
         assert.same({ 7 }, generate(model, { 3 }, { max_new_tokens = 1, prefix = { 5, 6 } }))
     end)
 
+    it("never takes suppressed tokens, greedily, drawn or with beams", function()
+        local model = always { 0, 5, 1, 4 }
+        local o = { max_new_tokens = 2, suppress = 2 }
+        assert.same({ 4, 4 }, generate(model, { 1 }, o))
+        o.suppress = heed.ids { 2, 4 }
+        assert.same({ 3, 3 }, generate(model, { 1 }, o))
+        o.beams = 2
+        assert.same({ 3, 3 }, generate(model, { 1 }, o))
+        assert.same({ 1, 1 }, generate(model, { 1 },
+            { max_new_tokens = 2, suppress = { 2, 3, 4 }, temperature = 5 }))
+        assert.same({ 2, 2 }, generate(model, { 1 }, { max_new_tokens = 2, suppress = {} }))
+        says("suppress: expected an integer", generate, model, { 1 }, { suppress = "x" })
+        says("suppress: expected tokens up to 4, got 5", generate, model, { 1 }, { suppress = 5 })
+        says("expected a token that can come", generate, model, { 1 }, { suppress = { 1, 2, 3, 4 } })
+    end)
+
     it("stops at stop tokens, row by row", function()
         local tokens, info = heed.generate(counting(9), { { 1 }, { 5 }, { 6 } },
             { max_new_tokens = 4, stop = { 7, 8 } })

@@ -2,6 +2,7 @@
 
 local families = require "spec.support.families"
 local heed = require "heed"
+local shell = require "spec.support.shell"
 require "heed.luassert"
 
 local MODELS = { bart = heed.models.Bart, mbart = heed.models.Bart, marian = heed.models.Bart,
@@ -77,3 +78,85 @@ for name, class in pairs(MODELS) do
         end)
     end)
 end
+
+describe("the tokenizer of a Marian directory", function()
+    local folder = families.FOLDER .. "marian"
+    local file <close> = assert(io.open(folder .. "/texts.json"))
+    local recorded = assert(heed.json.decode(file:read "a"))
+
+    local function shifted(ids, by)
+        local list = {}
+        for i, id in ipairs(ids) do list[i] = id + by end
+        return list
+    end
+
+    it("gives the ids and texts of MarianTokenizer", function()
+        local _, tokenizer = assert(heed.models.load(folder))
+        for i, line in ipairs(recorded.lines) do
+            assert.are.same(recorded.ids[i], shifted(tokenizer:encode(line), -1), line)
+        end
+        for i, row in ipairs(recorded.rows) do
+            assert.are.equal(recorded.decoded[i], tokenizer:decode(shifted(row, 1)))
+        end
+        assert.are.equal(3, tokenizer.eos)
+        assert.are.equal(2, tokenizer.pad)
+    end)
+
+    it("is refused when its files do not belong together", function()
+        local copy = shell.lines "mktemp -d"[1]
+        local function rewrite(text)
+            local vocabulary <close> = assert(io.open(copy .. "/vocab.json", "w"))
+            vocabulary:write(text)
+        end
+        os.execute(("cp %s/source.spm %s"):format(folder, copy))
+        for text, message in pairs { ["{"] = "vocab.json: line 1",
+            ['{"<unk>": 0, "</s>": 0}'] = "expected an id of its own for each token",
+            ['{"<unk>": 0, "</s>": 2}'] = "expected ids 0..1",
+            ['{"<unk>": 0, "</s>": 1}'] = "expected the piece" } do
+            rewrite(text)
+            os.execute(("cp %s/target.spm %s"):format(folder, copy))
+            local tokenizer, problem = heed.text.tokenizer(copy)
+            assert.is_nil(tokenizer)
+            assert.matches(message, problem, 1, true)
+        end
+        os.remove(copy .. "/target.spm")
+        assert.matches("target.spm: No such file", select(2, heed.text.tokenizer(copy)), 1, true)
+        os.execute("rm -r " .. copy)
+    end)
+end)
+
+describe("heed.generate", function()
+    it("does what a model's files say, and what its options say instead", function()
+        local model, values = families.loaded "m2m_100"
+        local src = (values.src + 1)[1]:totable()
+        assert.are.same({ 3, 52 }, model.generation.prefix)
+        assert.are.same({ 3 }, model.generation.stop)
+        assert.are.same({ 2 }, model.generation.suppress)
+        local written = heed.generate(model, src, { max_new_tokens = 5 })
+        assert.are.same(written, (heed.generate(model, src,
+            { max_new_tokens = 5, prefix = { 3, 52 }, stop = 3, suppress = 2 })))
+        local forced = heed.generate(model, src, { max_new_tokens = 1, prefix = 3 })
+        assert.are_not.equal(52, forced[1]) -- which nothing forces now
+        local rest = heed.generate(model, src, { max_new_tokens = 5, suppress = { written[1], 2 } })
+        assert.are_not.equal(written[1], rest[1])
+    end)
+
+    it("names a family that says what is not built", function()
+        local copy = shell.lines "mktemp -d"[1]
+        os.execute(("cp %sbart/* %s"):format(families.FOLDER, copy))
+        local file = assert(io.open(copy .. "/config.json"))
+        local text = file:read "a"
+        file:close()
+        for from, to in pairs { ['"activation_function": "gelu"'] = '"activation_function": "spike"',
+            ['"d_model"'] = '"normalize_before": true, "d_model"',
+            ['"tie_word_embeddings": true'] = '"tie_word_embeddings": false' } do
+            file = assert(io.open(copy .. "/config.json", "w"))
+            file:write((text:gsub(from, to, 1)))
+            file:close()
+            local model, message = heed.models.load(copy)
+            assert.is_nil(model)
+            assert.matches("unknown: ", message, 1, true)
+        end
+        os.execute("rm -r " .. copy)
+    end)
+end)

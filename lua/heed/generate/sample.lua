@@ -1,6 +1,7 @@
 --- From logits to the token that comes next.
 
 local core = require "heed.core"
+local errors = require "heed.errors"
 
 local sample = {}
 
@@ -43,7 +44,11 @@ end
 ---@return heed.Tensor
 function sample.suppressed(scores, tokens)
     if not tokens then return scores end
-    local hidden = core.zeros({ scores:size(2) }, { dtype = "bool" })
+    local most, V = tokens:max():item(), scores:size(2)
+    if most > V then
+        errors.raise("heed.generate: suppress: expected tokens up to %d, got %d", V, most)
+    end
+    local hidden = core.zeros({ V }, { dtype = "bool" })
     hidden[tokens] = true
     return scores:masked_fill(hidden, -math.huge)
 end

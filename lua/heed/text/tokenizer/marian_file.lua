@@ -1,5 +1,6 @@
 --- The vocabulary of Marian's models as Hugging Face has them: source.spm cuts texts into pieces,
---- vocab.json says their ids, and target.spm how pieces become a text.
+--- vocab.json says their ids, and target.spm how pieces become a text. What source.spm has no piece
+--- for is unknown, and >>LANGUAGE<< is a token wherever it stands.
 
 local json = require "heed.json"
 local spm_file = require "heed.text.tokenizer.spm_file"
