@@ -24,6 +24,7 @@ local unknown = require "heed.text.tokenizer.unknown"
 ---@class heed.models.Bart: heed.models.EncoderDecoder
 ---@field words heed.nn.Embedding of both sides, and the output's matrix
 ---@field positions heed.nn.ModuleDict of the encoder and of the decoder
+---@field longest integer the most tokens of a text
 ---@field norms heed.nn.ModuleDict of their sums
 ---@field encoder heed.nn.TransformerEncoder
 ---@field decoder heed.nn.TransformerDecoder
@@ -89,7 +90,7 @@ function Bart:init(c)
     self:add_side("decoder", kind, c, nn.TransformerDecoder)
     self.dropout = nn.Dropout(c.dropout)
     if kind.bias then self:buffer("final_logits_bias", heed.zeros(1, c.vocab_size)) end
-    self.generation = generation.of(c)
+    self.generation, self.longest = generation.of(c), c.max_position_embeddings
 end
 
 function Bart:embed(side, tokens, cache)

@@ -44,6 +44,7 @@ end
 ---@field encoder heed.nn.TransformerEncoder
 ---@field layers heed.nn.Module[] of the decoder
 ---@field bias heed.Tensor [V] of the logits
+---@field longest integer the most tokens of a text
 ---@field alignment { layer: string, head: integer } of all attention that which shows best where
 ---words came from
 local Marian = EncoderDecoder:extend "Marian"
@@ -97,7 +98,7 @@ function Marian:init(c)
     for i = 1, c["dec-depth"] do self.layers[i] = Layer(E, heads, d_ff, activation) end
     self.bias = nn.parameter(heed.zeros(V))
     self.generation = { prefix = { EOS }, stop = { EOS }, suppress = {} }
-    self.alignment = alignment_of(c)
+    self.alignment, self.longest = alignment_of(c), LONGEST
 end
 
 ---@param src heed.Ids [B, S]
