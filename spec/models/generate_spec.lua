@@ -1,6 +1,7 @@
 --- Greedy answers and beams of models of other people are what Hugging Face transformers gives:
 --- spec/fixtures/record_generate.py.
 
+local builders = require "spec.models.builders"
 local heed = require "heed"
 local names = require "spec.models.names"
 local plain = require "heed.plain"
@@ -20,7 +21,7 @@ local function build(fixture)
         if rest then weights[rest] = t end
     end
     local name = MODELS[fixture]
-    local model = require("spec.models." .. name)(assert(plain.decode(own.config)))
+    local model = builders[name](assert(plain.decode(own.config)))
     return model:load_state_dict(port(weights, names[name]), { names = "torch" })
 end
 
@@ -41,24 +42,13 @@ end
 
 -- ---- the models as heed.generate takes them -----------------------------------------------------
 
-local causal, padding = heed.mask.causal(), heed.mask.padding
+local causal = heed.mask.causal()
 
-local function full(tokens)
-    return heed.full({ tokens:size(1) }, tokens:size(2), { dtype = "i64" })
-end
-
--- As they stand: the whole is computed anew for every token. The source is its own memory.
+-- As they stand: the whole is computed anew for every token.
 local whole = {}
 function whole.gpt2(model) return function(tokens, lengths) return model(tokens, lengths) end end
 whole.llama = whole.gpt2
-function whole.t5(model)
-    local way = {}
-    function way:encode(src) return self and src end
-    function way:decode(tgt, memory, o)
-        return self and model(memory, o.src_lengths or full(memory), tgt, full(tgt))
-    end
-    return way
-end
+function whole.t5(model) return model end
 whole.marian = whole.t5
 
 -- With a cache.
@@ -85,21 +75,7 @@ function cached.llama(model)
     end })
 end
 
-function cached.marian(model)
-    return with(model, {
-        encode = function(_, src, o)
-            return model.encoder(model:embed(src), { mask = padding(o.src_lengths or full(src)) })
-        end,
-        decode = function(_, tgt, memory, o)
-            return model.decoder(model.positions(model.words(tgt), { cache = o.cache }), memory,
-                { mask = causal, memory_mask = o.src_lengths and padding(o.src_lengths),
-                    cache = o.cache })
-        end,
-        output = function(_, hidden)
-            return heed.linear(hidden, model.words.weight) + model.final_logits_bias
-        end,
-    })
-end
+cached.t5, cached.marian = whole.t5, whole.marian
 
 -- ---- the cases ----------------------------------------------------------------------------------
 
@@ -112,8 +88,9 @@ local function options_of(fixture, case)
         repetition_penalty = case.repetition_penalty }
 end
 
-local function check(fixture, label, model, prompts)
+local function check(fixture, label, model, prompts, cache)
     local options = options_of(fixture, CASES[label])
+    options.cache = cache
     local _, info = heed.generate(model, prompts, options)
     local want = recorded[fixture .. "/" .. label .. "/tokens"]:totable()
     local scores = recorded[fixture .. "/" .. label .. "/scores"]
@@ -134,7 +111,9 @@ describe("what transformers generates with", function()
                 it(("%s is generated with %s"):format(fixture, how), function()
                     local model = ways[kind](build(fixture))
                     local prompts = prompts_of(fixture)
-                    for label in pairs(CASES) do check(fixture, label, model, prompts) end
+                    for label in pairs(CASES) do
+                        check(fixture, label, model, prompts, ways == cached)
+                    end
                 end)
             end
         end

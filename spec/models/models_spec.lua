@@ -2,14 +2,23 @@
 --- theirs, from their weights. spec/fixtures/record_models.py says what was recorded, names.lua
 --- what the weights are called.
 
+local builders = require "spec.models.builders"
 local heed = require "heed"
 local names = require "spec.models.names"
 local plain = require "heed.plain"
 local port = require "spec.models.port"
 
 local function decoder_only(model, i) return { logits = model(i.tokens, i.lengths) } end
+-- Zeros behind the target's lengths: what stands there says nothing.
+local function unpadded(logits, lengths)
+    local L = logits:size(2)
+    local past = heed.range(1, L):view(1, L, 1):gt(lengths:view(-1, 1, 1))
+    return logits:masked_fill(past, 0)
+end
 local function encoder_decoder(model, i)
-    return { logits = model(i.src, i.src_lengths, i.tgt, i.tgt_lengths) }
+    local logits = model(i.src, i.tgt,
+        { src_lengths = i.src_lengths, tgt_lengths = i.tgt_lengths })
+    return { logits = unpadded(logits, i.tgt_lengths) }
 end
 local function bert(model, i)
     local logits, relation = model(i.tokens, i.types, i.lengths)
@@ -40,6 +49,10 @@ local function load(fixture)
         else
             recorded[name] = t
         end
+    end
+    local lengths = recorded.inputs.tgt_lengths
+    for _, group in ipairs(lengths and { recorded.outputs, recorded.after } or {}) do
+        group.logits = unpadded(group.logits, lengths)
     end
     return recorded
 end
@@ -77,7 +90,7 @@ local function check(name, run, fixture)
         local inputs = recorded.inputs
 
         local function build()
-            local model = require("spec.models." .. name)(recorded.config)
+            local model = builders[name](recorded.config)
             return model:load_state_dict(port(recorded.weights, names[name]), { names = "torch" })
         end
 

@@ -59,6 +59,7 @@ names.gpt2 = {
 names.marian = joined({
     { "^model%.", "" },
     { "^shared", "words" },
+    { "^(%w+)%.embed_positions", "positions.%1" },
     { "self_attn_layer_norm", "norm1" },
     { "encoder_attn_layer_norm", "norm2" },
     { "(encoder.*)final_layer_norm", "%1norm2" },
@@ -69,8 +70,8 @@ names.marian = joined({
 
 names.t5 = joined({
     { "^shared", "words" },
-    { "^lm_head", "output" },
-    { "^(%w+)%.block%.0%.layer%.0%.SelfAttention%.relative_attention_bias", "%1_positions" },
+    { "^lm_head", "linear" },
+    { "^(%w+)%.block%.0%.layer%.0%.SelfAttention%.relative_attention_bias", "positions.%1" },
     { "final_layer_norm", "norm" },
     { "%.block%.(%d+)%.layer%.0%.layer_norm", ".layers.%1.norm1" },
     { "%.block%.(%d+)%.layer%.1%.layer_norm", ".layers.%1.norm2" },

@@ -132,13 +132,13 @@ describe("heed.generate", function()
         assert.are.same({ 3, 52 }, model.generation.prefix)
         assert.are.same({ 3 }, model.generation.stop)
         assert.are.same({ 2 }, model.generation.suppress)
-        local written = heed.generate(model, src, { max_new_tokens = 5 })
-        assert.are.same(written, (heed.generate(model, src,
+        local answer = heed.generate(model, src, { max_new_tokens = 5 })
+        assert.are.same(answer, (heed.generate(model, src,
             { max_new_tokens = 5, prefix = { 3, 52 }, stop = 3, suppress = 2 })))
         local forced = heed.generate(model, src, { max_new_tokens = 1, prefix = 3 })
         assert.are_not.equal(52, forced[1]) -- which nothing forces now
-        local rest = heed.generate(model, src, { max_new_tokens = 5, suppress = { written[1], 2 } })
-        assert.are_not.equal(written[1], rest[1])
+        local rest = heed.generate(model, src, { max_new_tokens = 5, suppress = { answer[1], 2 } })
+        assert.are_not.equal(answer[1], rest[1])
     end)
 
     it("names a family that says what is not built", function()
