@@ -1,12 +1,12 @@
 /* marian.h: the binary files of marian-nmt: a model's parameters by name, and its settings as text.
  *
- * The format (version 1, little-endian): u64 version, u64 count; of each item u64 bytes of its name, u64 type, u64
- * number of dimensions, u64 bytes of its data; the names, each with its zero; the dimensions, i32 each; u64 and as
- * many bytes of padding; the data, one behind another. Files are not trusted: each length is checked against what
- * there is before anything is read or allocated for it.
+ * The format (version 1, little-endian): u64 version, u64 count; of each item u64 bytes of its name, u64
+ * type, u64 number of dimensions, u64 bytes of its data; the names, each with its zero; the dimensions, i32
+ * each; u64 and as many bytes of padding; the data, one behind another. Files are not trusted: each length
+ * is checked against what there is before anything is read or allocated for it.
  *
- * Items of intgemm's int8 hold an f32 behind their elements, by which these are divided. Matrices of them are stored
- * transposed, but for embeddings, whose rows are looked up.
+ * Items of intgemm's int8 hold an f32 behind their elements, by which these are divided. Matrices of them
+ * are stored transposed, but for embeddings, whose rows are looked up.
  */
 #ifndef HD_MARIAN_H
 #define HD_MARIAN_H

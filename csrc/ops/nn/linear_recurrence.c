@@ -4,8 +4,8 @@
  *
  *     s[t] = g[t] + a[t+1] s[t+1]  ->  db[t] = s[t], da[t] = s[t] y[t-1], dh = a[1] s[1]
  *
- * Rows and features are independent: each task takes some features of one row through all steps. Without h the
- * first step is b alone.
+ * Rows and features are independent: each task takes some features of one row through all steps. Without h
+ * the first step is b alone.
  */
 #include "base/minmax.h"
 #include "base/parallel.h"

@@ -16,8 +16,9 @@ local unknown = require "heed.text.tokenizer.unknown"
 ---```lua
 ---local model = heed.models.Bart { model_type = "marian", vocab_size = 20, d_model = 8,
 ---    encoder_layers = 1, decoder_layers = 1, encoder_attention_heads = 2,
----    decoder_attention_heads = 2, encoder_ffn_dim = 16, decoder_ffn_dim = 16,
----    max_position_embeddings = 12, decoder_start_token_id = 19, eos_token_id = 0 }
+---    decoder_attention_heads = 2, encoder_ffn_dim = 16, decoder_ffn_dim = 16, dropout = 0.1,
+---    max_position_embeddings = 12, activation_function = "swish", decoder_start_token_id = 19,
+---    eos_token_id = 0 }
 ---print(model(heed.ids { { 3, 5, 1 } }, heed.ids { { 20, 4 } }).shape) --> [1, 2, 20]
 ---print(#heed.generate(model:eval(), { 3, 5, 1 }, { max_new_tokens = 3, stop = {} })) --> 3
 ---```
@@ -65,7 +66,7 @@ local function sinusoids(c)
     return nn.SinusoidalPositions(c.max_position_embeddings, c.d_model, options)
 end
 
-function Bart:add_side(side, kind, c, Stack)
+local function add_side(self, side, kind, c, Stack)
     local E = c.d_model
     self.positions[side] = kind.sinusoidal and sinusoids(c)
         or nn.LearnedPositions(c.max_position_embeddings + BEFORE, E)
@@ -86,35 +87,38 @@ function Bart:init(c)
     self.words = nn.Embedding(c.vocab_size, c.d_model,
         { scale = c.scale_embedding and math.sqrt(c.d_model) or nil })
     self.positions, self.norms = nn.ModuleDict {}, nn.ModuleDict {}
-    self:add_side("encoder", kind, c, nn.TransformerEncoder)
-    self:add_side("decoder", kind, c, nn.TransformerDecoder)
+    add_side(self, "encoder", kind, c, nn.TransformerEncoder)
+    add_side(self, "decoder", kind, c, nn.TransformerDecoder)
     self.dropout = nn.Dropout(c.dropout)
     if kind.bias then self:buffer("final_logits_bias", heed.zeros(1, c.vocab_size)) end
     self.generation, self.longest = generation.of(c), c.max_position_embeddings
 end
 
-function Bart:embed(side, tokens, cache)
+local function embed(self, side, tokens, cache)
     local x = self.positions[side](self.words(tokens),
         { offset = self.before + (cache and cache:offset() or 0) })
     return self.dropout(self.norms[side] and self.norms[side](x) or x)
 end
 
+---The memory: what the decoder looks at.
 ---@param src heed.Ids [B, S]
 ---@param options? { src_lengths?: heed.Ids }
 ---@return heed.Tensor memory [B, S, E]
 function Bart:encode(src, options)
-    return self.encoder(self:embed("encoder", self.ids(src)), { mask = self.source_mask(options) })
+    return self.encoder(embed(self, "encoder", self.ids(src)), { mask = self.source_mask(options) })
 end
 
+---Hidden states of the target, which `output` makes logits of.
 ---@param tgt heed.Ids [B, L]
 ---@param memory heed.Tensor [B, S, E]
 ---@param options? { src_lengths?: heed.Ids, tgt_lengths?: heed.Ids, cache?: heed.Cache }
 ---@return heed.Tensor hidden [B, L, E]
 function Bart:decode(tgt, memory, options)
-    local x = self:embed("decoder", self.ids(tgt), options and options.cache)
+    local x = embed(self, "decoder", self.ids(tgt), options and options.cache)
     return self.decoder(x, memory, self.target_masks(options))
 end
 
+---What may follow each token.
 ---@param hidden heed.Tensor [B, L, E]
 ---@return heed.Tensor logits [B, L, V]
 function Bart:output(hidden)

@@ -20,7 +20,7 @@ for name, class in pairs(families.classes) do models[name] = class end
 ---The families that are known, as config.json calls them.
 ---
 ---```lua
----print(table.concat(heed.models.families(), " ")) --> bart bert llama m2m_100 marian marian-nmt mbart mt5 opennmt t5
+---print(table.unpack(heed.models.families(), 1, 3)) --> bart bert llama
 ---```
 ---@return string[]
 function models.families()
@@ -93,8 +93,9 @@ end
 
 local OPTIONS = check.set("dtype", "family", "grad")
 
----A model, its tokenizer, and its config: from a Hugging Face directory (config.json, safetensors in
----one or in shards), or from a GGUF file, whose quantised weights are dequantised.
+---A model, its tokenizer, and its config: from a Hugging Face directory (config.json, safetensors
+---in one or in shards), from a GGUF file, or from what marian-nmt and OpenNMT write (docs/models.md).
+---Quantised weights are dequantised.
 ---
 ---```lua
 ---print(heed.models.load "nowhere") --> nil nowhere: nowhere/config.json: No such file or directory

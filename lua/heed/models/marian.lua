@@ -1,5 +1,5 @@
---- The fast translators of marian-nmt (Kim et al. 2019, "From Research to Production and Back"): the
---- paper's Transformer, with a simple recurrence where its decoder has self-attention.
+--- The fast translators of marian-nmt (Kim et al. 2019, "From Research to Production and Back"):
+--- the Transformer, with a simple recurrence where its decoder has self-attention.
 
 local activations = require "heed.models.activations"
 local EncoderDecoder = require "heed.models.encoder_decoder"
@@ -28,8 +28,8 @@ end
 
 -- ---- the model ----------------------------------------------------------------------------------
 
----A translator of marian-nmt whose decoder has SSRU layers; its config are marian's settings. Called
----as nn.Transformer. A target begins with </s>, token 1, which stands for nothing there.
+---A translator of marian-nmt whose decoder has SSRU layers; its config are marian's settings.
+---Called as nn.Transformer. A target begins with </s>, token 1, which stands for nothing there.
 ---
 ---```lua
 ---local model = heed.models.Marian { ["dim-emb"] = 8, ["dim-vocabs"] = { 20, 20 },
@@ -101,6 +101,7 @@ function Marian:init(c)
     self.alignment, self.longest = alignment_of(c), LONGEST
 end
 
+---The memory: what the decoder looks at.
 ---@param src heed.Ids [B, S]
 ---@param options? { src_lengths?: heed.Ids }
 ---@return heed.Tensor memory [B, S, E]
@@ -109,6 +110,7 @@ function Marian:encode(src, options)
         { mask = self.source_mask(options) })
 end
 
+---Hidden states of the target, which `output` makes logits of.
 ---@param tgt heed.Ids [B, L]
 ---@param memory heed.Tensor [B, S, E]
 ---@param options? { src_lengths?: heed.Ids, tgt_lengths?: heed.Ids, cache?: heed.Cache }
@@ -122,6 +124,7 @@ function Marian:decode(tgt, memory, options)
     return x
 end
 
+---What may follow each token.
 ---@param hidden heed.Tensor [B, L, E]
 ---@return heed.Tensor logits [B, L, V]
 function Marian:output(hidden) return heed.linear(hidden, self.words.weight, self.bias) end

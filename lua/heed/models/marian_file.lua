@@ -1,5 +1,5 @@
---- What marian-nmt writes, as what Hugging Face's directories are: the binary file of a model, whose
---- settings are the config; and the file of settings of its decoder, or a directory with one.
+--- What marian-nmt writes, as what Hugging Face's directories are: the binary file of a model,
+--- whose settings are the config; and the file of settings of its decoder, or a directory with one.
 
 local core = require "heed.core"
 local unknown = require "heed.text.tokenizer.unknown"

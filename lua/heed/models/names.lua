@@ -1,9 +1,10 @@
 --- What a family's tensors are called here and in other people's files: one table, read both ways.
 ---
 --- An entry is { ours, theirs, ... }. `#` stands for a layer's number, which counts from 1 here and
---- from 0 there (`@` where it counts from 1 there too), `*` for the rest of a name ("weight", "bias"). Several of theirs lie one behind the
---- other in ours, in this order: { "…in_proj_*", "…query.*", "…key.*", "…value.*" }. Where theirs is
---- ours transposed, the entry says so: { ours, theirs, transposed = true }.
+--- from 0 there (`@` in theirs where it counts from 1 there too), `*` for the rest of a name
+--- ("weight", "bias"). Several of theirs lie one behind the other in ours, in this order:
+--- { "…in_proj_*", "…query.*", "…key.*", "…value.*" }. Where theirs are ours transposed, the entry
+--- says so: { ours, theirs, transposed = true }.
 
 local names = {}
 

@@ -43,6 +43,7 @@ function OpenNMT:init(c)
     self.generation = { prefix = { c.bos or 2 }, stop = { c.eos or 3 }, suppress = {} }
 end
 
+---The memory: what the decoder looks at.
 ---@param src heed.Ids [B, S]
 ---@param options? { src_lengths?: heed.Ids }
 ---@return heed.Tensor memory [B, S, E]
@@ -51,6 +52,7 @@ function OpenNMT:encode(src, options)
         { mask = self.source_mask(options) })
 end
 
+---Hidden states of the target, which `output` makes logits of.
 ---@param tgt heed.Ids [B, L]
 ---@param memory heed.Tensor [B, S, E]
 ---@param options? { src_lengths?: heed.Ids, tgt_lengths?: heed.Ids, cache?: heed.Cache }
@@ -61,6 +63,7 @@ function OpenNMT:decode(tgt, memory, options)
     return self.decoder(x, memory, masks)
 end
 
+---What may follow each token.
 ---@param hidden heed.Tensor [B, L, E]
 ---@return heed.Tensor logits [B, L, V]
 function OpenNMT:output(hidden) return self.linear(hidden) end

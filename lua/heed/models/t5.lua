@@ -53,17 +53,19 @@ function T5:init(c)
     self.generation = generation.of(c)
 end
 
-function T5:embed(tokens) return self.dropout(self.words(tokens)) end
+local function embed(self, tokens) return self.dropout(self.words(tokens)) end
 
+---The memory: what the decoder looks at.
 ---@param src heed.Ids [B, S]
 ---@param options? { src_lengths?: heed.Ids }
 ---@return heed.Tensor memory [B, S, E]
 function T5:encode(src, options)
     src = self.ids(src)
     local mask, seen = self.positions.encoder(src:size(2)), self.source_mask(options)
-    return self.dropout(self.encoder(self:embed(src), { mask = seen and seen & mask or mask }))
+    return self.dropout(self.encoder(embed(self, src), { mask = seen and seen & mask or mask }))
 end
 
+---Hidden states of the target, which `output` makes logits of.
 ---@param tgt heed.Ids [B, L]
 ---@param memory heed.Tensor [B, S, E]
 ---@param options? { src_lengths?: heed.Ids, tgt_lengths?: heed.Ids, cache?: heed.Cache }
@@ -73,9 +75,10 @@ function T5:decode(tgt, memory, options)
     local masks = self.target_masks(options)
     local offset = masks.cache and masks.cache:offset() or 0
     masks.mask = masks.mask & self.positions.decoder(tgt:size(2), { offset = offset })
-    return self.dropout(self.decoder(self:embed(tgt), memory, masks))
+    return self.dropout(self.decoder(embed(self, tgt), memory, masks))
 end
 
+---What may follow each token.
 ---@param hidden heed.Tensor [B, L, E]
 ---@return heed.Tensor logits [B, L, V]
 function T5:output(hidden)
