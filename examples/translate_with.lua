@@ -20,7 +20,7 @@ local model, tokenizer = heed.models.load(args.model)
 if not model or not tokenizer.encode then error(tokenizer, 0) end
 
 local function language(name)
-    return tokenizer:id(name) or tokenizer:id("__" .. name .. "__")
+    return tokenizer:id("__" .. name .. "__") or tokenizer:id(name)
         or error("there is no token for the language " .. name, 0)
 end
 

@@ -79,10 +79,8 @@ for name, class in pairs(MODELS) do
     end)
 end
 
-describe("the tokenizer of a Marian directory", function()
+describe("a tokenizer whose ids are in vocab.json", function()
     local folder = families.FOLDER .. "marian"
-    local file <close> = assert(io.open(folder .. "/texts.json"))
-    local recorded = assert(heed.json.decode(file:read "a"))
 
     local function shifted(ids, by)
         local list = {}
@@ -90,16 +88,27 @@ describe("the tokenizer of a Marian directory", function()
         return list
     end
 
-    it("gives the ids and texts of MarianTokenizer", function()
-        local _, tokenizer = assert(heed.models.load(folder))
-        for i, line in ipairs(recorded.lines) do
-            assert.are.same(recorded.ids[i], shifted(tokenizer:encode(line), -1), line)
-        end
-        for i, row in ipairs(recorded.rows) do
-            assert.are.equal(recorded.decoded[i], tokenizer:decode(shifted(row, 1)))
-        end
-        assert.are.equal(3, tokenizer.eos)
-        assert.are.equal(2, tokenizer.pad)
+    for name, what in pairs { marian = "MarianTokenizer", m2m_100 = "M2M100Tokenizer" } do
+        it("gives the ids and texts of " .. what, function()
+            local file <close> = assert(io.open(families.FOLDER .. name .. "/texts.json"))
+            local recorded = assert(heed.json.decode(file:read "a"))
+            local _, tokenizer = assert(heed.models.load(families.FOLDER .. name))
+            for i, line in ipairs(recorded.lines) do
+                assert.are.same(recorded.ids[i], shifted(tokenizer:encode(line), -1), line)
+            end
+            for i, row in ipairs(recorded.rows) do
+                assert.are.equal(recorded.decoded[i], tokenizer:decode(shifted(row, 1)))
+            end
+            assert.are.equal(3, tokenizer.eos)
+            assert.are.equal(2, tokenizer.pad)
+        end)
+    end
+
+    it("has the tokens of languages behind the others", function()
+        local tokenizer = assert(heed.text.tokenizer(families.FOLDER .. "m2m_100"))
+        assert.are.equal(60, #tokenizer)
+        assert.are.equal(53, tokenizer:id "__en__")
+        assert.are.equal(60, tokenizer:encode("__de__ a dog")[1])
     end)
 
     it("is refused when its files do not belong together", function()
@@ -119,6 +128,7 @@ describe("the tokenizer of a Marian directory", function()
             assert.is_nil(tokenizer)
             assert.matches(message, problem, 1, true)
         end
+        os.execute(("cp %s/vocab.json %s"):format(folder, copy))
         os.remove(copy .. "/target.spm")
         assert.matches("target.spm: No such file", select(2, heed.text.tokenizer(copy)), 1, true)
         os.execute("rm -r " .. copy)

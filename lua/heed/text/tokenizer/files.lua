@@ -3,11 +3,11 @@
 local gguf_file = require "heed.text.tokenizer.gguf_file"
 local json = require "heed.json"
 local json_file = require "heed.text.tokenizer.json_file"
-local marian_file = require "heed.text.tokenizer.marian_file"
 local spm_file = require "heed.text.tokenizer.spm_file"
 local steps = require "heed.text.tokenizer.steps"
 local unknown = require "heed.text.tokenizer.unknown"
 local vocab_file = require "heed.text.tokenizer.vocab_file"
+local vocab_json_file = require "heed.text.tokenizer.vocab_json_file"
 
 local files = {}
 
@@ -64,6 +64,10 @@ local function of_vocab(text, directory)
     return description
 end
 
+-- Files of SentencePiece's that have their ids in a vocab.json, where there is one.
+local WITH_VOCAB_JSON = { ["source.spm"] = vocab_json_file.marian,
+    ["sentencepiece.bpe.model"] = vocab_json_file.m2m }
+
 local function beside(path, name)
     local file = io.open((path:match "^(.*/)[^/]*$" or "") .. name, "rb")
     if file then file:close() end
@@ -73,7 +77,8 @@ end
 -- By a file's name, or the end of it.
 local function reader_of(path)
     local name = path:match "[^/]*$"
-    if name == "source.spm" and beside(path, "vocab.json") then return marian_file.read end
+    local numbered = WITH_VOCAB_JSON[name]
+    if numbered and beside(path, "vocab.json") then return numbered end
     if name:find "%.model$" or name:find "%.spm$" then return spm_file.read end
     return name:find "%.txt$" and of_vocab or of_json
 end
