@@ -11,7 +11,7 @@ describe("examples/transliterate.lua", function()
         assert.truthy(errors:find "^usage: ")
         _, errors, status = command.run "examples/transliterate.lua nowhere x"
         assert.equal(1, status)
-        assert.truthy(errors:find("nowhere/source_vocabulary.txt: No such file", 1, true), errors)
+        assert.truthy(errors:find("nowhere/config.json: No such file", 1, true), errors)
     end)
 
     if not data then return end
