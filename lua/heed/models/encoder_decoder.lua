@@ -19,7 +19,11 @@ local OPTIONS = check.set("src_lengths", "tgt_lengths", "cache")
 ---```
 ---@class heed.models.EncoderDecoder: heed.nn.Module
 ---@field generation heed.models.Generation what heed.generate does where its options say nothing
+---@field reads_end boolean a source has the token of an end
 local EncoderDecoder = nn.Module:extend "EncoderDecoder"
+
+-- A source ends with the token of an end.
+EncoderDecoder.reads_end = true
 
 ---@param src heed.Ids [B, S] tokens
 ---@param tgt heed.Ids [B, L] tokens: the decoder's input, what it begins with first

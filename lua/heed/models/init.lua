@@ -82,10 +82,10 @@ local function load(path, options)
         vocabulary = file.vocabulary }
 end
 
--- SentencePiece's files do not say that a text has an end; encoder-decoders read it.
+-- SentencePiece's files do not say that a text has an end; translators read it.
 local function with_end(model, reads)
     local eos = reads and reads.eos
-    if eos and model.encode and model.decode and #reads.around.single == 1 then
+    if eos and model.reads_end and #reads.around.single == 1 then
         reads.around = { single = { "A", eos }, pair = { "A", eos, "B", eos } }
     end
     return reads
