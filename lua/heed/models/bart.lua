@@ -83,6 +83,7 @@ function Bart:init(c)
     check.type("heed.models.Bart", "config", c, "table")
     local kind = KINDS[check.one_of("heed.models.Bart", "config.model_type", c.model_type, TYPES)]
     refuse_others(c, kind)
+    check.integer("heed.models.Bart", "config.d_model", c.d_model)
     self.before = kind.sinusoidal and 0 or BEFORE
     self.words = nn.Embedding(c.vocab_size, c.d_model,
         { scale = c.scale_embedding and math.sqrt(c.d_model) or nil })

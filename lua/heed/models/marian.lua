@@ -49,6 +49,7 @@ end
 ---words came from
 local Marian = EncoderDecoder:extend "Marian"
 
+local WHERE = "heed.models.Marian"
 local EOS, LONGEST = 1, 1024
 
 -- Settings that have one value here: with another the architecture is another.
@@ -86,16 +87,18 @@ end
 
 ---@param c table the settings in a model's file
 function Marian:init(c)
-    refuse_others(check.type("heed.models.Marian", "config", c, "table"))
-    local E, heads, d_ff = c["dim-emb"], c["transformer-heads"] or 8, c["transformer-dim-ffn"]
+    refuse_others(check.type(WHERE, "config", c, "table"))
+    local E = check.integer(WHERE, "config.dim-emb", c["dim-emb"])
+    local depth = check.integer(WHERE, "config.dec-depth", c["dec-depth"])
+    local heads, d_ff = c["transformer-heads"] or 8, c["transformer-dim-ffn"]
     local activation = activations.of(c["transformer-ffn-activation"] or "relu")
-    local V = c["dim-vocabs"][1]
+    local V = check.type(WHERE, "config.dim-vocabs", c["dim-vocabs"], "table")[1]
     self.words = nn.Embedding(V, E, { scale = math.sqrt(E) })
     self.positions = nn.SinusoidalPositions(LONGEST, E, { layout = "halves", rates = rates_of(E) })
     self.encoder = nn.TransformerEncoder(c["enc-depth"], E, heads, d_ff,
         { activation = activation, eps = 1e-6, dropout = 0 })
     self.layers = {}
-    for i = 1, c["dec-depth"] do self.layers[i] = Layer(E, heads, d_ff, activation) end
+    for i = 1, depth do self.layers[i] = Layer(E, heads, d_ff, activation) end
     self.bias = nn.parameter(heed.zeros(V))
     self.generation = { prefix = { EOS }, stop = { EOS }, suppress = {} }
     self.alignment, self.longest = alignment_of(c), LONGEST

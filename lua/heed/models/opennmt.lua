@@ -32,7 +32,8 @@ end
 
 ---@param c table what heed.models.load finds in the file: sizes, and whether norms come first
 function OpenNMT:init(c)
-    local E = check.type("heed.models.OpenNMT", "config", c, "table").d_model
+    check.type("heed.models.OpenNMT", "config", c, "table")
+    local E = check.integer("heed.models.OpenNMT", "config.d_model", c.d_model)
     local layer = { norm_first = c.pre_norm, activation = "relu", eps = 1e-5, dropout = 0 }
     self.src_embedding = nn.Embedding(c.source_vocab, E, { scale = math.sqrt(E) })
     self.tgt_embedding = nn.Embedding(c.target_vocab, E, { scale = math.sqrt(E) })

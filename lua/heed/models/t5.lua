@@ -32,7 +32,8 @@ end
 
 ---@param c table config.json
 function T5:init(c)
-    local E = check.type("heed.models.T5", "config", c, "table").d_model
+    check.type("heed.models.T5", "config", c, "table")
+    local E = check.integer("heed.models.T5", "config.d_model", c.d_model)
     local layer = { norm_first = true, norm = "rms", eps = c.layer_norm_epsilon or 1e-6,
         bias = false, head_dim = c.d_kv, scale = 1, dropout = c.dropout_rate,
         activation = activation_of(c.feed_forward_proj or "relu") }
