@@ -59,6 +59,7 @@ local nn = {
     TransformerDecoder = require "heed.nn.decoder",
     SinusoidalPositions = positions.SinusoidalPositions,
     LearnedPositions = positions.LearnedPositions,
+    RelativePositionBias = require "heed.nn.relative_position_bias",
     Rotary = require "heed.nn.rotary",
     Transformer = require "heed.nn.transformer",
 }
