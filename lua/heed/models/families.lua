@@ -1,20 +1,33 @@
 --- The families that are known: by config.json's model_type, the class in heed.models.
 
+local Albert = require "heed.models.albert"
 local Bert = require "heed.models.bert"
+local DistilBert = require "heed.models.distilbert"
 local Llama = require "heed.models.llama"
+local MpNet = require "heed.models.mpnet"
+local Roberta = require "heed.models.roberta"
 
 local families = {}
 
 ---@type table<string, heed.models.Family>
 families.by_type = {
+    albert = Albert,
     bert = Bert,
+    distilbert = DistilBert,
     llama = Llama,
+    mpnet = MpNet,
+    roberta = Roberta,
+    ["xlm-roberta"] = Roberta,
 }
 
 ---@type table<string, heed.models.Family>
 families.classes = {
+    Albert = Albert,
     Bert = Bert,
+    DistilBert = DistilBert,
     Llama = Llama,
+    MpNet = MpNet,
+    Roberta = Roberta,
 }
 
 ---What a family's file gives: the architecture as a class, made of a config, and beside it

@@ -6,12 +6,14 @@ local errors = require "heed.errors"
 local families = require "heed.models.families"
 local files = require "heed.models.files"
 local gguf = require "heed.models.gguf"
+local Pooling = require "heed.models.pooling"
+local sentences = require "heed.models.sentences"
 local steps = require "heed.text.tokenizer.steps"
 local tokenizer = require "heed.text.tokenizer"
 local unknown = require "heed.text.tokenizer.unknown"
 local weights = require "heed.models.weights"
 
-local models = {}
+local models = { Pooling = Pooling }
 
 for name, class in pairs(families.classes) do models[name] = class end
 
@@ -60,13 +62,22 @@ local function open(path)
     return files.object(path .. "/config.json"), files.of_directory(path)
 end
 
+-- Gives an encoder of texts what reads them, and makes of them vectors.
+local function add_pooling(model, path, config, dtype)
+    model.tokenizer = tokenizer(path)
+    model.pooling = sentences.pooling(path, config.model_type)
+    if dtype then model.pooling:to(dtype) end
+end
+
 local function load(path, options)
     local given, file = open(path)
     local family = family_of(options.family or given.model_type)
     local config = config_of(family, given)
+    config.of_sentences = sentences.are_in(path)
     local ok, model, shapes = pcall(weights.bare, family, config)
     if not ok then unknown.refuse("config: %s", tostring(model)) end
     weights.fill(model, shapes, file, family, options.dtype)
+    if model.embeds_texts then add_pooling(model, path, config, options.dtype) end
     return { model = model:eval():requires_grad_(options.grad or false), config = config }
 end
 
@@ -97,7 +108,7 @@ function models.load(path, options)
     end
     local loaded, message = unknown.attempt(path, load, (path:gsub("/+$", "")), options)
     if not loaded then return nil, message end
-    return loaded.model, tokenizer(path), loaded.config
+    return loaded.model, loaded.model.tokenizer or tokenizer(path), loaded.config
 end
 
 return models

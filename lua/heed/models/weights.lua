@@ -20,7 +20,7 @@ local function prefix_of(entries, prefixes, file)
     for _, prefix in ipairs(prefixes) do
         for _, entry in ipairs(entries) do
             local first = entry[2]:gsub("#", "0"):gsub("%*", "weight")
-            if file.has(prefix .. first) then return prefix end
+            if not entry.outside and file.has(prefix .. first) then return prefix end
         end
     end
     return ""
@@ -36,18 +36,25 @@ local function joined(name, parts, shape, entry)
     return t
 end
 
+-- Files of the first converters call a norm's weight gamma and its bias beta.
+local function old_name(name)
+    return (name:gsub("LayerNorm%.weight$", "LayerNorm.gamma"):gsub("LayerNorm%.bias$",
+        "LayerNorm.beta"))
+end
+
 -- The tensor of one of our names: what the file has for it, in one.
 local function read(file, prefix, name, shape, entries, missing, used)
-    local theirs, entry = names.theirs(entries, name)
+    local theirs, entry = names.theirs(entries, name, prefix)
     if not theirs then unknown.refuse("%s: the family's table does not name it", name) end
     local parts = {}
     for i, their in ipairs(theirs) do
-        if not file.has(prefix .. their) then
-            missing[#missing + 1] = prefix .. their
+        if not file.has(their) then their = old_name(their) end
+        if not file.has(their) then
+            missing[#missing + 1] = theirs[i]
             return nil
         end
-        used[file.name_of and file.name_of(prefix .. their) or prefix .. their] = true
-        parts[i] = file.tensor(prefix .. their)
+        used[file.name_of and file.name_of(their) or their] = true
+        parts[i] = file.tensor(their)
     end
     return joined(name, parts, shape, entry)
 end
