@@ -88,13 +88,30 @@ end
 ---print(heed.text.tokenizer "nowhere") --> nil nowhere: No such file or directory
 ---os.remove(path)
 ---```
+---
+---A vocab.txt does not say how texts become tokens: they are BERT's words and their pieces, unless a
+---`pattern` says that they are what a regular expression finds, as in vocabularies of SMILES.
+---
+---```lua
+---local path = os.tmpname() .. ".txt"
+---local file <close> = io.open(path, "w")
+---file:write "[UNK]\nC\nCl\n[O-]\n=\n":close()
+---local tokenizer = heed.text.tokenizer(path, { pattern = [=[\[[^\]]+\]|Cl?|=]=] })
+---print(table.concat(tokenizer:encode "ClC=[O-]", " ")) --> 3 2 5 4
+---os.remove(path)
+---```
 ---@param path string
+---@param options? { pattern?: string } pattern: of the tokens of a vocab.txt; what it does not find
+---is no token
 ---@return heed.Tokenizer|nil # nil when the file cannot be read, or says something that is
 ---not known here: never a guess
 ---@return string? message
-local function open(path)
+local function open(path, options)
     check.type("heed.text.tokenizer", "path", path, "string")
-    local description, message = files.read(path)
+    options = check.options("heed.text.tokenizer", options, check.set("pattern"))
+    local pattern = options.pattern
+    if pattern then check.type("heed.text.tokenizer", "pattern", pattern, "string") end
+    local description, message = files.read(path, pattern)
     if not description then return nil, message end
     return unknown.attempt(path, new, description)
 end
