@@ -2,10 +2,12 @@
 
 local Albert = require "heed.models.albert"
 local Bert = require "heed.models.bert"
+local Clip = require "heed.models.clip"
 local DistilBert = require "heed.models.distilbert"
 local Llama = require "heed.models.llama"
 local MpNet = require "heed.models.mpnet"
 local Roberta = require "heed.models.roberta"
+local Vit = require "heed.models.vit"
 
 local families = {}
 
@@ -13,10 +15,12 @@ local families = {}
 families.by_type = {
     albert = Albert,
     bert = Bert,
+    clip = Clip,
     distilbert = DistilBert,
     llama = Llama,
     mpnet = MpNet,
     roberta = Roberta,
+    vit = Vit,
     ["xlm-roberta"] = Roberta,
 }
 
@@ -24,10 +28,12 @@ families.by_type = {
 families.classes = {
     Albert = Albert,
     Bert = Bert,
+    Clip = Clip,
     DistilBert = DistilBert,
     Llama = Llama,
     MpNet = MpNet,
     Roberta = Roberta,
+    Vit = Vit,
 }
 
 ---What a family's file gives: the architecture as a class, made of a config, and beside it

@@ -66,7 +66,10 @@ function heads.TokenClassification:init(E, count) self.labels = nn.Linear(E, cou
 ---@return heed.Tensor logits [B, L, count]
 function heads.TokenClassification:forward(hidden) return self.labels(hidden) end
 
-local function count_of(c)
+---How many classes a config has.
+---@param c table config.json
+---@return integer
+function heads.count(c)
     if steps.absent(c.id2label) then return c.num_labels or 2 end
     local count = 0
     for _ in pairs(c.id2label) do count = count + 1 end
@@ -87,9 +90,9 @@ function heads.of(c, E, words, options)
         return heads.MaskedLM(E, words, { activation = options.activation, eps = options.eps,
             tied = c.tie_word_embeddings ~= false })
     elseif kind == "SequenceClassification" then
-        return heads.SequenceClassification(E, count_of(c), options.pooled)
+        return heads.SequenceClassification(E, heads.count(c), options.pooled)
     elseif kind == "TokenClassification" then
-        return heads.TokenClassification(E, count_of(c))
+        return heads.TokenClassification(E, heads.count(c))
     end
 end
 

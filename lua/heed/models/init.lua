@@ -6,6 +6,7 @@ local errors = require "heed.errors"
 local families = require "heed.models.families"
 local files = require "heed.models.files"
 local gguf = require "heed.models.gguf"
+local ImageProcessor = require "heed.models.image_processor"
 local Pooling = require "heed.models.pooling"
 local sentences = require "heed.models.sentences"
 local steps = require "heed.text.tokenizer.steps"
@@ -13,7 +14,7 @@ local tokenizer = require "heed.text.tokenizer"
 local unknown = require "heed.text.tokenizer.unknown"
 local weights = require "heed.models.weights"
 
-local models = { Pooling = Pooling }
+local models = { ImageProcessor = ImageProcessor, Pooling = Pooling }
 
 for name, class in pairs(families.classes) do models[name] = class end
 
@@ -62,13 +63,6 @@ local function open(path)
     return files.object(path .. "/config.json"), files.of_directory(path)
 end
 
--- Gives an encoder of texts what reads them, and makes of them vectors.
-local function add_pooling(model, path, config, dtype)
-    model.tokenizer = tokenizer(path)
-    model.pooling = sentences.pooling(path, config.model_type)
-    if dtype then model.pooling:to(dtype) end
-end
-
 local function load(path, options)
     local given, file = open(path)
     local family = family_of(options.family or given.model_type)
@@ -77,7 +71,7 @@ local function load(path, options)
     local ok, model, shapes = pcall(weights.bare, family, config)
     if not ok then unknown.refuse("config: %s", tostring(model)) end
     weights.fill(model, shapes, file, family, options.dtype)
-    if model.embeds_texts then add_pooling(model, path, config, options.dtype) end
+    if model.read_beside then model:read_beside(path, config, options.dtype) end
     return { model = model:eval():requires_grad_(options.grad or false), config = config }
 end
 

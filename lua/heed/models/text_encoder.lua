@@ -7,7 +7,9 @@ local heed = require "heed.core"
 local nn = require "heed.nn"
 local pad = require "heed.data.pad"
 local Pooling = require "heed.models.pooling"
+local sentences = require "heed.models.sentences"
 local steps = require "heed.text.tokenizer.steps"
+local tokenizer = require "heed.text.tokenizer"
 local unknown = require "heed.text.tokenizer.unknown"
 
 local BATCH = 32 -- texts at a time
@@ -20,8 +22,6 @@ local BATCH = 32 -- texts at a time
 ---@field tokenizer heed.Tokenizer|nil
 ---@field max_tokens integer that it has positions for
 local TextEncoder = nn.Module:extend "TextEncoder"
-
-TextEncoder.embeds_texts = true
 
 ---Refuses what configs may ask for and is not built.
 ---@param c table config.json
@@ -53,19 +53,24 @@ local function pooling_of(self)
     return self.pooling or by_default
 end
 
-local function tokenizer_of(self)
-    if self.tokenizer then return self.tokenizer end
-    return errors.raise("embed: texts: expected ids, as the model has no tokenizer; "
-        .. "model.tokenizer = heed.text.tokenizer(path)")
+---What reads a model's texts.
+---@param model heed.nn.Module
+---@param where string the method
+---@return heed.Tokenizer
+function TextEncoder.tokenizer_of(model, where)
+    if model.tokenizer then return model.tokenizer end
+    return errors.raise("%s: texts: expected ids, as the model has no tokenizer; "
+        .. "model.tokenizer = heed.text.tokenizer(path)", where)
 end
 
 -- The lists of ids of texts, truncated to what the files say, and no longer than there are positions.
 local function encoded(self, texts)
-    local tokenizer, pooling, lists = tokenizer_of(self), pooling_of(self), {}
+    local reader, pooling = TextEncoder.tokenizer_of(self, "embed"), pooling_of(self)
+    local lists = {}
     local most = math.min(pooling.max_tokens or math.maxinteger, self.max_tokens)
     for i, text in ipairs(texts) do
         check.type("embed", ("texts[%d]"):format(i), text, "string")
-        lists[i] = tokenizer:encode(pooling:prepared(text), { truncate = most })
+        lists[i] = reader:encode(pooling:prepared(text), { truncate = most })
     end
     return lists
 end
@@ -99,6 +104,15 @@ function TextEncoder:embed(texts, lengths)
     local are_texts = type(texts) == "table" and type(texts[1]) == "string"
     if are_texts then return embed_texts(self, texts) end
     return pooling_of(self)(self:hidden(texts, { lengths = lengths }), lengths)
+end
+
+---Takes from a directory what is beside the weights: the tokenizer, and what makes vectors of texts.
+---@param path string
+---@param config table config.json
+---@param dtype? heed.DType of parameters
+function TextEncoder:read_beside(path, config, dtype)
+    self.tokenizer, self.pooling = tokenizer(path), sentences.pooling(path, config.model_type)
+    if dtype then self.pooling:to(dtype) end
 end
 
 return TextEncoder
