@@ -21,7 +21,7 @@ for name, class in pairs(families.classes) do models[name] = class end
 ---The families that are known, as config.json calls them.
 ---
 ---```lua
----print(table.concat(heed.models.families(), " ")) --> bert llama
+---print(table.concat(heed.models.families(), " ")) --> albert bert clip distilbert llama mpnet roberta vit xlm-roberta
 ---```
 ---@return string[]
 function models.families()

@@ -34,6 +34,7 @@
 ---@field MultiHeadAttention fun(d_model: integer, num_heads: integer, options?: { dropout?: number, bias?: boolean, num_kv_heads?: integer, head_dim?: integer, rotary?: boolean|table|heed.nn.Rotary, qk_norm?: boolean|"rms"|"layer", softcap?: number, scale?: number, kdim?: integer, vdim?: integer }): heed.nn.MultiHeadAttention
 ---@field RMSNorm fun(dim: integer, options?: { eps?: number, elementwise_affine?: boolean }): heed.nn.RMSNorm
 ---@field ReLU fun(): heed.nn.ReLU
+---@field RelativePositionBias fun(num_heads: integer, options?: { buckets?: integer, max_distance?: integer, bidirectional?: boolean }): heed.nn.RelativePositionBias
 ---@field Rotary fun(head_dim: integer, options?: { base?: number, dim?: integer, interleaved?: boolean, scaling?: table }): heed.nn.Rotary
 ---@field Sequential fun(...: heed.nn.Module): heed.nn.Sequential
 ---@field SiLU fun(): heed.nn.SiLU
@@ -137,6 +138,9 @@
 
 ---@class heed.nn.ReLU
 ---@operator call(heed.Tensor): heed.Tensor
+
+---@class heed.nn.RelativePositionBias
+---@operator call(integer): heed.Mask
 
 ---@class heed.nn.Rotary
 ---@operator call(heed.Tensor): heed.Tensor
