@@ -32,6 +32,23 @@ describe("models of images: heed.models.load", function()
         end)
     end
 
+    it("takes texts where there is a tokenizer", function()
+        local model, words = loaded "clip", { "[UNK]" }
+        for i = 2, 38 do words[i] = ("w%02d"):format(i) end
+        local path = os.tmpname() .. ".txt"
+        local file = assert(io.open(path, "w"))
+        file:write(table.concat(words, "\n"), "\n[CLS]\n[SEP]\n")
+        file:close()
+        model.tokenizer = assert(heed.text.tokenizer(path))
+        os.remove(path)
+        local ids = { { 39, 5, 9, 40 }, { 39, 7, 40, 40 } }
+        local want = model:text_features(ids)
+        assert.is_close(model:text_features { "w05 w09", "w07" }, want, 1e-6)
+        assert.is_close(model:text_features "w05 w09", want:narrow(1, 1, 1), 1e-6)
+        local long = model:text_features(("w05 "):rep(30))
+        assert.is_close(long, model:text_features { { 39, 5, 5, 5, 5, 5, 5, 5, 40 } }, 1e-6)
+    end)
+
     it("refuses images of another size, and texts without a tokenizer", function()
         local model = loaded "clip"
         assert.has_error(function() model:image_features(heed.randn(1, 3, 12, 8)) end)

@@ -15,7 +15,7 @@ function families.loaded(name, options)
 end
 
 -- Which rows of one of ours each of theirs is, by the shapes in the file.
-local function parts_of(family, file, prefix, ours, parameter)
+local function parts_of(family, file, prefix, ours)
     local theirs, entry = names.theirs(family.names, ours, prefix)
     local row, parts = 1, {}
     for i, their in ipairs(theirs) do
@@ -33,7 +33,7 @@ function families.check_gradients(name, model, family, values, prefix)
     for key in pairs(values) do if key:find "^grad%." then left[key] = true end end
     assert.is_truthy(next(left))
     for ours, parameter in model:named_parameters() do
-        for _, part in ipairs(parts_of(family, file, prefix or "", ours, parameter)) do
+        for _, part in ipairs(parts_of(family, file, prefix or "", ours)) do
             local key = "grad." .. part.name
             if left[key] then
                 local got = parameter.grad

@@ -110,10 +110,11 @@ function Clip:init(c)
 end
 
 ---A vector of each text, from the token that ends it.
----@param texts string[]|heed.Ids texts, which the model's tokenizer reads, or ids [T, L]
+---@param texts string|string[]|heed.Ids texts, which the model's tokenizer reads, or ids [T, L]
 ---@param lengths? heed.Ids of the texts, with ids; default: all L
 ---@return heed.Tensor [T, D]
 function Clip:text_features(texts, lengths)
+    if type(texts) == "string" then texts = { texts } end
     if type(texts) == "table" and type(texts[1]) == "string" then
         texts, lengths = TextEncoder.tokenizer_of(self, "text_features"):encode_batch(texts,
             { truncate = self.text.max_tokens })
@@ -128,7 +129,7 @@ function Clip:image_features(pixels) return self.vision_projection(self.vision(p
 
 local function unit(x) return x / x:norm { dim = 2, keepdim = true } end
 
----@param texts string[]|heed.Ids as of text_features
+---@param texts string|string[]|heed.Ids as of text_features
 ---@param pixels heed.Tensor [B, C, H, W]
 ---@param options? { lengths?: heed.Ids } of the texts
 ---@return heed.Tensor logits [B, T], of each image the texts
@@ -137,8 +138,7 @@ function Clip:forward(texts, pixels, options)
     return unit(self:image_features(pixels)):matmul(of_texts:t()) * self.logit_scale:exp()
 end
 
----Takes from a directory what is beside the weights.
----@param path string
+-- Takes from a directory what is beside the weights.
 function Clip:read_beside(path)
     self.tokenizer, self.images = tokenizer(path), ImageProcessor.of_directory(path)
 end

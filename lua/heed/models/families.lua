@@ -41,6 +41,8 @@ families.classes = {
 ---@field config table what a config.json leaves out
 ---@field names table[] heed.models.names
 ---@field prefixes? string[] what files may have before all names
+---@field read_beside? fun(model: heed.nn.Module, path: string, config: table, dtype?: heed.DType)
+---takes from a directory what is beside the weights
 ---@field passed_over? string[] patterns of names in files that say nothing
 
 return families

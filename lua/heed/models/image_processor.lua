@@ -117,9 +117,7 @@ end
 local KINDS = check.set("ViTImageProcessor", "ViTImageProcessorFast", "ViTFeatureExtractor",
     "CLIPImageProcessor", "CLIPImageProcessorFast", "CLIPFeatureExtractor")
 
----What a directory says of images; nil when it says nothing.
----@param directory string
----@return heed.models.ImageProcessor|nil
+-- What a directory says of images; nil when it says nothing.
 function ImageProcessor.of_directory(directory)
     local c
     for _, name in ipairs { "preprocessor_config.json", "processor_config.json" } do

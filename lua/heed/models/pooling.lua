@@ -79,9 +79,7 @@ function Pooling:init(options)
     if check.flag(WHERE, "normalize", options.normalize, true) then self.steps[1] = Normalize() end
 end
 
----A text as the tokenizer gets it.
----@param text string
----@return string
+-- A text as the tokenizer gets it.
 function Pooling:prepared(text)
     return self.lowercase and characters.lower(text) or text
 end

@@ -43,10 +43,7 @@ function Roberta:init(c)
     self.pad, self.max_tokens = pad, c.max_position_embeddings - pad
 end
 
----Positions of tokens, [B, L]: of the n-th that is no padding pad + n, of padding pad.
----@param ids heed.Ids [B, L]
----@param pad integer
----@return heed.Tensor
+-- Positions of tokens, [B, L]: of the n-th that is no padding pad + n, of padding pad.
 function Roberta.positions_of(ids, pad)
     local real = heed.tensor(ids, { dtype = "i64" }):ne(pad):to "i64"
     return real:cumsum(2) * real + pad

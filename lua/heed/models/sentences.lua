@@ -15,10 +15,14 @@ local function exists(path)
     return file ~= nil
 end
 
----Is the directory an encoder of sentences? Its config.json may name a head that is not there.
+---Is the directory an encoder of sentences? Its config.json may name a head that is not there. (One
+---module alone is a model with its head: a cross-encoder.)
 ---@param directory string
 ---@return boolean
-function sentences.are_in(directory) return exists(directory .. "/modules.json") end
+function sentences.are_in(directory)
+    local path = directory .. "/modules.json"
+    return exists(path) and #files.object(path) > 1
+end
 
 -- pooling_mode_mean_tokens = true, and its like.
 local KEYS = { cls = "pooling_mode_cls_token", max = "pooling_mode_max_tokens",

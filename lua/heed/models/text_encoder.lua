@@ -23,9 +23,7 @@ local BATCH = 32 -- texts at a time
 ---@field max_tokens integer that it has positions for
 local TextEncoder = nn.Module:extend "TextEncoder"
 
----Refuses what configs may ask for and is not built.
----@param c table config.json
----@return table c
+-- Refuses what configs may ask for and is not built.
 function TextEncoder.checked(c)
     check.type("heed.models", "config", c, "table")
     if c.is_decoder == true then unknown.kind("config.json", "is_decoder") end
@@ -53,10 +51,7 @@ local function pooling_of(self)
     return self.pooling or by_default
 end
 
----What reads a model's texts.
----@param model heed.nn.Module
----@param where string the method
----@return heed.Tokenizer
+-- What reads a model's texts.
 function TextEncoder.tokenizer_of(model, where)
     if model.tokenizer then return model.tokenizer end
     return errors.raise("%s: texts: expected ids, as the model has no tokenizer; "
@@ -106,10 +101,7 @@ function TextEncoder:embed(texts, lengths)
     return pooling_of(self)(self:hidden(texts, { lengths = lengths }), lengths)
 end
 
----Takes from a directory what is beside the weights: the tokenizer, and what makes vectors of texts.
----@param path string
----@param config table config.json
----@param dtype? heed.DType of parameters
+-- Takes from a directory what is beside the weights: the tokenizer, and what makes vectors of texts.
 function TextEncoder:read_beside(path, config, dtype)
     self.tokenizer, self.pooling = tokenizer(path), sentences.pooling(path, config.model_type)
     if dtype then self.pooling:to(dtype) end

@@ -53,8 +53,7 @@ function Vit:forward(pixels)
     return self.head and self.head(x:select(2, 1)) or x
 end
 
----Takes from a directory what is beside the weights.
----@param path string
+-- Takes from a directory what is beside the weights.
 function Vit:read_beside(path) self.images = ImageProcessor.of_directory(path) end
 
 Vit.config = { image_size = 224, patch_size = 16, num_channels = 3, hidden_act = "gelu",
