@@ -40,37 +40,47 @@ local function weights_of(filter, scale, size, at)
     return first, list
 end
 
--- [from, to]: a column for each pixel of the result. Whole pixels are weighted by multiples of 2^-22,
--- as Pillow's are, so that their sums are exact in f64.
-local function matrix(filter, from, to, whole, dtype)
-    local rows = {}
-    for at = 1, to do
+-- Some pixels of the result, `low` to `high`: the first and the last of those that they are made of,
+-- and weights [those, these]. Whole pixels are weighted by multiples of 2^-22, as Pillow's are, so that
+-- their sums are exact in f64.
+local function matrix(filter, from, to, low, high, dtype)
+    local firsts, lists, last = {}, {}, 0
+    for at = low, high do
         local first, list = weights_of(filter, from / to, from, at)
-        local row = {}
-        for i = 1, from do row[i] = list[i - first] or 0 end
-        rows[at] = row
+        firsts[#firsts + 1], lists[#lists + 1] = first, list
+        last = math.max(last, first + #list)
     end
-    local weights = core.tensor(rows, { dtype = whole and "f64" or dtype }):t()
-    if not whole then return weights end
-    local steps = weights * (1 << 22)
-    return (steps + steps:sign() * 0.5):trunc() / (1 << 22)
+    local begin, rows = math.min(table.unpack(firsts)), {}
+    for k, list in ipairs(lists) do
+        rows[k] = {}
+        for i = 1, last - begin do rows[k][i] = list[i + begin - firsts[k]] or 0 end
+    end
+    local weights = core.tensor(rows, { dtype = dtype == "u8" and "f64" or dtype }):t()
+    if dtype == "u8" then
+        local steps = weights * (1 << 22)
+        weights = (steps + steps:sign() * 0.5):trunc() / (1 << 22)
+    end
+    return begin + 1, last, weights
 end
 
-local AT_ONCE = 1 << 20 -- pixels that are f64 at a time
+local TOGETHER = 16 -- neighbours in the result, which are made of nearly the same pixels
 
 -- [N, C, from] -> [N, C, to]
 local function along(x, filter, to)
-    local N, C, from = x:size()
+    local from, whole, parts = x:size(3), x.dtype == "u8", {}
     if from == to then return x end
-    local whole = x.dtype == "u8"
-    local weights = matrix(filter, from, to, whole, x.dtype)
-    if not whole then return x:matmul(weights) end
-    local parts, rows = {}, math.max(1, AT_ONCE // (C * math.max(from, to)))
-    for first = 1, N, rows do
-        local part = x:narrow(1, first, math.min(rows, N - first + 1)):to "f64"
-        parts[#parts + 1] = (part:matmul(weights) + 0.5):floor():clamp(0, 255):to "u8"
+    for low = 1, to, TOGETHER do
+        local first, last, weights = matrix(filter, from, to, low, math.min(low + TOGETHER - 1, to),
+            x.dtype)
+        local part = x:narrow(3, first, last - first + 1)
+        if whole then
+            part = (part:to "f64":matmul(weights) + 0.5):floor():clamp(0, 255):to "u8"
+        else
+            part = part:matmul(weights)
+        end
+        parts[#parts + 1] = part
     end
-    return core.cat(parts, 1)
+    return core.cat(parts, 3)
 end
 
 -- [H, W, C] of another width, or height.
