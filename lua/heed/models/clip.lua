@@ -9,7 +9,6 @@ local nn = require "heed.nn"
 local patches = require "heed.models.patches"
 local steps = require "heed.text.tokenizer.steps"
 local TextEncoder = require "heed.models.text_encoder"
-local tokenizer = require "heed.text.tokenizer"
 
 -- What a config leaves out of its two parts.
 local TEXT = { vocab_size = 49408, hidden_size = 512, intermediate_size = 2048,
@@ -138,9 +137,10 @@ function Clip:forward(texts, pixels, options)
     return unit(self:image_features(pixels)):matmul(of_texts:t()) * self.logit_scale:exp()
 end
 
--- Takes from a directory what is beside the weights.
-function Clip:read_beside(path)
-    self.tokenizer, self.images = tokenizer(path), ImageProcessor.of_directory(path)
+-- Of what is beside the weights: the tokenizer, and what makes pixels of images.
+function Clip:read_beside(beside)
+    self.tokenizer = beside.tokenizer
+    self.images = ImageProcessor.of_directory(beside.path)
 end
 
 Clip.config = { projection_dim = 512, logit_scale_init_value = 2.6592 }

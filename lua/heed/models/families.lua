@@ -41,8 +41,14 @@ families.classes = {
 ---@field config table what a config.json leaves out
 ---@field names table[] heed.models.names
 ---@field prefixes? string[] what files may have before all names
----@field read_beside? fun(model: heed.nn.Module, path: string, config: table, dtype?: heed.DType)
----takes from a directory what is beside the weights
+---@field read_beside? fun(model: heed.nn.Module, beside: heed.models.Beside) takes what it needs
+---of what is beside the weights
 ---@field passed_over? string[] patterns of names in files that say nothing
+
+---@class heed.models.Beside
+---@field path string the directory, or the file
+---@field config table
+---@field tokenizer heed.Tokenizer|nil
+---@field dtype heed.DType|nil of parameters
 
 return families

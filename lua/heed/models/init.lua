@@ -71,8 +71,13 @@ local function load(path, options)
     local ok, model, shapes = pcall(weights.bare, family, config)
     if not ok then unknown.refuse("config: %s", tostring(model)) end
     weights.fill(model, shapes, file, family, options.dtype)
-    if model.read_beside then model:read_beside(path, config, options.dtype) end
-    return { model = model:eval():requires_grad_(options.grad or false), config = config }
+    local reader = tokenizer(path)
+    if model.read_beside then
+        model:read_beside { path = path, config = config, tokenizer = reader,
+            dtype = options.dtype }
+    end
+    return { model = model:eval():requires_grad_(options.grad or false), tokenizer = reader,
+        config = config }
 end
 
 local OPTIONS = check.set("dtype", "family", "grad")
@@ -102,7 +107,7 @@ function models.load(path, options)
     end
     local loaded, message = unknown.attempt(path, load, (path:gsub("/+$", "")), options)
     if not loaded then return nil, message end
-    return loaded.model, loaded.model.tokenizer or tokenizer(path), loaded.config
+    return loaded.model, loaded.tokenizer, loaded.config
 end
 
 return models

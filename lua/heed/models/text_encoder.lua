@@ -9,7 +9,6 @@ local pad = require "heed.data.pad"
 local Pooling = require "heed.models.pooling"
 local sentences = require "heed.models.sentences"
 local steps = require "heed.text.tokenizer.steps"
-local tokenizer = require "heed.text.tokenizer"
 local unknown = require "heed.text.tokenizer.unknown"
 
 local BATCH = 32 -- texts at a time
@@ -101,10 +100,11 @@ function TextEncoder:embed(texts, lengths)
     return pooling_of(self)(self:hidden(texts, { lengths = lengths }), lengths)
 end
 
--- Takes from a directory what is beside the weights: the tokenizer, and what makes vectors of texts.
-function TextEncoder:read_beside(path, config, dtype)
-    self.tokenizer, self.pooling = tokenizer(path), sentences.pooling(path, config.model_type)
-    if dtype then self.pooling:to(dtype) end
+-- Of what is beside the weights: the tokenizer, and what makes vectors of texts.
+function TextEncoder:read_beside(beside)
+    self.tokenizer = beside.tokenizer
+    self.pooling = sentences.pooling(beside.path, beside.config.model_type)
+    if beside.dtype then self.pooling:to(beside.dtype) end
 end
 
 return TextEncoder

@@ -53,8 +53,8 @@ function Vit:forward(pixels)
     return self.head and self.head(x:select(2, 1)) or x
 end
 
--- Takes from a directory what is beside the weights.
-function Vit:read_beside(path) self.images = ImageProcessor.of_directory(path) end
+-- Of what is beside the weights: what makes pixels of images.
+function Vit:read_beside(beside) self.images = ImageProcessor.of_directory(beside.path) end
 
 Vit.config = { image_size = 224, patch_size = 16, num_channels = 3, hidden_act = "gelu",
     layer_norm_eps = 1e-12, hidden_dropout_prob = 0, attention_probs_dropout_prob = 0 }
