@@ -85,6 +85,14 @@ describe("embed", function()
         assert.is_close(model:embed "d", vectors:narrow(1, 2, 1), 1e-6)
     end)
 
+    it("wants texts", function()
+        local model = load()
+        assert.has_error(function() model:embed {} end,
+            "Bert: embed: texts: expected at least one, got none")
+        assert.has_error(function() model:embed { "a", 5 } end,
+            "Bert: embed: texts[2]: expected a string, got 5")
+    end)
+
     it("keeps the order of many texts", function()
         local model, texts = load(), {}
         for i = 1, 70 do texts[i] = ("x "):rep(i * 13 % 23) .. WORDS[5 + i % 20] end

@@ -97,6 +97,9 @@ function TextEncoder:embed(texts, lengths)
     if type(texts) == "string" then texts = { texts } end
     local are_texts = type(texts) == "table" and type(texts[1]) == "string"
     if are_texts then return embed_texts(self, texts) end
+    if type(texts) == "table" and texts[1] == nil then
+        errors.raise "embed: texts: expected at least one, got none"
+    end
     return pooling_of(self)(self:hidden(texts, { lengths = lengths }), lengths)
 end
 
