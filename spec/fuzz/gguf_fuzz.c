@@ -22,7 +22,7 @@ static const char *walk_value(hd_gguf_kind kind, const char *at) {
 static bool read_tensors(hd_source *source, const hd_gguf *file) {
     bool fine = true;
     for (int64_t i = 0; i < file->tensor_count && fine; i++) {
-        hd_tensor *t = hd_gguf_tensor_read(source, &file->tensors[i]);
+        hd_tensor *t = hd_gguf_tensor_read(source, NULL, &file->tensors[i]);
         fine = t != NULL;
         hd_release(t);
     }

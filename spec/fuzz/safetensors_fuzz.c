@@ -10,7 +10,7 @@
 #include "reader_fuzz.h"
 
 static bool read_file(hd_ctx *cx, const char *path) {
-    hd_safetensors *file = hd_safetensors_load(cx, path);
+    hd_safetensors *file = hd_safetensors_load(cx, path, false);
     hd_safetensors_free(file);
     return file != NULL;
 }

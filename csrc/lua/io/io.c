@@ -30,11 +30,11 @@ static hd_safetensors **push_file(lua_State *L) {
     return file;
 }
 
-/* safetensors_load(path) -> {name = tensor}, {key = value} of the metadata, {names in the file's order} */
+/* safetensors_load(path, map) -> {name = tensor}, {key = value} of the metadata, {names in the file's order} */
 static int safetensors_load(lua_State *L) {
     hd_call c = hd_begin(L, "safetensors.load");
     const char *path = hd_path_at(&c, 1);
-    hd_safetensors **held = push_file(L), *file = *held = hd_safetensors_load(c.cx, path);
+    hd_safetensors **held = push_file(L), *file = *held = hd_safetensors_load(c.cx, path, lua_toboolean(L, 2));
     if (!file) return hd_nil_and_message(&c, c.cx->error.status);
     lua_createtable(L, 0, (int)file->count);
     lua_newtable(L);
