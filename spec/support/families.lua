@@ -16,11 +16,11 @@ end
 
 -- Which rows of one of ours each of theirs is, by the shapes in the file.
 local function parts_of(family, file, prefix, ours, parameter)
-    local theirs, entry = names.theirs(family.names, ours)
+    local theirs, entry = names.theirs(family.names, ours, prefix)
     local row, parts = 1, {}
     for i, their in ipairs(theirs) do
-        local rows = #theirs == 1 and parameter:size(1) or file[prefix .. their]:size(1)
-        parts[i] = { name = prefix .. their, row = row, rows = rows, entry = entry }
+        local rows = #theirs == 1 and parameter:size(1) or file[their]:size(1)
+        parts[i] = { name = their, row = row, rows = rows, entry = entry }
         row = row + rows
     end
     return parts

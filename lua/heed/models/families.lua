@@ -21,6 +21,7 @@ families.classes = {
 ---@class heed.models.Family
 ---@field config table what a config.json leaves out
 ---@field names table[] heed.models.names
+---@field names_of? fun(config: table): table[] where they depend on the config
 ---@field prefixes? string[] what files may have before all names
 ---@field passed_over? string[] patterns of names in files that say nothing
 

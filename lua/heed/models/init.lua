@@ -6,6 +6,7 @@ local errors = require "heed.errors"
 local families = require "heed.models.families"
 local files = require "heed.models.files"
 local gguf = require "heed.models.gguf"
+local origins = require "heed.models.origins"
 local steps = require "heed.text.tokenizer.steps"
 local tokenizer = require "heed.text.tokenizer"
 local unknown = require "heed.text.tokenizer.unknown"
@@ -54,34 +55,41 @@ local function is_gguf(path)
     return begin == "GGUF"
 end
 
--- The config as it stands there, and the tensors.
-local function open(path)
-    if is_gguf(path) then return gguf.open(path) end
-    return files.object(path .. "/config.json"), files.of_directory(path)
+-- The config as it stands there, the tensors, and of a GGUF file what it is opened as.
+local function open(path, map)
+    if is_gguf(path) then return gguf.open(path, map) end
+    return files.object(path .. "/config.json"), files.of_directory(path, map)
 end
 
 local function load(path, options)
-    local given, file = open(path)
+    local given, file, opened = open(path, options.map ~= false)
     local family = family_of(options.family or given.model_type)
     local config = config_of(family, given)
     local ok, model, shapes = pcall(weights.bare, family, config)
     if not ok then unknown.refuse("config: %s", tostring(model)) end
-    weights.fill(model, shapes, file, family, options.dtype)
-    return { model = model:eval():requires_grad_(options.grad or false), config = config }
+    local prefix = weights.fill(model, shapes, file, family, config, options.dtype)
+    origins.keep(model, { path = path, family = family, given = given, config = config,
+        prefix = prefix, gguf = opened })
+    return { model = model:eval():requires_grad_(options.grad or false), config = config,
+        opened = opened }
 end
 
-local OPTIONS = check.set("dtype", "family", "grad")
+local OPTIONS = check.set("dtype", "family", "grad", "map")
 
 ---A model, its tokenizer, and its config: from a Hugging Face directory (config.json, safetensors in
----one or in shards), or from a GGUF file, whose quantised weights are dequantised.
+---one or in shards), or from a GGUF file, whose quantised weights are dequantised. Weights that are
+---used as the file has them are its pages: nothing is read before it is used, other processes use
+---the same memory, and writing to a parameter does not reach the file. (heed.safetensors.load says
+---what that asks of the file; `map = false` reads copies.) A model that needs more memory than there is
+---left is refused before it is read.
 ---
 ---```lua
 ---print(heed.models.load "nowhere") --> nil nowhere: nowhere/config.json: No such file or directory
 ---```
 ---@param path string
----@param options? { dtype?: heed.DType, family?: string, grad?: boolean } dtype: of the parameters,
----default as stored; family: where config.json does not say it (heed.models.families); grad: to be
----trained, default false
+---@param options? { dtype?: heed.DType, family?: string, grad?: boolean, map?: boolean } dtype: of the
+---parameters, default as stored; family: where config.json does not say it (heed.models.families);
+---grad: to be trained, default false; map: the file's pages instead of copies, default true
 ---@return heed.nn.Module|nil model in eval mode; nil when something is missing, does not fit or is
 ---not known
 ---@return heed.Tokenizer|string|nil tokenizer nil when the directory has none; or the message
@@ -90,6 +98,7 @@ function models.load(path, options)
     local where = "heed.models.load"
     check.type(where, "path", path, "string")
     options = check.options(where, options, OPTIONS)
+    check.flag(where, "map", options.map, true)
     if options.dtype then check.one_of(where, "dtype", options.dtype, core.dtypes.floats) end
     if options.family and not families.by_type[options.family] then
         errors.raise("%s: family: expected one of %s, got %s", where,
@@ -97,7 +106,7 @@ function models.load(path, options)
     end
     local loaded, message = unknown.attempt(path, load, (path:gsub("/+$", "")), options)
     if not loaded then return nil, message end
-    return loaded.model, tokenizer(path), loaded.config
+    return loaded.model, tokenizer(loaded.opened or path), loaded.config
 end
 
 return models

@@ -96,9 +96,11 @@ local function beginning(path)
 end
 
 ---@param path string a file, or a directory
+---@param metadata? table of a GGUF file, when it was opened already
 ---@return heed.text.tokenizer.Description|nil
 ---@return string? message
-function files.read(path)
+function files.read(path, metadata)
+    if metadata then return unknown.attempt(path, gguf_file.describe, metadata) end
     local bytes, message, code = beginning(path)
     if code == IS_A_DIRECTORY then
         path, message = inside((path:gsub("/+$", "")))

@@ -6,6 +6,7 @@ local check = require "heed.check"
 local core = require "heed.core"
 local errors = require "heed.errors"
 local files = require "heed.text.tokenizer.files"
+local gguf = require "heed.gguf"
 local pad = require "heed.data.pad"
 local stream = require "heed.text.tokenizer.stream"
 local unknown = require "heed.text.tokenizer.unknown"
@@ -77,7 +78,8 @@ local function new(description)
 end
 
 ---The tokenizer of a file: a tokenizer.json, a vocab.txt, a SentencePiece model (.model, .spm), a GGUF
----file; or of a directory that holds one of the first three.
+---file; or of a directory that holds one of the first three. A GGUF file may be given as heed.gguf.open
+---gives it, so that it is not read twice.
 ---
 ---```lua
 ---local path = os.tmpname() .. ".txt"
@@ -88,13 +90,14 @@ end
 ---print(heed.text.tokenizer "nowhere") --> nil nowhere: No such file or directory
 ---os.remove(path)
 ---```
----@param path string
+---@param path string|heed.gguf.File
 ---@return heed.Tokenizer|nil # nil when the file cannot be read, or says something that is
 ---not known here: never a guess
 ---@return string? message
 local function open(path)
-    check.type("heed.text.tokenizer", "path", path, "string")
-    local description, message = files.read(path)
+    local file = gguf.is_file(path) and path or nil
+    path = file and file.path or check.type("heed.text.tokenizer", "path", path, "string")
+    local description, message = files.read(path, file and file.metadata)
     if not description then return nil, message end
     return unknown.attempt(path, new, description)
 end
