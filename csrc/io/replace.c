@@ -195,3 +195,11 @@ hd_status hd_replace_file(hd_ctx *cx, const char *path, const void *bytes, size_
     hd_replace_abort(&r);
     return status;
 }
+
+hd_status hd_make_directory(hd_ctx *cx, const char *path) {
+    struct stat st;
+    if (!mkdir(path, 0777)) return HD_OK;
+    const int error = errno;
+    if (error == EEXIST && !stat(path, &st) && S_ISDIR(st.st_mode)) return HD_OK;
+    return hd_fail(cx, HD_EIO, "%.300s: %s", path, strerror(error));
+}

@@ -28,4 +28,7 @@ void hd_replace_abort(hd_replace *r);
 /* The three steps in one. */
 hd_status hd_replace_file(hd_ctx *cx, const char *path, const void *bytes, size_t count);
 
+/* A directory, which may be there already, in one that is. */
+hd_status hd_make_directory(hd_ctx *cx, const char *path);
+
 #endif

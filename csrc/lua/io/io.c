@@ -164,6 +164,15 @@ static int replace_file(lua_State *L) {
     return 1;
 }
 
+/* make_directory(path): true, also where there is one; or nil and message */
+static int make_directory(lua_State *L) {
+    hd_call c = hd_begin(L, "make_directory");
+    const char *path = hd_path_at(&c, 1);
+    if (hd_make_directory(c.cx, path)) return hd_nil_and_message(&c, HD_EIO);
+    lua_pushboolean(L, true);
+    return 1;
+}
+
 static const hd_function functions[] = {
     {"safetensors_load", safetensors_load, HD_INTERNAL},
     {"safetensors_save", safetensors_save, HD_INTERNAL},
@@ -171,6 +180,7 @@ static const hd_function functions[] = {
     {"npy_load", npy_load, HD_INTERNAL},
     {"npy_save", npy_save, HD_INTERNAL},
     {"replace_file", replace_file, HD_INTERNAL},
+    {"make_directory", make_directory, HD_INTERNAL},
     {NULL, NULL, 0},
 };
 

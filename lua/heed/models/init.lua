@@ -109,4 +109,6 @@ function models.load(path, options)
     return loaded.model, tokenizer(loaded.opened or path), loaded.config
 end
 
+models.save = require "heed.models.save"
+
 return models

@@ -26,6 +26,8 @@ local unknown = require "heed.text.tokenizer.unknown"
 ---A tokenizer. Ids count from 1: a file's id and 1.
 ---@class heed.Tokenizer
 ---@field offset integer 1: what is added to a file's id
+---@field path string the file or directory that it came from
+---@field is_gguf boolean
 ---@field bos integer|nil begins a text
 ---@field eos integer|nil ends one
 ---@field unk integer|nil stands for what is unknown
@@ -60,8 +62,9 @@ local function check_around(self)
     end
 end
 
-local function new(description)
-    local self = setmetatable({ offset = 1 }, Tokenizer)
+local function new(description, path)
+    local self = setmetatable({ offset = 1, path = path }, Tokenizer)
+    self.is_gguf = description.is_gguf or false
     self.core = core.tokenizer_new(description)
     self.around, self.decoding = description.around, description.decode
     check_around(self)
@@ -99,7 +102,7 @@ local function open(path)
     path = file and file.path or check.type("heed.text.tokenizer", "path", path, "string")
     local description, message = files.read(path, file and file.metadata)
     if not description then return nil, message end
-    return unknown.attempt(path, new, description)
+    return unknown.attempt(path, new, description, path)
 end
 
 -- ---- encoding -----------------------------------------------------------------------------------
