@@ -55,7 +55,7 @@ end
 -- As the file stands there, when it says the same.
 local function write_config(path, origin, tensors)
     local dtype = common_dtype(tensors)
-    local said = origin.given.dtype or origin.given.torch_dtype
+    local said = origin.given.dtype or origin.given.torch_dtype or DTYPES.f32
     local text = not origin.gguf and origin.path and read(origin.path .. "/config.json")
     if not text or dtype and said ~= DTYPES[dtype] then
         text = config_text(origin.given, dtype)

@@ -61,6 +61,15 @@ local function open(path, map)
     return files.object(path .. "/config.json"), files.of_directory(path, map)
 end
 
+local function check_trainable(model)
+    for name, p in model:named_parameters() do
+        if core.dtypes.halves[p.dtype] then
+            unknown.refuse('grad: %s is %s, which has no gradients; dtype = "f32" loads all as f32',
+                name, p.dtype)
+        end
+    end
+end
+
 local function load(path, options)
     local given, file, opened = open(path, options.map ~= false)
     local family = family_of(options.family or given.model_type)
@@ -70,6 +79,7 @@ local function load(path, options)
     local prefix = weights.fill(model, shapes, file, family, config, options.dtype)
     origins.keep(model, { path = path, family = family, given = given, config = config,
         prefix = prefix, gguf = opened })
+    if options.grad then check_trainable(model) end
     return { model = model:eval():requires_grad_(options.grad or false), config = config,
         opened = opened }
 end
