@@ -75,7 +75,8 @@ static void on_bus_error(int number, siginfo_t *info, void *context) {
 static bool install(void) {
     if (installed) return true;
     page_size = (size_t)sysconf(_SC_PAGESIZE);
-    struct sigaction action = {.sa_sigaction = on_bus_error, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART};
+    struct sigaction action = {.sa_sigaction = on_bus_error,
+                               .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART};
     sigemptyset(&action.sa_mask);
     return installed = sigaction(SIGBUS, NULL, &before) == 0 && sigaction(SIGBUS, &action, NULL) == 0;
 }
@@ -89,8 +90,8 @@ static void stay_loaded(void) {
 
 static void uninstall(void) {
     struct sigaction now;
-    const bool is_ours = sigaction(SIGBUS, NULL, &now) == 0 && (now.sa_flags & SA_SIGINFO) &&
-                         now.sa_sigaction == on_bus_error;
+    const bool is_ours =
+        sigaction(SIGBUS, NULL, &now) == 0 && (now.sa_flags & SA_SIGINFO) && now.sa_sigaction == on_bus_error;
     if (is_ours)
         installed = sigaction(SIGBUS, &before, NULL) != 0;
     else

@@ -15,8 +15,8 @@ struct hd_mapping {
     char *bytes, *path;
     size_t size;
     hd_range *range;
-    hd_account *account;           /* whose it is */
-    hd_mapping *previous, *next;   /* of all */
+    hd_account *account;         /* whose it is */
+    hd_mapping *previous, *next; /* of all */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

@@ -102,8 +102,8 @@ static hd_status read_blocks(hd_source *s, const hd_gguf_tensor *t, float *y) {
         const int64_t count = hd_min(bytes - at, step) / format->bytes;
         status = hd_source_read(s, blocks, count * format->bytes, t->offset + at);
         if (!status)
-            status = dequantize(s->cx, count,
-                                (piece){format, blocks, y + at / format->bytes * format->elements});
+            status =
+                dequantize(s->cx, count, (piece){format, blocks, y + at / format->bytes * format->elements});
     }
     hd_free(s->cx->account, blocks);
     return status;

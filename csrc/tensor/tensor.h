@@ -22,7 +22,7 @@ struct hd_node_head {
 /* Memory that a tensor lies in and that is not the pool's: pages of a file, a host's own. */
 typedef struct hd_memory_owner {
     void (*release)(void *owner, void *data, size_t bytes); /* with the last tensor in it */
-    hd_status (*check)(hd_ctx *cx, void *owner); /* may it still be read? NULL: always */
+    hd_status (*check)(hd_ctx *cx, void *owner);            /* may it still be read? NULL: always */
 } hd_memory_owner;
 
 typedef struct hd_storage {

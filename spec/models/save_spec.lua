@@ -104,7 +104,7 @@ describe("heed.models.save", function()
         assert.is_nil(ok)
         assert.matches("No such file or directory", message)
         ok, message = heed.models.save(folder .. "/a.gguf",
-            assert(heed.models.load(FOLDER .. "llama_tied")))
+            (assert(heed.models.load(FOLDER .. "llama_tied"))))
         assert.is_nil(ok)
         assert.matches("rope_type: unknown: llama3", message)
     end)

@@ -29,21 +29,22 @@ function files.object(path)
     return value
 end
 
-local function of_tensors(tensors, mapped)
+-- Mapped tensors as a file; without `map` each is copied when it is asked for.
+local function of_tensors(tensors, map)
     local list = {}
     for name in pairs(tensors) do list[#list + 1] = name end
     table.sort(list)
     return { names = list, has = function(name) return tensors[name] ~= nil end,
-        tensor = function(name) return tensors[name] end,
+        tensor = function(name) return map and tensors[name] or tensors[name]:clone() end,
         into = function(name, t) t:copy_(tensors[name]) end,
         info = function(name)
             local t = tensors[name]
-            return t.dtype, { t:size() }, mapped
+            return t.dtype, { t:size() }, map
         end }
 end
 
-local function loaded(path, map)
-    local tensors, message = safetensors.load(path, { map = map })
+local function loaded(path)
+    local tensors, message = safetensors.load(path, { map = true })
     if not tensors then unknown.refuse("%s", message) end
     return tensors
 end
@@ -56,7 +57,7 @@ local function of_shards(directory, index, map)
         if shard:find "[/\\]" then
             unknown.refuse("weight_map: expected a file's name, got %s", shard)
         end
-        if not read[shard] then read[shard] = loaded(directory .. "/" .. shard, map) end
+        if not read[shard] then read[shard] = loaded(directory .. "/" .. shard) end
         all[name] = read[shard][name]
         if not all[name] then absent[#absent + 1] = ("%s in %s"):format(name, shard) end
     end
@@ -78,7 +79,7 @@ function files.of_directory(directory, map)
         index:close()
         return of_shards(directory, files.object(directory .. "/model.safetensors.index.json"), map)
     end
-    return of_tensors(loaded(directory .. "/model.safetensors", map), map)
+    return of_tensors(loaded(directory .. "/model.safetensors"), map)
 end
 
 return files
