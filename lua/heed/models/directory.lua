@@ -5,6 +5,7 @@ local json = require "heed.json"
 local parts = require "heed.models.parts"
 local rows = require "heed.models.rotary_rows"
 local safetensors = require "heed.safetensors"
+local tokenizer_json = require "heed.models.tokenizer_json"
 local unknown = require "heed.text.tokenizer.unknown"
 
 -- What a directory may have for its tokenizer.
@@ -65,33 +66,25 @@ end
 
 -- ---- what lies beside it ------------------------------------------------------------------------
 
-local function copy(from, to, list)
-    local count = 0
-    for _, name in ipairs(list) do
-        local text = read(from .. "/" .. name)
-        if text then
-            write(to .. "/" .. name, text)
-            count = count + 1
-        end
-    end
-    return count
+-- The texts of those files that there are.
+local function texts_in(folder, list)
+    local texts = {}
+    for _, name in ipairs(list) do texts[name] = read(folder .. "/" .. name) end
+    return texts
 end
 
-local function write_tokenizer(path, tokenizer)
+-- What is to be written for a tokenizer, by names; of a file also what lies beside it, where that
+-- belongs to it.
+local function tokenizer_files(tokenizer)
     local from = tokenizer.path
-    if read(from) then -- a file: those beside it belong to it
-        if tokenizer.is_gguf then
-            unknown.refuse("tokenizer: expected one of a directory's files, got that of %s; a "
-                .. "GGUF file can hold it, and a directory be written without one", from)
-        end
-        local name = from:match "[^/]*$"
-        write(path .. "/" .. name, read(from))
-        from = from:match "^(.*)/[^/]*$" or "."
-        if name ~= "tokenizer.json" and name ~= "vocab.txt" then return end
-        copy(from, path, TOKENIZER)
-    elseif copy(from, path, TOKENIZER) == 0 then
-        unknown.refuse("tokenizer: its files in %s are gone", from)
+    if tokenizer.is_gguf then return tokenizer_json(tokenizer) end
+    local text, name = read(from), from:match "[^/]*$"
+    if text and not (name == "tokenizer.json" or name == "vocab.txt") then
+        return { [name] = text }
     end
+    local texts = texts_in(text and (from:match "^(.*)/[^/]*$" or ".") or from, TOKENIZER)
+    if not next(texts) then unknown.refuse("tokenizer: its files in %s are gone", from) end
+    return texts
 end
 
 -- ---- all of it ----------------------------------------------------------------------------------
@@ -103,6 +96,7 @@ end
 return function(path, model, tokenizer, origin)
     local tensors = parts(model, origin.family, origin.config, origin.prefix)
     if origin.config.rope_interleaved then rows.apart(tensors, origin.config) end
+    local beside = tokenizer and tokenizer_files(tokenizer) or {}
     local ok, message = core.make_directory(path)
     if not ok then unknown.refuse("%s", message) end
     ok, message = safetensors.save(path .. "/model.safetensors", tensors,
@@ -110,8 +104,8 @@ return function(path, model, tokenizer, origin)
     if not ok then unknown.refuse("%s", message) end
     write_config(path, origin, tensors)
     if origin.path and not origin.gguf then
-        copy(origin.path, path, { "generation_config.json" })
+        beside["generation_config.json"] = read(origin.path .. "/generation_config.json")
     end
-    if tokenizer then write_tokenizer(path, tokenizer) end
+    for name, text in pairs(beside) do write(path .. "/" .. name, text) end
     return true
 end

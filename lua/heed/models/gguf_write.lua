@@ -12,13 +12,18 @@ local vocabulary = require "heed.models.gguf_vocabulary"
 
 -- ---- tensors ------------------------------------------------------------------------------------
 
+-- What llama.cpp adds to f32 without a product.
+local ADDED = { ["position_embd.weight"] = true, ["token_types.weight"] = true }
+
+local function is_matrix(name, t) return t:dim() == 2 and not ADDED[name] end
+
 -- By the file's names.
 local function renamed(tensors, known)
     local list = {}
     for theirs, t in pairs(tensors) do
         local name = models_gguf.name_of(known.tensors, theirs)
         if not name then unknown.refuse("%s: llama.cpp has no such tensor", theirs) end
-        list[name] = t:dim() < 2 and t:to "f32" or t
+        list[name] = is_matrix(name, t) and t or t:to "f32"
     end
     return list
 end
@@ -27,7 +32,7 @@ end
 local function types_of(tensors, type)
     local types = {}
     for name, t in pairs(tensors) do
-        if type and t:dim() == 2 and t:size(2) % 32 == 0 then types[name] = type end
+        if type and is_matrix(name, t) and t:size(2) % 32 == 0 then types[name] = type end
     end
     return types
 end
