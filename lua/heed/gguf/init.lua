@@ -94,9 +94,6 @@ function File:tensor(name, options)
         suggest.near(name, self.places))
 end
 
----@private
-function gguf.is_file(value) return getmetatable(value) == File end
-
 function File:__tostring()
     return ("GGUF file of %d tensors: %s"):format(#self.tensors, self.path)
 end

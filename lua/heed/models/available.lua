@@ -20,9 +20,9 @@ local function least_of_groups(root, path, most, used, least)
     while true do
         local limit, taken = number_in(root .. path .. most), number_in(root .. path .. used)
         if limit and taken and limit < 2 ^ 60 then
-            local file_pages = (read(root .. path .. "/memory.stat") or ""):match "inactive_file (%d+)"
-            local left = limit - taken + (tonumber(file_pages) or 0)
-            least = math.min(least, left)
+            local stat = read(root .. path .. "/memory.stat") or ""
+            local reclaimed = tonumber(stat:match "inactive_file (%d+)") or 0
+            least = math.min(least, limit - taken + reclaimed)
         end
         if path == "" then return least end
         path = path:match "^(.*)/[^/]*$" or ""

@@ -7,8 +7,9 @@ local families = require "heed.models.families"
 local files = require "heed.models.files"
 local gguf = require "heed.models.gguf"
 local origins = require "heed.models.origins"
+local save = require "heed.models.save"
 local steps = require "heed.text.tokenizer.steps"
-local tokenizer = require "heed.text.tokenizer"
+local open_tokenizer = require "heed.text.tokenizer"
 local unknown = require "heed.text.tokenizer.unknown"
 local weights = require "heed.models.weights"
 
@@ -116,9 +117,31 @@ function models.load(path, options)
     end
     local loaded, message = unknown.attempt(path, load, (path:gsub("/+$", "")), options)
     if not loaded then return nil, message end
-    return loaded.model, tokenizer(loaded.opened or path), loaded.config
+    return loaded.model, open_tokenizer(loaded.opened or path), loaded.config
 end
 
-models.save = require "heed.models.save"
+---Writes a model as what others load: where the path ends with ".gguf" a file for llama.cpp (models
+---of the architectures llama and bert), else a directory for Hugging Face's transformers:
+---config.json, model.safetensors under the names of the family's files, and the tokenizer's files as
+---they were. Files are written whole or not at all.
+---
+---```lua
+---local config = { model_type = "llama", vocab_size = 20, hidden_size = 8, num_hidden_layers = 1,
+---    num_attention_heads = 2, num_key_value_heads = 1, intermediate_size = 16 }
+---local model, path = heed.models.Llama(config), os.tmpname() .. ".gguf"
+---print(heed.models.save(path, model, nil, { config = config })) --> true
+---print(#heed.gguf.open(path).tensors) --> 12
+---os.remove(path)
+---```
+---@param path string
+---@param model heed.nn.Module
+---@param tokenizer? heed.Tokenizer
+---@param options? { config?: table, type?: string } config: of a model that was not loaded; type: of
+---the matrices of a GGUF file, "F16" or "Q8_0" (heed.gguf.save has the list), default: as they are
+---@return true|nil ok nil when a file cannot be written, or has no place for what is to be written
+---@return string? message
+function models.save(path, model, tokenizer, options)
+    return save(path, model, tokenizer, options)
+end
 
 return models

@@ -15,7 +15,7 @@ local OPTIONS = check.set("config", "type")
 local TYPES = check.set("F32", "F16", "BF16", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0")
 
 -- Of a model that no file was loaded for: what its config and its class say.
-local function origin_of(model, given)
+local function origin_of(given)
     if given == nil then
         errors.raise("%s: options: expected the config, { config = ... }: this model was not "
             .. "loaded from files", WHERE)
@@ -45,25 +45,12 @@ local function check_type(type, path)
     end
 end
 
----Writes a model as what others load: where the path ends with ".gguf" a file for llama.cpp (models
----of the architectures llama and bert), else a directory for Hugging Face's transformers:
----config.json, model.safetensors under the names of the family's files, and the tokenizer's files as
----they were. Files are written whole or not at all.
----
----```lua
----local config = { model_type = "llama", vocab_size = 20, hidden_size = 8, num_hidden_layers = 1,
----    num_attention_heads = 2, num_key_value_heads = 1, intermediate_size = 16 }
----local model, path = heed.models.Llama(config), os.tmpname() .. ".gguf"
----print(heed.models.save(path, model, nil, { config = config })) --> true
----print(#heed.gguf.open(path).tensors) --> 12
----os.remove(path)
----```
+---heed.models.save.
 ---@param path string
 ---@param model heed.nn.Module
 ---@param tokenizer? heed.Tokenizer
----@param options? { config?: table, type?: string } config: of a model that was not loaded; type: of
----the matrices of a GGUF file, "F16" or "Q8_0" (heed.gguf.save has the list), default: as they are
----@return true|nil ok nil when a file cannot be written, or has no place for what is to be written
+---@param options? { config?: table, type?: string }
+---@return true|nil ok
 ---@return string? message
 return function(path, model, tokenizer, options)
     check.type(WHERE, "path", path, "string")
@@ -76,7 +63,7 @@ return function(path, model, tokenizer, options)
     end
     options = check.options(WHERE, options, OPTIONS)
     check_type(options.type, path)
-    local origin = origins.of(model) or origin_of(model, options.config)
+    local origin = origins.of(model) or origin_of(options.config)
     if path:find "%.gguf$" then
         return unknown.attempt(path, gguf_write, path, model, tokenizer, origin, options.type)
     end

@@ -24,7 +24,9 @@ local function merges_of(list)
     local pairs_of = {}
     for i, merge in ipairs(list) do
         local left, right = merge:match "^(.[^ ]*) (.+)$"
-        if not left then unknown.refuse("tokenizer.ggml.merges: expected two parts, got %s", merge) end
+        if not left then
+            unknown.refuse("tokenizer.ggml.merges: expected two parts, got %s", merge)
+        end
         pairs_of[i] = { left, right }
     end
     return pairs_of

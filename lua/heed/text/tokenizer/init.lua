@@ -6,7 +6,6 @@ local check = require "heed.check"
 local core = require "heed.core"
 local errors = require "heed.errors"
 local files = require "heed.text.tokenizer.files"
-local gguf = require "heed.gguf"
 local pad = require "heed.data.pad"
 local stream = require "heed.text.tokenizer.stream"
 local unknown = require "heed.text.tokenizer.unknown"
@@ -80,6 +79,11 @@ local function new(description, path)
     return self
 end
 
+local function is_gguf_file(value)
+    local meta = type(value) == "table" and getmetatable(value)
+    return meta and meta.__name == "heed.gguf.File"
+end
+
 ---The tokenizer of a file: a tokenizer.json, a vocab.txt, a SentencePiece model (.model, .spm), a GGUF
 ---file; or of a directory that holds one of the first three. A GGUF file may be given as heed.gguf.open
 ---gives it, so that it is not read twice.
@@ -98,7 +102,7 @@ end
 ---not known here: never a guess
 ---@return string? message
 local function open(path)
-    local file = gguf.is_file(path) and path or nil
+    local file = is_gguf_file(path) and path or nil
     path = file and file.path or check.type("heed.text.tokenizer", "path", path, "string")
     local description, message = files.read(path, file and file.metadata)
     if not description then return nil, message end
