@@ -26,6 +26,14 @@ local function filled(template, found, shift)
     end))
 end
 
+---A family's table: for this config, where it depends on that.
+---@param family heed.models.Family
+---@param config table
+---@return table[] entries
+function names.entries(family, config)
+    return family.names_of and family.names_of(config) or family.names
+end
+
 ---The names in a file of what one of our tensors is made of; nil when the table says nothing of it.
 ---@param entries string[][]
 ---@param ours string

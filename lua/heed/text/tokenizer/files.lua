@@ -97,9 +97,13 @@ end
 
 ---@param path string a file, or a directory
 ---@param pattern? string of the tokens of a vocab.txt
+---@param metadata? table of a GGUF file, when it was opened already
 ---@return heed.text.tokenizer.Description|nil
 ---@return string? message
-function files.read(path, pattern)
+function files.read(path, pattern, metadata)
+    if metadata and not pattern then
+        return unknown.attempt(path, gguf_file.describe, metadata)
+    end
     local bytes, message, code = beginning(path)
     if code == IS_A_DIRECTORY then
         path, message = inside((path:gsub("/+$", "")))
