@@ -196,6 +196,23 @@ describe("embed", function()
             .. "ids, as the model has no tokenizer; model.tokenizer = heed.text.tokenizer(path)")
     end)
 
+    it("is the same of a model that was saved, and images are made ready as before", function()
+        modules("Pooling", "Normalize")
+        write("1_Pooling/config.json", { pooling_mode_cls_token = true })
+        write("sentence_bert_config.json", { max_seq_length = 3, do_lower_case = true })
+        write("preprocessor_config.json", { size = 8 })
+        local model, tokenizer = heed.models.load(folder)
+        local saved = shell.lines "mktemp -d"[1]
+        assert(heed.models.save(saved, model, tokenizer))
+        local again = assert(heed.models.load(saved))
+        assert.are.same({ "cls" }, again.pooling.modes)
+        assert.are.equal(3, again.pooling.max_tokens)
+        assert.is_close(again:embed "a b c d", model:embed "a b c d", 0)
+        assert.are.equal(shell.read(folder .. "/preprocessor_config.json"),
+            shell.read(saved .. "/preprocessor_config.json"))
+        os.execute("rm -r " .. saved)
+    end)
+
     it("reads norms under their oldest names", function()
         local path = folder .. "/model.safetensors"
         local tensors, old = assert(heed.safetensors.load(path)), {}

@@ -5,6 +5,7 @@ local json = require "heed.json"
 local parts = require "heed.models.parts"
 local rows = require "heed.models.rotary_rows"
 local safetensors = require "heed.safetensors"
+local sentences = require "heed.models.sentences"
 local tokenizer_json = require "heed.models.tokenizer_json"
 local unknown = require "heed.text.tokenizer.unknown"
 
@@ -87,6 +88,25 @@ local function tokenizer_files(tokenizer)
     return texts
 end
 
+-- What the model's own directory says of its answers, of images, and of vectors of texts.
+local function other_files(origin)
+    local list = sentences.files(origin.path, origin.given.model_type)
+    for _, name in ipairs { "generation_config.json", "preprocessor_config.json",
+        "processor_config.json" } do
+        list[#list + 1] = name
+    end
+    return texts_in(origin.path, list)
+end
+
+local function write_into(path, name, text)
+    local folder = name:match "^(.*)/"
+    if folder then
+        local ok, message = core.make_directory(path .. "/" .. folder)
+        if not ok then unknown.refuse("%s", message) end
+    end
+    write(path .. "/" .. name, text)
+end
+
 -- ---- all of it ----------------------------------------------------------------------------------
 
 ---@param path string made when it is not there
@@ -104,8 +124,8 @@ return function(path, model, tokenizer, origin)
     if not ok then unknown.refuse("%s", message) end
     write_config(path, origin, tensors)
     if origin.path and not origin.gguf then
-        beside["generation_config.json"] = read(origin.path .. "/generation_config.json")
+        for name, text in pairs(other_files(origin)) do beside[name] = text end
     end
-    for name, text in pairs(beside) do write(path .. "/" .. name, text) end
+    for name, text in pairs(beside) do write_into(path, name, text) end
     return true
 end

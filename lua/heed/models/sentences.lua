@@ -121,6 +121,20 @@ local function read_modules(directory)
     return list
 end
 
+---The files of a directory that say it, by their names in it.
+---@param directory string
+---@param model_type string
+---@return string[]
+function sentences.files(directory, model_type)
+    local list = { "sentence_bert_config.json", ("sentence_%s_config.json"):format(model_type) }
+    if not exists(directory .. "/modules.json") then return list end
+    table.move({ "modules.json", "config_sentence_transformers.json" }, 1, 2, #list + 1, list)
+    for i, entry in ipairs(files.object(directory .. "/modules.json")) do
+        if i > 1 then list[#list + 1] = entry.path .. "/config.json" end
+    end
+    return list
+end
+
 ---What the files of a directory say; without modules.json, the mean, of length 1.
 ---@param directory string
 ---@param model_type string
