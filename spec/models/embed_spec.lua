@@ -173,8 +173,8 @@ describe("embed", function()
             assert.is_nil(model)
             assert.matches(message, problem)
         end
-        modules("Pooling", "CNN")
         write("1_Pooling/config.json", { pooling_mode_mean_tokens = true })
+        modules("Pooling", "CNN")
         refused "modules.json: type: unknown: sentence_transformers.models.CNN"
         modules("Normalize")
         refused "modules.json: expected a Pooling"

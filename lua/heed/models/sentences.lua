@@ -107,6 +107,15 @@ local readers = {
     Normalize = function(list) list[#list + 1] = Pooling.Normalize() end,
 }
 
+-- The folder of a module in the directory.
+local function folder_of(entry)
+    local path = unknown.check(entry.path, "string", "modules.json: path")
+    if path:find "[/\\]" or path == ".." then
+        unknown.refuse("modules.json: path: expected a folder's name, got %s", path)
+    end
+    return path
+end
+
 -- The first is the model itself.
 local function read_modules(directory)
     local list = {}
@@ -115,7 +124,7 @@ local function read_modules(directory)
         if i == 1 and kind ~= "Transformer" or i > 1 and not readers[kind] then
             unknown.kind("modules.json: type", entry.type)
         end
-        if i > 1 then readers[kind](list, directory .. "/" .. entry.path) end
+        if i > 1 then readers[kind](list, directory .. "/" .. folder_of(entry)) end
     end
     if not list.modes then unknown.refuse "modules.json: expected a Pooling" end
     return list
