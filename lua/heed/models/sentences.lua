@@ -139,7 +139,7 @@ function sentences.files(directory, model_type)
     if not exists(directory .. "/modules.json") then return list end
     table.move({ "modules.json", "config_sentence_transformers.json" }, 1, 2, #list + 1, list)
     for i, entry in ipairs(files.object(directory .. "/modules.json")) do
-        if i > 1 then list[#list + 1] = entry.path .. "/config.json" end
+        if i > 1 then list[#list + 1] = folder_of(entry) .. "/config.json" end
     end
     return list
 end
