@@ -57,6 +57,13 @@ HEED_API void heed_check_tensor(lua_State *L, int argument, heed_view *view);
  * wrong. */
 HEED_API void heed_wrote(lua_State *L, int index);
 
+/* Tensors may lie in the pages of a file (heed.models.load). While one does, heed handles SIGBUS: a page that
+ * the file lost reads as zeros, and the next operation in Lua raises an error. All other faults go to the
+ * handler that the host had installed before. A host that installs one later calls the one that it found
+ * for addresses that it does not know; a host that cannot loads with { map = false }. A thread that blocks
+ * SIGBUS never maps.
+ */
+
 /* ---- interrupting ------------------------------------------------------------------------ */
 
 /* Stops what heed computes in this state: the running (or else the next) operation raises "interrupted". */

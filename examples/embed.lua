@@ -1,4 +1,4 @@
--- Sentences as vectors, by an encoder of Hugging Face (all-MiniLM-L6-v2 or another BERT).
+-- Sentences as vectors, by an encoder of Hugging Face (all-MiniLM-L6-v2, all-mpnet-base-v2).
 --
 --     heed examples/embed.lua DIR                        lines in, how alike each is to the one before
 --     heed examples/embed.lua DIR --vectors              lines in, a line of numbers each
@@ -17,28 +17,8 @@ parser:option("--top", "so many lines are shown", "5"):convert(math.tointeger)
 parser:flag("--vectors", "a line of numbers for each line")
 local args = parser:parse()
 
-local model, tokenizer = heed.models.load(args.model)
-if not model then error(tokenizer, 0) end
-
-local BATCH, LONGEST = 32, 256
-
--- The vectors [N, E] of lines; those of like length go together, so that little is padded.
-local function embed(lines)
-    local order = {}
-    for i in ipairs(lines) do order[i] = i end
-    table.sort(order, function(a, b) return #lines[a] < #lines[b] end)
-    local vectors = {}
-    for first = 1, #order, BATCH do
-        local texts = {}
-        for i = first, math.min(first + BATCH - 1, #order) do
-            texts[#texts + 1] = lines[order[i]]
-        end
-        local ids, lengths = tokenizer:encode_batch(texts, { truncate = LONGEST })
-        local rows = heed.no_grad(function() return model:embed(ids, lengths) end)
-        for i, row in ipairs(rows:unbind(1)) do vectors[order[first + i - 1]] = row end
-    end
-    return heed.stack(vectors, 1)
-end
+local model, message = heed.models.load(args.model)
+if not model then error(message, 0) end
 
 local function lines_of(file)
     local lines = {}
@@ -62,7 +42,7 @@ local function indexed(path, lines)
     if kept and metadata.checksum == sum and metadata.model == args.model then
         return kept.vectors
     end
-    local vectors = embed(lines)
+    local vectors = model:embed(lines)
     assert(heed.safetensors.save(index, { vectors = vectors },
         { metadata = { checksum = sum, model = args.model } }))
     return vectors
@@ -70,7 +50,7 @@ end
 
 local function search(query, path)
     local lines = lines_of(assert(io.open(path)))
-    local cosines = indexed(path, lines):matmul(embed({ query })[1])
+    local cosines = indexed(path, lines):matmul(model:embed({ query })[1])
     local values, places = cosines:topk(math.min(args.top, #lines))
     for i = 1, #values do print(("%.4f  %s"):format(values[i], lines[places[i]])) end
 end
@@ -95,7 +75,7 @@ end
 
 if args.search then return search(args.search[1], args.search[2]) end
 local lines = lines_of(io.stdin)
-local vectors = embed(lines)
+local vectors = model:embed(lines)
 if args.cluster then
     local group = groups_of(vectors, math.min(args.cluster, #lines))
     for k = 1, args.cluster do

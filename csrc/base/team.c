@@ -138,6 +138,7 @@ void hd_team_run(hd_team *team, hd_job job, void *arg, int spin) {
 static int start_helpers(hd_team *team, int wanted) {
     sigset_t all, before;
     sigfillset(&all);
+    sigdelset(&all, SIGBUS); /* of mapped files (mapping.h): where it is blocked, it ends the process */
     pthread_sigmask(SIG_SETMASK, &all,
                     &before); /* helpers inherit it: the host's signals stay with the host */
     int made = 0;

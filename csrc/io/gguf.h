@@ -10,6 +10,7 @@
 #ifndef HD_GGUF_H
 #define HD_GGUF_H
 
+#include "io/mapped.h"
 #include "io/source.h"
 #include "kernels/blocks.h"
 #include "tensor/tensor.h"
@@ -91,9 +92,12 @@ int64_t hd_gguf_bytes(const hd_gguf_tensor *t);
 /* Do its rows consist of whole blocks, and does it lie inside the file? Of types that are not read this is
  * not known. */
 hd_status hd_gguf_check_tensor(hd_source *s, const hd_gguf_tensor *t);
-/* Plain numbers as their dtype, blocks dequantised to f32. NULL: HD_EIO, HD_ENOMEM or HD_ECANCEL; the
- * message names file and tensor. */
-hd_tensor *hd_gguf_tensor_read(hd_source *s, const hd_gguf_tensor *t);
+/* Plain numbers as their dtype, blocks dequantised to f32. With a mapping of the file nothing is read from the
+ * source: blocks are dequantised where they lie, and plain numbers stay there if they can (io/mapped.h). NULL:
+ * HD_EIO, HD_ENOMEM or HD_ECANCEL; the message names file and tensor. */
+hd_tensor *hd_gguf_tensor_read(hd_source *s, hd_mapping *m, const hd_gguf_tensor *t);
+/* The same into `y`, a contiguous tensor of the type's dtype, with as many elements: HD_EARG if it is none. */
+hd_status hd_gguf_tensor_into(hd_source *s, hd_mapping *m, const hd_gguf_tensor *t, hd_tensor *y);
 
 /* ---- values of metadata -------------------------------------------------------------------------- */
 

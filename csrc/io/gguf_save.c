@@ -7,7 +7,7 @@
 #include "base/parallel.h"
 #include "io/gguf.h"
 #include "io/replace.h"
-#include "io/utf8.h"
+#include "base/utf8.h"
 
 /* ---- what can be written ------------------------------------------------------------------------- */
 

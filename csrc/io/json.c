@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "io/number.h"
-#include "io/utf8.h"
+#include "base/utf8.h"
 
 static const char byte_order_mark[] = "\xEF\xBB\xBF";
 

@@ -1,6 +1,6 @@
 #include "io/json_write.h"
 
-#include "io/utf8.h"
+#include "base/utf8.h"
 
 /* The letter of a short escape, 'u' of a long one, 0 of a byte that is written as it is. */
 static const char escape_of[256] = {

@@ -4,7 +4,7 @@
 
 #include "io/npy_stream.h"
 #include "io/npz.h"
-#include "io/utf8.h"
+#include "base/utf8.h"
 #include "io/zip.h"
 
 #define MAX_NAME 65531 /* with .npy 16 bits count it */

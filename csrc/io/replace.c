@@ -106,7 +106,7 @@ static bool make_temporary(hd_replace *r, size_t size) {
 /* ---- the steps --------------------------------------------------------------------------------- */
 
 hd_status hd_replace_begin(hd_ctx *cx, hd_replace *r, const char *path) {
-    *r = (hd_replace){.fd = -1, .account = cx->account};
+    *r = (hd_replace){.fd = -1, .account = cx->account, .losses = hd_mapping_losses()};
     char resolved[PATH_MAX];
     if (!realpath(path, resolved)) {
         size_t length = strlen(path);
@@ -135,12 +135,20 @@ hd_status hd_replace_begin(hd_ctx *cx, hd_replace *r, const char *path) {
     return status;
 }
 
+/* Reads a byte of each page. */
+static void touch(const char *bytes, size_t count) {
+    const long page = sysconf(_SC_PAGESIZE);
+    for (size_t i = 0; i < count; i += (size_t)page) (void)*(const volatile char *)(bytes + i);
+    (void)*(const volatile char *)(bytes + count - 1);
+}
+
 hd_status hd_replace_write(hd_ctx *cx, hd_replace *r, const void *bytes, size_t count) {
     const char *at = bytes;
     while (count) {
         ssize_t written = write(r->fd, at, count > (1u << 30) ? (1u << 30) : count);
         if (written < 0 && errno == EINTR) continue;
-        if (written <= 0) return failed(cx, r, "writing");
+        if (written < 0 && errno == EFAULT) touch(at, count); /* the kernel's reading marks nothing */
+        if (written <= 0) return hd_mapping_check_since(cx, r->losses) ? HD_EIO : failed(cx, r, "writing");
         at += written;
         count -= (size_t)written;
     }
@@ -162,8 +170,10 @@ static void sync_directory(const char *target) {
 }
 
 hd_status hd_replace_commit(hd_ctx *cx, hd_replace *r) {
-    hd_status status = HD_OK;
-    if (fsync(r->fd))
+    hd_status status = hd_mapping_check_since(cx, r->losses);
+    if (status)
+        (void)status;
+    else if (fsync(r->fd))
         status = failed(cx, r, "syncing");
     else if (rename(r->temporary, r->target))
         status = failed(cx, r, "renaming into place");
@@ -184,4 +194,12 @@ hd_status hd_replace_file(hd_ctx *cx, const char *path, const void *bytes, size_
     if (!status) return hd_replace_commit(cx, &r);
     hd_replace_abort(&r);
     return status;
+}
+
+hd_status hd_make_directory(hd_ctx *cx, const char *path) {
+    struct stat st;
+    if (!mkdir(path, 0777)) return HD_OK;
+    const int error = errno;
+    if (error == EEXIST && !stat(path, &st) && S_ISDIR(st.st_mode)) return HD_OK;
+    return hd_fail(cx, HD_EIO, "%.300s: %s", path, strerror(error));
 }

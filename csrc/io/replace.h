@@ -8,13 +8,14 @@
 
 #include <stddef.h>
 
-#include "base/context.h"
+#include "base/mapping.h"
 
 typedef struct hd_replace {
     int fd;          /* -1: nothing open */
     char *target;    /* the path, with symbolic links followed */
     char *temporary; /* beside it */
     hd_account *account;
+    uint32_t losses; /* of mapped files when it began: what was read from one since is not written */
 } hd_replace;
 
 /* After a failure (HD_EIO, HD_ENOMEM; the message names the path) there is nothing to abort. */
@@ -26,5 +27,8 @@ void hd_replace_abort(hd_replace *r);
 
 /* The three steps in one. */
 hd_status hd_replace_file(hd_ctx *cx, const char *path, const void *bytes, size_t count);
+
+/* A directory, which may be there already, in one that is. */
+hd_status hd_make_directory(hd_ctx *cx, const char *path);
 
 #endif

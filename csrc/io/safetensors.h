@@ -27,9 +27,9 @@ typedef struct hd_safetensors {
     hd_account *account;
 } hd_safetensors;
 
-/* NULL: HD_EIO (no such file, not this format, an invalid header) or HD_ENOMEM; the message names the
- * path. */
-hd_safetensors *hd_safetensors_load(hd_ctx *cx, const char *path);
+/* `map`: tensors lie in the file's pages where they can (io/mapped.h). NULL: HD_EIO (no such file, not this
+ * format, an invalid header) or HD_ENOMEM; the message names the path. */
+hd_safetensors *hd_safetensors_load(hd_ctx *cx, const char *path, bool map);
 void hd_safetensors_free(hd_safetensors *file); /* NULL is fine */
 
 /* Writes contiguous tensors in this order. Duplicate names, "__metadata__" as a name and tensors that are not

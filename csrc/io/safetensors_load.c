@@ -5,12 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/mapped.h"
 #include "io/safetensors_names.h"
 #include "io/source.h"
 
 typedef struct reader {
     hd_ctx *cx;
     hd_source source;
+    hd_mapping *mapping; /* NULL: tensors are read */
     int64_t data_start, data_size;
     char *header; /* zero-terminated */
     int64_t header_size;
@@ -255,16 +257,23 @@ static void normalise_bool(hd_tensor *t) {
     for (int64_t i = 0, n = hd_numel(t); i < n; i++) b[i] = b[i] != 0;
 }
 
+static hd_tensor *read_tensor(reader *r, const record *t) {
+    const int64_t offset = r->data_start + t->begin;
+    if (r->mapping && t->end > t->begin && hd_mapped_fits(t->dtype, offset))
+        return hd_mapped_tensor(r->cx, r->mapping, offset, t->dtype, t->ndim, t->shape);
+    hd_tensor *y = hd_tensor_new(r->cx, t->dtype, t->ndim, t->shape);
+    if (!y || !hd_source_read(&r->source, hd_data(y), t->end - t->begin, offset)) return y;
+    hd_release(y);
+    return NULL;
+}
+
 static hd_status read_tensors(reader *r, hd_safetensors *file, const record *records, int64_t count) {
     for (int64_t i = 0; i < count; i++) {
         const record *t = &records[i];
         hd_named_tensor *named = &file->tensors[file->count++];
-        named->tensor = hd_tensor_new(r->cx, t->dtype, t->ndim, t->shape);
+        named->tensor = read_tensor(r, t);
         named->name = named->tensor ? copy_text(r->cx, t->name) : NULL;
         if (!named->name) return r->cx->error.status;
-        hd_status status =
-            hd_source_read(&r->source, hd_data(named->tensor), t->end - t->begin, r->data_start + t->begin);
-        if (status) return status;
         normalise_bool(named->tensor);
     }
     return HD_OK;
@@ -283,21 +292,23 @@ static hd_status read_entries(reader *r, hd_safetensors *file) {
     return status;
 }
 
-static hd_status read_file(reader *r, const char *path, hd_safetensors *file) {
+static hd_status read_file(reader *r, const char *path, bool map, hd_safetensors *file) {
     hd_status status = hd_source_open(r->cx, &r->source, path);
     if (status || (status = read_header(r)) || (status = parse_header(r))) return status;
+    r->mapping = map ? hd_source_map(&r->source) : NULL;
     return read_entries(r, file);
 }
 
-hd_safetensors *hd_safetensors_load(hd_ctx *cx, const char *path) {
+hd_safetensors *hd_safetensors_load(hd_ctx *cx, const char *path, bool map) {
     hd_safetensors *file = hd_alloc_zeroed(cx, sizeof *file);
     if (!file) return NULL;
     file->account = cx->account;
     hd_account_retain(file->account);
     reader r = {.cx = cx};
-    hd_status status = read_file(&r, path, file);
+    hd_status status = read_file(&r, path, map, file);
     cJSON_Delete(r.json);
     hd_free(cx->account, r.header);
+    hd_mapping_release(r.mapping);
     hd_source_close(&r.source);
     if (!status) return file;
     hd_safetensors_free(file);

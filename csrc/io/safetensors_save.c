@@ -7,7 +7,7 @@
 
 #include "io/replace.h"
 #include "io/safetensors_names.h"
-#include "io/utf8.h"
+#include "base/utf8.h"
 
 static const char *format_name(hd_dtype dtype) {
     for (size_t i = 0; i < HD_SAFETENSORS_DTYPES; i++)

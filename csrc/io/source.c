@@ -50,6 +50,11 @@ hd_status hd_source_read(hd_source *s, void *into, int64_t count, int64_t offset
     return HD_OK;
 }
 
+hd_mapping *hd_source_map(hd_source *s) {
+    if (s->size == 0 || !hd_mapping_is_safe()) return NULL;
+    return hd_mapping_new(s->cx, s->fd, (size_t)s->size, s->path);
+}
+
 void hd_source_close(hd_source *s) {
     if (s->fd >= 0) close(s->fd);
     s->fd = -1;

@@ -1,7 +1,7 @@
 /* zip_directory.c: finds and reads the directory of an archive. */
 #include <string.h>
 
-#include "io/utf8.h"
+#include "base/utf8.h"
 #include "io/zip.h"
 #include "io/zip_bytes.h"
 

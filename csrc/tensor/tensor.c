@@ -22,6 +22,7 @@ static void storage_begin(hd_ctx *cx, hd_storage *s, size_t bytes) {
     s->meta = false;
     s->bytes = bytes;
     s->account = cx->account;
+    s->owner_kind = NULL;
     hd_account_retain(s->account);
 }
 
@@ -38,24 +39,38 @@ static hd_storage *storage_new(hd_ctx *cx, size_t bytes) {
     return s;
 }
 
-static hd_storage *meta_new(hd_ctx *cx, size_t bytes) {
+/* Releases the memory when it fails. */
+static hd_storage *owned_new(hd_ctx *cx, void *data, size_t bytes, const hd_memory_owner *kind, void *owner) {
     hd_storage *s = hd_alloc(cx, sizeof *s);
-    if (s == NULL) return NULL;
-    s->data = hd_meta_new(cx, bytes);
-    if (s->data == NULL) {
-        hd_free(cx->account, s);
+    if (s == NULL) {
+        kind->release(owner, data, bytes);
         return NULL;
     }
     storage_begin(cx, s, bytes);
-    s->meta = true;
+    s->data = data;
+    s->owner_kind = kind;
+    s->owner = owner;
+    return s;
+}
+
+static void release_meta(void *owner, void *data, size_t bytes) {
+    (void)owner;
+    hd_meta_free(data, bytes);
+}
+
+static hd_storage *meta_new(hd_ctx *cx, size_t bytes) {
+    static const hd_memory_owner kind = {.release = release_meta};
+    void *data = hd_meta_new(cx, bytes);
+    hd_storage *s = data != NULL ? owned_new(cx, data, bytes, &kind, NULL) : NULL;
+    if (s != NULL) s->meta = true;
     return s;
 }
 
 static void storage_release(hd_storage *s) {
     if (--s->refs > 0) return;
     hd_account *account = s->account;
-    if (s->meta)
-        hd_meta_free(s->data, s->bytes);
+    if (s->owner_kind != NULL)
+        s->owner_kind->release(s->owner, s->data, s->bytes);
     else if (!is_inline(s))
         hd_free(account, s->data);
     hd_free(account, s);
@@ -90,17 +105,33 @@ static bool makes_meta(hd_ctx *cx, hd_dtype dtype) {
     return cx->skipping = true;
 }
 
-hd_tensor *hd_tensor_new(hd_ctx *cx, hd_dtype dtype, int ndim, const int64_t *shape) {
-    int64_t numel;
-    if (hd_check_shape(cx, dtype, ndim, shape, &numel)) return NULL;
-    size_t bytes = (size_t)numel * hd_dtype_size(dtype);
-    hd_storage *storage = makes_meta(cx, dtype) ? meta_new(cx, bytes) : storage_new(cx, bytes);
-    if (storage == NULL) return NULL;
-    hd_tensor *t = header_new(cx, dtype, storage);
+/* Takes over the reference to storage, also on failure. */
+static hd_tensor *contiguous_in(hd_ctx *cx, hd_dtype dtype, int ndim, const int64_t *shape,
+                                hd_storage *storage) {
+    hd_tensor *t = storage != NULL ? header_new(cx, dtype, storage) : NULL;
     if (t == NULL) return NULL;
     set_shape(t, ndim, shape);
     hd_contiguous_strides(ndim, shape, t->stride);
     return t;
+}
+
+hd_tensor *hd_tensor_new(hd_ctx *cx, hd_dtype dtype, int ndim, const int64_t *shape) {
+    int64_t numel;
+    if (hd_check_shape(cx, dtype, ndim, shape, &numel)) return NULL;
+    size_t bytes = (size_t)numel * hd_dtype_size(dtype);
+    return contiguous_in(cx, dtype, ndim, shape,
+                         makes_meta(cx, dtype) ? meta_new(cx, bytes) : storage_new(cx, bytes));
+}
+
+hd_tensor *hd_tensor_in(hd_ctx *cx, hd_dtype dtype, int ndim, const int64_t *shape, void *data,
+                        const hd_memory_owner *kind, void *owner) {
+    int64_t numel;
+    if (hd_check_shape(cx, dtype, ndim, shape, &numel)) {
+        kind->release(owner, data, 0);
+        return NULL;
+    }
+    size_t bytes = (size_t)numel * hd_dtype_size(dtype);
+    return contiguous_in(cx, dtype, ndim, shape, owned_new(cx, data, bytes, kind, owner));
 }
 
 hd_tensor *hd_tensor_zeros(hd_ctx *cx, hd_dtype dtype, int ndim, const int64_t *shape) {

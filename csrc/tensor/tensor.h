@@ -19,6 +19,12 @@ struct hd_node_head {
     void (*release_hook)(struct hd_node *);
 };
 
+/* Memory that a tensor lies in and that is not the pool's: pages of a file, a host's own. */
+typedef struct hd_memory_owner {
+    void (*release)(void *owner, void *data, size_t bytes); /* with the last tensor in it */
+    hd_status (*check)(hd_ctx *cx, void *owner);            /* may it still be read? NULL: always */
+} hd_memory_owner;
+
 typedef struct hd_storage {
     int refs;
     uint32_t version; /* grows by one with every in-place write through any view */
@@ -26,6 +32,8 @@ typedef struct hd_storage {
     size_t bytes;
     void *data;
     hd_account *account;
+    const hd_memory_owner *owner_kind; /* NULL: data is the account's */
+    void *owner;
 } hd_storage;
 
 typedef struct hd_tensor {
@@ -49,6 +57,15 @@ hd_tensor *hd_tensor_new(hd_ctx *cx, hd_dtype dtype, int ndim,
 hd_tensor *hd_tensor_zeros(hd_ctx *cx, hd_dtype dtype, int ndim, const int64_t *shape);
 hd_tensor *hd_tensor_like(hd_ctx *cx,
                           const hd_tensor *t); /* same dtype and shape, contiguous, uninitialised */
+/* Contiguous, in memory of another owner, aligned for the dtype; nothing of it is counted in the account. From here
+ * on, also on failure, it is released through its kind. */
+hd_tensor *hd_tensor_in(hd_ctx *cx, hd_dtype dtype, int ndim, const int64_t *shape, void *data,
+                        const hd_memory_owner *kind, void *owner);
+/* HD_OK where its memory may be read; else an error that says why not. */
+static inline hd_status hd_check_memory(hd_ctx *cx, const hd_tensor *t) {
+    const hd_memory_owner *kind = t->storage->owner_kind;
+    return kind != NULL && kind->check != NULL ? kind->check(cx, t->storage->owner) : HD_OK;
+}
 /* The same storage under another header: neither node nor gradient. Checks that it stays inside the
  * storage. */
 hd_tensor *hd_tensor_view(hd_ctx *cx, const hd_tensor *t, int ndim, const int64_t *shape,

@@ -1,7 +1,7 @@
 #include "text/added.h"
 
 #include "text/unicode.h"
-#include "text/utf8.h"
+#include "base/utf8.h"
 #include "text/vocabulary.h"
 
 void hd_added_free(hd_account *account, hd_added *a) {

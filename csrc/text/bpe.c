@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "text/utf8.h"
+#include "base/utf8.h"
 
 /* ---- GPT-2's bytes ------------------------------------------------------------------------- */
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "text/text.h"
-#include "text/utf8.h"
+#include "base/utf8.h"
 
 static uint32_t u32_at(const char *bytes) {
     const unsigned char *b = (const unsigned char *)bytes;

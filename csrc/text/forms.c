@@ -4,7 +4,7 @@
 #include <utf8proc.h>
 
 #include "text/unicode.h"
-#include "text/utf8.h"
+#include "base/utf8.h"
 
 /* Characters from one that stands alone to the next, decomposed. `takes`: how many characters of the text it is
  * counted for: 1 the first of a decomposition, 0 the others. */

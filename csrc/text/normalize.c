@@ -6,7 +6,7 @@
 
 #include "text/forms.h"
 #include "text/unicode.h"
-#include "text/utf8.h"
+#include "base/utf8.h"
 
 #define SPACE_SIZE 3
 static const char space_mark[SPACE_SIZE + 1] = "\xE2\x96\x81"; /* SentencePiece's "▁" */

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "text/utf8.h"
+#include "base/utf8.h"
 
 void hd_splitter_free(hd_account *account, hd_splitter *s) {
     hd_pattern_free(s->pattern);

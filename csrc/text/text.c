@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "text/utf8.h"
+#include "base/utf8.h"
 
 void hd_text_free(hd_account *account, hd_text *t) {
     hd_free(account, t->bytes);

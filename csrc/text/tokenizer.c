@@ -1,6 +1,6 @@
 #include "text/tokenizer.h"
 
-#include "text/utf8.h"
+#include "base/utf8.h"
 
 void hd_tokenizer_free(hd_account *account, hd_tokenizer *t) {
     for (int64_t i = 0; i < t->normalizer_count; i++) hd_normalizer_free(account, &t->normalizers[i]);

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "text/utf8.h"
+#include "base/utf8.h"
 
 /* So much less likely than the least likely token is what is unknown. */
 #define UNKNOWN_PENALTY 10

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "text/utf8.h"
+#include "base/utf8.h"
 
 hd_status hd_wordpiece_prepare(hd_ctx *cx, hd_wordpiece *w, const char *prefix, int64_t length) {
     const hd_vocabulary *v = w->vocabulary;

@@ -25,7 +25,7 @@ static void write_bytes(const void *bytes, size_t size) {
 static bool read_tensors(hd_source *source, const hd_gguf *file) {
     bool whole = true;
     for (int64_t i = 0; whole && i < file->tensor_count; i++) {
-        hd_tensor *t = hd_gguf_tensor_read(source, &file->tensors[i]);
+        hd_tensor *t = hd_gguf_tensor_read(source, NULL, &file->tensors[i]);
         whole = t != NULL;
         hd_release(t);
     }
@@ -54,7 +54,7 @@ static void test_sample(void) {
     CHECK(file.version == 3 && file.item_count == 15 && file.tensor_count == 5);
     const hd_gguf_tensor *small = &file.tensors[1];
     CHECK(small->ndim == 2 && small->shape[0] == 2 && small->shape[1] == 32 && hd_gguf_bytes(small) == 68);
-    hd_tensor *t = hd_gguf_tensor_read(&source, small);
+    hd_tensor *t = hd_gguf_tensor_read(&source, NULL, small);
     CHECK(t && t->dtype == HD_F32 && t->shape[0] == 2);
     const uint8_t *data = sample + small->offset;
     const float d = hd_from_f16((uint16_t)(data[0] | data[1] << 8));
@@ -126,7 +126,7 @@ static void test_interrupt(void) {
     CHECK(!hd_source_open(cx, &source, path) && !hd_gguf_read(&source, &file));
     hd_set_cancelled(cx, true);
     for (int i = 0; i < 3; i++) {
-        CHECK(hd_gguf_tensor_read(&source, &file.tensors[i]) == NULL && cx->error.status == HD_ECANCEL);
+        CHECK(hd_gguf_tensor_read(&source, NULL, &file.tensors[i]) == NULL && cx->error.status == HD_ECANCEL);
     }
     hd_set_cancelled(cx, false);
     CHECK(read_tensors(&source, &file));

@@ -60,7 +60,7 @@ static bool says(const char *part) {
 /* The file at path does not load, and says so. */
 static void refused(const char *part) {
     int64_t live = cx->account->live;
-    CHECK(hd_safetensors_load(cx, path) == NULL);
+    CHECK(hd_safetensors_load(cx, path, false) == NULL);
     CHECK(cx->error.status == HD_EIO);
     CHECK(says(part) && says(path));
     CHECK(cx->account->live == live);
@@ -110,7 +110,7 @@ static void test_round_trip(void) {
     int64_t live = cx->account->live, count;
     hd_named_tensor *named = sample(&count);
     CHECK(hd_safetensors_save(cx, path, count, named, 2, sample_metadata) == HD_OK);
-    hd_safetensors *file = hd_safetensors_load(cx, path);
+    hd_safetensors *file = hd_safetensors_load(cx, path, false);
     CHECK(file != NULL && file->count == count && file->metadata_count == 2);
     for (int64_t i = 0; i < count; i++) {
         hd_tensor *a = named[i].tensor, *b = file->tensors[i].tensor;
@@ -133,7 +133,7 @@ static void test_round_trip(void) {
 
 static void test_nothing_at_all(void) {
     CHECK(hd_safetensors_save(cx, path, 0, NULL, 0, NULL) == HD_OK);
-    hd_safetensors *file = hd_safetensors_load(cx, path);
+    hd_safetensors *file = hd_safetensors_load(cx, path, false);
     CHECK(file != NULL && file->count == 0 && file->metadata_count == 0);
     hd_safetensors_free(file);
 }
@@ -144,7 +144,7 @@ static void test_truth_values_are_0_and_1(void) {
     size_t size = compose(bytes, header, strlen(header), 3);
     memcpy(bytes + size - 3, "\x00\x02\xff", 3);
     write_bytes(path, bytes, size);
-    hd_safetensors *file = hd_safetensors_load(cx, path);
+    hd_safetensors *file = hd_safetensors_load(cx, path, false);
     CHECK(file != NULL && !memcmp(hd_data(file->tensors[0].tensor), "\0\1\1", 3));
     hd_safetensors_free(file);
 }
@@ -215,7 +215,7 @@ static void test_an_escaped_backslash_is_no_zero(void) {
     uint8_t bytes[256];
     const char *header = "{\"a\\\\u0000\":" F32("[]", "[0,4]") "}";
     write_bytes(path, bytes, compose(bytes, header, strlen(header), 4));
-    hd_safetensors *file = hd_safetensors_load(cx, path);
+    hd_safetensors *file = hd_safetensors_load(cx, path, false);
     CHECK(file != NULL && !strcmp(file->tensors[0].name, "a\\u0000"));
     hd_safetensors_free(file);
 }
@@ -279,7 +279,7 @@ static void test_empty_shapes_of_huge_sizes(void) {
     uint8_t bytes[256];
     const char *header = "{\"a\":" F32("[0,1099511627776,1099511627776]", "[0,0]") "}";
     write_bytes(path, bytes, compose(bytes, header, strlen(header), 0));
-    hd_safetensors *file = hd_safetensors_load(cx, path);
+    hd_safetensors *file = hd_safetensors_load(cx, path, false);
     if (file)
         CHECK(hd_numel(file->tensors[0].tensor) == 0);
     else
@@ -288,10 +288,10 @@ static void test_empty_shapes_of_huge_sizes(void) {
 }
 
 static void test_what_is_no_file(void) {
-    CHECK(hd_safetensors_load(cx, directory) == NULL && says("expected a regular file"));
-    CHECK(hd_safetensors_load(cx, "/nowhere/at/all") == NULL && says("No such file"));
-    CHECK(hd_safetensors_load(cx, "/dev/null") == NULL && says("expected a regular file"));
-    CHECK(hd_safetensors_load(cx, "") == NULL && cx->error.status == HD_EIO);
+    CHECK(hd_safetensors_load(cx, directory, false) == NULL && says("expected a regular file"));
+    CHECK(hd_safetensors_load(cx, "/nowhere/at/all", false) == NULL && says("No such file"));
+    CHECK(hd_safetensors_load(cx, "/dev/null", false) == NULL && says("expected a regular file"));
+    CHECK(hd_safetensors_load(cx, "", false) == NULL && cx->error.status == HD_EIO);
 }
 
 static void test_damage(void) {
@@ -305,7 +305,7 @@ static void test_damage(void) {
         memcpy(bytes, good, size);
         size_t damaged = mutate(&state, bytes, size, sizeof bytes, SAMPLE_DATA, mutate_mend_safetensors);
         write_bytes(path, bytes, damaged);
-        hd_safetensors *file = hd_safetensors_load(cx, path);
+        hd_safetensors *file = hd_safetensors_load(cx, path, false);
         if (!file) CHECK(cx->error.status == HD_EIO && says(path));
         taken += file != NULL;
         hd_safetensors_free(file);
@@ -404,7 +404,7 @@ static void test_symbolic_links(void) {
     CHECK(save_one(link, 3) == HD_OK);
     struct stat st;
     CHECK(lstat(link, &st) == 0 && S_ISLNK(st.st_mode)); /* it is the target that was replaced */
-    hd_safetensors *file = hd_safetensors_load(cx, target);
+    hd_safetensors *file = hd_safetensors_load(cx, target, false);
     CHECK(file != NULL && file->count == 1);
     hd_safetensors_free(file);
     CHECK(unlink(target) == 0);
@@ -422,7 +422,7 @@ static void test_failing_allocations(void) {
     int64_t live = cx->account->live, count;
     for (int64_t n = 1;; n++) {
         cx->account->fail_at = n;
-        hd_safetensors *file = hd_safetensors_load(cx, path);
+        hd_safetensors *file = hd_safetensors_load(cx, path, false);
         bool all = cx->account->fail_at > 0;
         cx->account->fail_at = 0;
         hd_safetensors_free(file);

@@ -19,10 +19,10 @@ static const char *walk_value(hd_gguf_kind kind, const char *at) {
     return at;
 }
 
-static bool read_tensors(hd_source *source, const hd_gguf *file) {
+static bool read_tensors(hd_source *source, hd_mapping *m, const hd_gguf *file) {
     bool fine = true;
     for (int64_t i = 0; i < file->tensor_count && fine; i++) {
-        hd_tensor *t = hd_gguf_tensor_read(source, &file->tensors[i]);
+        hd_tensor *t = hd_gguf_tensor_read(source, m, &file->tensors[i]);
         fine = t != NULL;
         hd_release(t);
     }
@@ -36,7 +36,10 @@ static bool read_file(hd_ctx *cx, const char *path) {
     bool fine = !hd_gguf_read(&source, &file);
     if (fine) {
         for (int64_t i = 0; i < file.item_count; i++) walk_value(file.items[i].kind, file.items[i].value);
-        fine = read_tensors(&source, &file);
+        hd_mapping *m = hd_source_map(&source);
+        fine = read_tensors(&source, NULL, &file);
+        if (fine != read_tensors(&source, m, &file)) __builtin_trap();
+        hd_mapping_release(m);
         hd_gguf_free(cx->account, &file);
     }
     hd_source_close(&source);

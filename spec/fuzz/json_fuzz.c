@@ -9,7 +9,7 @@
 #include "io/json_write.h"
 #include "io/number.h"
 #include "io/source.h"
-#include "io/utf8.h"
+#include "base/utf8.h"
 #ifndef HD_LIBFUZZER
 #include "mutate.h"
 #endif

@@ -70,12 +70,15 @@ describe("the library", function()
         local forbidden = { "printf", "puts", "putchar", "fputs", "perror", "exit", "_exit",
             "abort", "assert", "fork",
             "signal", "sigaction", "raise", "setenv", "putenv", "unsetenv" }
+        -- The one signal that is handled, of pages that a mapped file loses.
+        local may = { ["csrc/base/bus_error.c"] = { sigaction = true, raise = true } }
         for _, path in ipairs(shell.files("csrc", "*.[ch]")) do
             if not path:find "^csrc/host/" then
                 local code = shell.read(path):gsub("/%*.-%*/", ""):gsub("//[^\n]*",
                     ""):gsub('"[^"\n]*"', '""')
                 for _, name in ipairs(forbidden) do
-                    assert.is_nil(code:find("%f[%w_]" .. name .. "%s*%("),
+                    local allowed = may[path] and may[path][name]
+                    assert.is_true(allowed or not code:find("%f[%w_]" .. name .. "%s*%("),
                         path .. " calls " .. name)
                 end
             end

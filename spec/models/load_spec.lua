@@ -49,6 +49,17 @@ describe("heed.models.load", function()
         assert.are.equal(model.tokens.weight, model.output.weight)
     end)
 
+    it("leaves tensors in the file's pages, and copies them when asked", function()
+        local live = heed.memory().live
+        local model = assert(heed.models.load(FOLDER .. "llama"))
+        local taken = heed.memory().live - live
+        collectgarbage()
+        live = heed.memory().live
+        local copied = assert(heed.models.load(FOLDER .. "llama", { map = false }))
+        assert.is_true(heed.memory().live - live > taken + 4 * 60 * 32 * 2)
+        assert.is_true(copied.output.weight:equal(model.output.weight))
+    end)
+
     it("trains when asked, and not when not", function()
         assert.is_false(loaded("bert").words.weight.requires_grad)
         assert.is_true(loaded("bert", { grad = true }).words.weight.requires_grad)
@@ -131,6 +142,42 @@ describe("heed.models.load refuses", function()
         refused "config.json: No such file"
     end)
 
+    it("types of numbers that are not read, with the tensor's name", function()
+        local path = folder .. "/model.safetensors"
+        local bytes = shell.read(path)
+        local file = assert(io.open(path, "wb"))
+        file:write((bytes:gsub('"F32"', '"F8_"', 1)))
+        file:close()
+        refused 'tensor "[%w_.]+": dtype: expected F32.*got "F8_"'
+    end)
+
+    it("more than there is memory for, before it is read", function()
+        collectgarbage()
+        local before = heed.memory_limit(heed.memory().live + 120000)
+        for _, map in ipairs { true, false } do
+            local ok, model, message = pcall(heed.models.load, folder, { dtype = "f64", map = map })
+            heed.memory_limit(before)
+            assert.is_true(ok, model)
+            assert.is_nil(model)
+            assert.matches("memory: its parameters take 1 MB, heed.memory_limit has 1 MB left; "
+                .. 'dtype = "bf16"', message, 1, true)
+            heed.memory_limit(heed.memory().live + 120000)
+        end
+        heed.memory_limit(before)
+    end)
+
+    it("gradients of what has none", function()
+        resave(function(t)
+            t["model.norm.weight"] = t["model.norm.weight"]:to "bf16"
+        end)
+        local model, message = heed.models.load(folder, { grad = true })
+        assert.is_nil(model)
+        assert.matches('grad: decoder.norm.weight is bf16, which has no gradients; dtype = "f32"',
+            message, 1, true)
+        assert.are.equal("bf16", heed.models.load(folder).decoder.norm.weight.dtype)
+        assert.is_truthy(heed.models.load(folder, { grad = true, dtype = "f32" }))
+    end)
+
     it("options that are none", function()
         assert.has_error(function() heed.models.load(folder, { family = "mamba" }) end)
         assert.has_error(function() heed.models.load(folder, { dtype = "i64" }) end)
@@ -165,6 +212,18 @@ describe("heed.models.load of shards", function()
         local model = assert(heed.models.load(folder))
         local values = assert(heed.safetensors.load(FOLDER .. "llama/values.safetensors"))
         assert.is_close(model(values.ids + 1), values.logits, 1e-5)
+    end)
+
+    it("says what is not in the shard that the index names", function()
+        local tensors = assert(heed.safetensors.load(folder .. "/model-2.safetensors"))
+        tensors["model.norm.weight"], tensors["lm_head.weight"] = nil, nil
+        assert(heed.safetensors.save(folder .. "/model-2.safetensors", tensors))
+        local one = assert(heed.safetensors.load(folder .. "/model-1.safetensors"))
+        one["model.norm.weight"], one["lm_head.weight"] = nil, nil
+        assert(heed.safetensors.save(folder .. "/model-1.safetensors", one))
+        local _, message = heed.models.load(folder)
+        assert.matches("weight_map: 2 tensors are not where it says: lm_head.weight in model",
+            message)
     end)
 
     it("says which one is missing", function()

@@ -79,9 +79,10 @@ describe("heed.models.load of marian-nmt's", function()
         marian.write(folder .. "/config.yml", "# of the decoder\nrelative-paths: true\nmodels:\n"
             .. "  - tiny.bin\nvocabs:\n  - none.spm\n  - none.spm\nbeam-size: 1\n")
         for _, path in ipairs { folder, folder .. "/config.yml" } do
-            local model, message = heed.models.load(path)
+            local model, tokenizer, _, problem = heed.models.load(path)
             assert.is_truthy(model)
-            assert.matches("none.spm: No such file", message, 1, true)
+            assert.is_nil(tokenizer)
+            assert.matches("none.spm: No such file", problem, 1, true)
         end
         marian.write(folder .. "/config.yml", "vocabs:\n  - none.spm\n")
         refused(folder, "expected models in it")

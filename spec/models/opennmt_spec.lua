@@ -13,7 +13,7 @@ local CONFIG = { source_vocab = 11, target_vocab = 13, d_model = 8, num_heads = 
 local function tensors_of(model)
     local tensors = {}
     for ours, parameter in model:named_parameters() do
-        local theirs = names.theirs(heed.models.OpenNMT.names, ours)
+        local theirs = names.theirs(heed.models.OpenNMT.names, ours, "")
         local row, parts = 1, { parameter:size(1) }
         if #theirs == 2 then parts = { 8, 16 } end -- queries; keys and values
         for i, their in ipairs(theirs) do

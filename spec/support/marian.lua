@@ -81,7 +81,7 @@ function marian.tiny(as_bytes)
     local model, items = heed.models.Marian(CONFIG):eval(), {}
     for ours, parameter in model:named_parameters() do
         heed.no_grad(function() parameter:copy_(rounded(parameter)) end)
-        local theirs, entry = names.theirs(heed.models.Marian.names, ours)
+        local theirs, entry = names.theirs(heed.models.Marian.names, ours, "")
         local row, rows = 1, parameter:size(1) // #theirs
         for _, their in ipairs(theirs) do
             local t = parameter:detach():narrow(1, row, rows)

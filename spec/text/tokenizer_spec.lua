@@ -196,6 +196,28 @@ describe("a tokenizer's file", function()
         os.execute("rm -r " .. directory)
     end)
 
+    it("may be a vocabulary of what a pattern finds", function()
+        local vocabulary = "[PAD]\n[UNK]\n[CLS]\n[SEP]\nC\nCl\n[O-]\nc\n%12\n"
+        with_file(vocabulary, function(path)
+            local pattern = [=[(\[[^\]]+]|Cl?|c|N|\%[0-9]{2})]=]
+            local tokenizer = assert(heed.text.tokenizer(path, { pattern = pattern }))
+            assert.are.same({ 3, 6, 5, 7, 8, 9, 2, 4 }, tokenizer:encode "ClC [O-]c%12 N")
+            assert.are.equal("ClC[O-]", tokenizer:decode { 3, 6, 5, 7, 4 })
+            local none, message = heed.text.tokenizer(path, { pattern = "(" })
+            assert.is_nil(none)
+            assert.matches("regular expression that is not understood", message)
+            assert.has_error(function() heed.text.tokenizer(path, { pattern = 5 }) end)
+        end, ".txt")
+    end)
+
+    it("takes a pattern only where a vocab.txt leaves it open", function()
+        with_file(recorded.bert.file, function(path)
+            local none, message = heed.text.tokenizer(path, { pattern = "." })
+            assert.is_nil(none)
+            assert.matches("expected a vocab.txt, which a pattern is for", message)
+        end)
+    end)
+
     it("is only taken as a string", function()
         assert.has_error(function() heed.text.tokenizer(5) end,
             "heed.text.tokenizer: path: expected a string, got 5")

@@ -20,6 +20,7 @@ static int backward(lua_State *L) {
     hd_release(gradient);
     hd_release(root);
     hd_try(&c, status);
+    hd_check_losses(&c);
     if (!outer) hd_clock_collect(L, c.h, true);
     return 0;
 }

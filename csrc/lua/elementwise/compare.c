@@ -46,6 +46,7 @@ static int equal(lua_State *L) {
     hd_tensor *a = hd_arg_tensor(&c, 1, "a"), *b = hd_arg_tensor(&c, 2, "b");
     c.cx->grad_enabled = false;
     lua_pushboolean(L, hd_same_shape(a, b) && same_elements(&c, a, b));
+    hd_check_losses(&c);
     return 1;
 }
 
@@ -117,6 +118,7 @@ static int allclose(lua_State *L) {
     hd_broadcast_strides(b, ndim, shape, sb);
     bool close = all_close(a, sa, a->offset, b, sb, b->offset, ndim, shape, &t);
     hd_try(&c, t.status);
+    hd_check_losses(&c);
     lua_pushboolean(L, close);
     return 1;
 }

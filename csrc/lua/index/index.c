@@ -205,6 +205,7 @@ static int read_number(hd_call *c) {
     part p = single_part(c, 2, 0, t);
     if (t->ndim == 1) {
         hd_push_element(L, t, t->offset + p.first * t->stride[0]);
+        hd_check_losses(c);
         return 1;
     }
     c->out = hd_push_handle(c);
@@ -221,6 +222,7 @@ static int read_list_key(hd_call *c) {
     int count = read_list(c, t, parts);
     if (count > 0 && names_an_element(t, parts, count)) {
         hd_push_element(c->L, t, position_of_parts(t, parts));
+        hd_check_losses(c);
         return 1;
     }
     hd_tensor *view = view_of_parts(c, t, parts, count);

@@ -25,6 +25,16 @@ int hd_nil_and_message(hd_call *c, hd_status status) {
     return 2;
 }
 
+void *hd_push_held(lua_State *L, lua_CFunction release) {
+    void **held = lua_newuserdatauv(L, sizeof *held, 0);
+    *held = NULL;
+    lua_createtable(L, 0, 1);
+    lua_pushcfunction(L, release);
+    lua_setfield(L, -2, "__gc");
+    lua_setmetatable(L, -2);
+    return held;
+}
+
 hd_named_tensor *hd_named_tensors(hd_call *c, int64_t *count) {
     lua_State *L = c->L;
     char text[HD_VALUE_TEXT];

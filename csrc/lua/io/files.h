@@ -12,6 +12,10 @@ const char *hd_path_at(hd_call *c, int index);
 /* Of HD_EIO: nil and the context's message. Everything else raises. */
 int hd_nil_and_message(hd_call *c, hd_status status);
 
+/* Pushes a userdata that holds a pointer (NULL now), and calls `release`, its __gc, however the call ends: what is
+ * open meanwhile. */
+void *hd_push_held(lua_State *L, lua_CFunction release);
+
 /* The pairs {name, tensor} of the list at index 2, contiguous; the array and copies are pushed. */
 hd_named_tensor *hd_named_tensors(hd_call *c, int64_t *count);
 

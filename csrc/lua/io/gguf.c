@@ -4,10 +4,11 @@
 #include "lua/io/files.h"
 
 /* What a file said when it was opened. It is not held open: its tensors are read by its path, from the
- * same file or not at all. User value 1: the path. */
+ * same file or not at all, or, once one was asked for as memory, from its mapping. User value 1: the path. */
 typedef struct hd_gguf_box {
     hd_gguf file;
     hd_source source;
+    hd_mapping *mapping; /* NULL: none yet */
     hd_account *account; /* NULL once it was collected */
 } hd_gguf_box;
 
@@ -15,6 +16,7 @@ static int collected(lua_State *L) {
     hd_gguf_box *box = lua_touserdata(L, 1);
     if (!box->account) return 0;
     hd_gguf_free(box->account, &box->file);
+    hd_mapping_release(box->mapping);
     hd_source_close(&box->source);
     hd_account_release(box->account);
     box->account = NULL;
@@ -136,31 +138,70 @@ static int gguf_open(lua_State *L) {
     return 5;
 }
 
-/* Reads it from the file that was opened; one that has changed is an error. */
-static hd_tensor *read_again(hd_call *c, const hd_gguf_box *box, const char *path, int64_t i) {
-    hd_source source;
-    if (hd_source_open(c->cx, &source, path)) return NULL;
-    hd_tensor *t = NULL;
-    if (!hd_source_check_same(&source, &box->source.stamp))
-        t = hd_gguf_tensor_read(&source, &box->file.tensors[i]);
-    if (t && hd_source_check_same(&source, &box->source.stamp)) {
-        hd_release(t);
-        t = NULL;
-    }
-    hd_source_close(&source);
-    return t;
+/* What is read of a file, and how: into a tensor that there is (`into` not NULL), or as a new one. */
+typedef struct wish {
+    hd_gguf_box *box;
+    int64_t i;
+    bool map;
+    hd_tensor *into;
+} wish;
+
+static hd_status read_by(hd_source *source, hd_mapping *m, const wish *w, hd_tensor **made) {
+    const hd_gguf_tensor *t = &w->box->file.tensors[w->i];
+    if (w->into) return hd_gguf_tensor_into(source, m, t, w->into);
+    *made = hd_gguf_tensor_read(source, m, t);
+    return *made ? HD_OK : source->cx->error.status;
 }
 
-/* gguf_tensor(file, i) -> the i-th tensor of the file, or nil and message */
+/* From the file that was opened; one that has changed is an error. */
+static hd_status read_again(hd_call *c, const char *path, const wish *w, hd_tensor **made) {
+    hd_source source = {.cx = c->cx, .path = path, .fd = -1, .size = w->box->source.size};
+    if (w->box->mapping) return read_by(&source, w->box->mapping, w, made);
+    hd_status status = hd_source_open(c->cx, &source, path);
+    if (status) return status;
+    status = hd_source_check_same(&source, &w->box->source.stamp);
+    if (!status && w->map) w->box->mapping = hd_source_map(&source);
+    if (!status) status = read_by(&source, w->box->mapping, w, made);
+    if (!status && (status = hd_source_check_same(&source, &w->box->source.stamp))) {
+        hd_release(*made);
+        *made = NULL;
+    }
+    hd_source_close(&source);
+    return status;
+}
+
+static wish wish_at(hd_call *c, int map) {
+    hd_gguf_box *box = hd_to_type(c->L, c->h->gguf_type, 1);
+    if (!box || !box->account) hd_arg_expected(c, 1, "file", "an open file");
+    return (wish){box, hd_arg_position(c, 2, "i", box->file.tensor_count), lua_toboolean(c->L, map), NULL};
+}
+
+static hd_status grant(hd_call *c, const wish *w, hd_tensor **made) {
+    lua_getiuservalue(c->L, 1, 1);
+    return read_again(c, lua_tostring(c->L, -1), w, made);
+}
+
+/* gguf_tensor(file, i, map) -> the i-th tensor of the file, or nil and message */
 static int gguf_tensor(lua_State *L) {
     hd_call c = hd_enter(L, "gguf.tensor");
-    const hd_gguf_box *box = hd_to_type(L, c.h->gguf_type, 1);
-    if (!box || !box->account) hd_arg_expected(&c, 1, "file", "an open file");
-    const int64_t i = hd_arg_position(&c, 2, "i", box->file.tensor_count);
-    lua_getiuservalue(L, 1, 1);
-    hd_tensor *t = read_again(&c, box, lua_tostring(L, -1), i);
-    if (!t && c.cx->error.status == HD_EIO) return hd_nil_and_message(&c, HD_EIO);
+    const wish w = wish_at(&c, 3);
+    hd_tensor *t = NULL;
+    if (grant(&c, &w, &t) == HD_EIO) return hd_nil_and_message(&c, HD_EIO);
     return hd_return(&c, t);
+}
+
+/* gguf_tensor_into(file, i, map, t): true, or nil and message */
+static int gguf_tensor_into(lua_State *L) {
+    hd_call c = hd_begin(L, "gguf.tensor_into");
+    wish w = wish_at(&c, 3);
+    w.into = hd_arg_tensor(&c, 4, "t");
+    hd_tensor *none = NULL;
+    hd_status status = grant(&c, &w, &none);
+    if (status) return hd_nil_and_message(&c, status);
+    hd_wrote(w.into);
+    hd_check_losses(&c);
+    lua_pushboolean(L, true);
+    return 1;
 }
 
 /* The third of each {name, tensor, type} of the list at index 2. */
@@ -201,6 +242,7 @@ static int gguf_save(lua_State *L) {
 static const hd_function functions[] = {
     {"gguf_open", gguf_open, HD_INTERNAL},
     {"gguf_tensor", gguf_tensor, HD_INTERNAL},
+    {"gguf_tensor_into", gguf_tensor_into, HD_INTERNAL},
     {"gguf_save", gguf_save, HD_INTERNAL},
     {NULL, NULL, 0},
 };

@@ -20,21 +20,12 @@ static int file_collected(lua_State *L) {
     return 0;
 }
 
-static hd_safetensors **push_file(lua_State *L) {
-    hd_safetensors **file = lua_newuserdatauv(L, sizeof *file, 0);
-    *file = NULL;
-    lua_createtable(L, 0, 1);
-    lua_pushcfunction(L, file_collected);
-    lua_setfield(L, -2, "__gc");
-    lua_setmetatable(L, -2);
-    return file;
-}
-
-/* safetensors_load(path) -> {name = tensor}, {key = value} of the metadata, {names in the file's order} */
+/* safetensors_load(path, map) -> {name = tensor}, {key = value} of the metadata, {names in the file's order} */
 static int safetensors_load(lua_State *L) {
     hd_call c = hd_begin(L, "safetensors.load");
     const char *path = hd_path_at(&c, 1);
-    hd_safetensors **held = push_file(L), *file = *held = hd_safetensors_load(c.cx, path);
+    hd_safetensors **held = hd_push_held(L, file_collected),
+                   *file = *held = hd_safetensors_load(c.cx, path, lua_toboolean(L, 2));
     if (!file) return hd_nil_and_message(&c, c.cx->error.status);
     lua_createtable(L, 0, (int)file->count);
     lua_newtable(L);
@@ -164,6 +155,15 @@ static int replace_file(lua_State *L) {
     return 1;
 }
 
+/* make_directory(path): true, also where there is one; or nil and message */
+static int make_directory(lua_State *L) {
+    hd_call c = hd_begin(L, "make_directory");
+    const char *path = hd_path_at(&c, 1);
+    if (hd_make_directory(c.cx, path)) return hd_nil_and_message(&c, HD_EIO);
+    lua_pushboolean(L, true);
+    return 1;
+}
+
 static const hd_function functions[] = {
     {"safetensors_load", safetensors_load, HD_INTERNAL},
     {"safetensors_save", safetensors_save, HD_INTERNAL},
@@ -171,6 +171,7 @@ static const hd_function functions[] = {
     {"npy_load", npy_load, HD_INTERNAL},
     {"npy_save", npy_save, HD_INTERNAL},
     {"replace_file", replace_file, HD_INTERNAL},
+    {"make_directory", make_directory, HD_INTERNAL},
     {NULL, NULL, 0},
 };
 

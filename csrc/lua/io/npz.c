@@ -10,21 +10,11 @@ static int closed(lua_State *L) {
     return 0;
 }
 
-static hd_npz **push_file(lua_State *L) {
-    hd_npz **file = lua_newuserdatauv(L, sizeof *file, 0);
-    *file = NULL;
-    lua_createtable(L, 0, 1);
-    lua_pushcfunction(L, closed);
-    lua_setfield(L, -2, "__gc");
-    lua_setmetatable(L, -2);
-    return file;
-}
-
 /* npz_load(path) -> {name = tensor}, or nil and message */
 static int npz_load(lua_State *L) {
     hd_call c = hd_begin(L, "npz.load");
     const char *path = hd_path_at(&c, 1);
-    hd_npz **held = push_file(L);
+    hd_npz **held = hd_push_held(L, closed);
     if (!(*held = hd_npz_open(c.cx, path))) return hd_nil_and_message(&c, c.cx->error.status);
     lua_newtable(L);
     hd_status status = HD_OK;

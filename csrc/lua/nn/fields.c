@@ -103,7 +103,7 @@ hd_tensor *hd_field_opt_tensor(const hd_fields *f, hd_field field) {
     const int type = push(f, field);
     if (type == LUA_TNIL) return NULL;
     hd_handle *handle = type == LUA_TUSERDATA ? hd_to_handle(L, f->c->h, -1) : NULL;
-    if (handle && handle->t && !handle->t->storage->meta) return handle->t;
+    if (handle && handle->t && handle->t->storage->owner_kind == NULL) return handle->t;
     if (!lua_toboolean(L, -1)) return NULL;
     const int index = lua_gettop(L);
     return hd_tensor_at(f->c, index, path_of(f, field));

@@ -142,6 +142,7 @@ static int optim_step(lua_State *L) {
     c.cx->grad_enabled = false;
     hd_try(&c, hd_optim_step(c.cx, end - slots, slots));
     for (int i = 0; i < group_count; i++) count_steps(&c, &groups[i]);
+    hd_check_losses(&c);
     return 0;
 }
 

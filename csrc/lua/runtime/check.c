@@ -115,8 +115,11 @@ void hd_check_function(hd_call *c, int index, const char *argument, const char *
 
 /* ---- tensors and numbers ----------------------------------------------------------------- */
 
-/* A tensor without numbers takes the call along, and has no business outside. */
+/* A tensor without numbers takes the call along, and has no business outside. One whose memory is lost is
+ * refused. */
 static hd_tensor *met(hd_call *c, hd_tensor *t, const char *argument) {
+    if (t->storage->owner_kind == NULL) return t;
+    if (hd_check_memory(c->cx, t)) hd_arg_error(c, argument, "%s", c->cx->error.message);
     if (!t->storage->meta) return t;
     if (!hd_mode_is_on(c->h, HD_MODE_SHAPES))
         hd_arg_error(c, argument,

@@ -190,6 +190,7 @@ static int tensor_tostring(lua_State *L) {
     }
     add_description(&p);
     luaL_pushresult(&buffer);
+    hd_check_losses(&c);
     return 1;
 }
 

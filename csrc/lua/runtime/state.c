@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/mapping.h"
 #include "heed.h"
 #include "kernels/gemm.h"
 #include "lua/runtime/check.h"
@@ -56,6 +57,7 @@ hd_call hd_begin(lua_State *L, const char *name) {
     hd_call c = {.L = L, .h = h, .cx = h->cx, .name = name, .top = lua_gettop(L)};
     if (!c.cx || hd_cancelled(c.cx) || c.cx->account->allocated >= h->clock.due) begin_slowly(&c);
     c.rng = c.cx->rng;
+    c.losses = hd_mapping_losses();
     hd_set_modes(&c);
     return c;
 }
@@ -78,9 +80,14 @@ hd_handle *hd_push_handle(hd_call *c) {
     return handle;
 }
 
+void hd_check_losses(hd_call *c) {
+    if (hd_mapping_losses() != c->losses) hd_try(c, hd_mapping_check_since(c->cx, c->losses));
+}
+
 void hd_settle(hd_call *c, int index, hd_handle *handle, hd_tensor *t) {
     if (!t) hd_raise(c);
     handle->t = t;
+    hd_check_losses(c);
     if (c->h->live_functions) hd_anchor_result(c, index);
 }
 
@@ -135,6 +142,7 @@ int hd_return_pair(hd_call *c, hd_handle *second, int second_slot, hd_status sta
 
 int hd_return_self(hd_call *c, hd_status status) {
     hd_try(c, status);
+    hd_check_losses(c);
     if (c->h->live_functions) hd_anchor_result(c, 1);
     lua_settop(c->L, 1);
     return 1;

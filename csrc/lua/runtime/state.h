@@ -99,6 +99,7 @@ typedef struct hd_call {
     uint64_t pushed;     /* bit i: index i holds an option's value */
     bool reads_fields;   /* of modules: what they hold stays on the stack, for hd_anchor_result */
     bool skipping;       /* an argument has no numbers: neither has the result (hd_ctx.skipping) */
+    uint32_t losses;     /* of pages of mapped files, when it began (mapping.h) */
     hd_rng rng;          /* the training stream as the call found it: a second try draws the same numbers */
     int slot;            /* index of the result's userdata, 0: none */
     hd_handle *out;
@@ -123,6 +124,9 @@ int hd_return_self(hd_call *c, hd_status status);
 /* Two results: values, and indices, whose userdata `second` lies at second_slot. */
 int hd_return_pair(hd_call *c, hd_handle *second, int second_slot, hd_status status, hd_tensor *values,
                    hd_tensor *indices);
+/* Raises when the call read memory of this state that a mapped file lost meanwhile. hd_return and its like do
+ * so; for functions that read and return something else than tensors. */
+void hd_check_losses(hd_call *c);
 /* Gives a handle that hd_push_handle made its tensor; raises for NULL. */
 void hd_settle(hd_call *c, int index, hd_handle *handle, hd_tensor *t);
 

@@ -64,6 +64,7 @@ static int item(lua_State *L) {
         hd_arg_error(&c, "t", "expected a tensor of one element, got shape %s; t:totable() gives all of them",
                      hd_tensor_shape_text(t, text));
     hd_push_element(L, t, t->offset);
+    hd_check_losses(&c);
     return 1;
 }
 
@@ -98,6 +99,7 @@ static int totable(lua_State *L) {
     check_fits_table(&c, t);
     c.out->t = hd_retain(t); /* filling the table may run finalizers: hold the tensor meanwhile */
     push_table(&c, t, 0, t->offset);
+    hd_check_losses(&c);
     return 1;
 }
 
@@ -110,6 +112,7 @@ static int bytes(lua_State *L) {
     if (!c.out->t) hd_raise(&c);
     t = c.out->t;
     lua_pushlstring(L, hd_data(t), (size_t)hd_numel(t) * hd_dtype_size((hd_dtype)t->dtype));
+    hd_check_losses(&c);
     return 1;
 }
 

@@ -4,7 +4,7 @@
 #include "lua/runtime/check.h"
 #include "text/text.h"
 #include "text/unicode.h"
-#include "text/utf8.h"
+#include "base/utf8.h"
 
 static const char *text_at(hd_call *c, int at, size_t *length) {
     if (lua_type(c->L, at) != LUA_TSTRING) hd_arg_expected(c, at, "text", "a string");

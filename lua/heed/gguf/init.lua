@@ -74,10 +74,12 @@ end
 ---os.remove(path)
 ---```
 ---@param name string
+---@param options? { map?: boolean } map: plain numbers stay in the file's pages, as
+---heed.safetensors.load says, and blocks are dequantised from there; default false
 ---@return heed.Tensor|nil tensor nil when the file has none of this name, cannot be read, was
 ---changed since it was opened, or when the tensor is of another type
 ---@return string? message
-function File:tensor(name)
+function File:tensor(name, options)
     check.object(self, "heed.gguf.File", "tensor", "file")
     if getmetatable(self) ~= File then
         errors.raise("heed.gguf.File:tensor: self: expected a file of heed.gguf.open, got %s",
@@ -85,7 +87,9 @@ function File:tensor(name)
     end
     check.type("heed.gguf.File:tensor", "name", name, "string")
     local place = self.places[name]
-    if place then return core.gguf_tensor(self.core, place) end
+    options = check.options("heed.gguf.File:tensor", options, { map = true })
+    local map = check.flag("heed.gguf.File:tensor", "map", options.map, false)
+    if place then return core.gguf_tensor(self.core, place, map) end
     return nil, ("%s: tensor: there is none called %s%s"):format(self.path, check.describe(name),
         suggest.near(name, self.places))
 end

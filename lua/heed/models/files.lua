@@ -29,26 +29,32 @@ function files.object(path)
     return value
 end
 
----Tensors by name as what a file holds.
+---Mapped tensors by name as what a file holds.
 ---@param tensors table<string, heed.Tensor>
+---@param map boolean else each is copied when it is asked for
 ---@return heed.models.File
-function files.of_tensors(tensors)
+function files.of_tensors(tensors, map)
     local list = {}
     for name in pairs(tensors) do list[#list + 1] = name end
     table.sort(list)
     return { names = list, has = function(name) return tensors[name] ~= nil end,
-        tensor = function(name) return tensors[name] end }
+        tensor = function(name) return map and tensors[name] or tensors[name]:clone() end,
+        into = function(name, t) t:copy_(tensors[name]) end,
+        info = function(name)
+            local t = tensors[name]
+            return t.dtype, { t:size() }, map
+        end }
 end
 
 local function loaded(path)
-    local tensors, message = safetensors.load(path)
+    local tensors, message = safetensors.load(path, { map = true })
     if not tensors then unknown.refuse("%s", message) end
     return tensors
 end
 
 -- Shards, by the index that says which holds what.
-local function of_shards(directory, index)
-    local all, read = {}, {}
+local function of_shards(directory, index, map)
+    local all, read, absent = {}, {}, {}
     for name, shard in pairs(unknown.check(index.weight_map, "table", "weight_map")) do
         unknown.check(shard, "string", "weight_map: " .. name)
         if shard:find "[/\\]" then
@@ -56,18 +62,27 @@ local function of_shards(directory, index)
         end
         if not read[shard] then read[shard] = loaded(directory .. "/" .. shard) end
         all[name] = read[shard][name]
-        if not all[name] then unknown.refuse("%s: expected the tensor %s in it", shard, name) end
+        if not all[name] then absent[#absent + 1] = ("%s in %s"):format(name, shard) end
     end
-    return files.of_tensors(all)
+    if #absent > 0 then
+        table.sort(absent)
+        unknown.refuse("weight_map: %d tensors are not where it says: %s", #absent,
+            table.concat(absent, ", ", 1, math.min(#absent, 3)))
+    end
+    return files.of_tensors(all, map)
 end
 
-local function of_directory(directory)
+---The tensors of a Hugging Face directory.
+---@param directory string
+---@param map? boolean in the file's pages, where they can be
+---@return heed.models.File
+function files.of_directory(directory, map)
     local index = io.open(directory .. "/model.safetensors.index.json", "rb")
     if index then
         index:close()
-        return of_shards(directory, files.object(directory .. "/model.safetensors.index.json"))
+        return of_shards(directory, files.object(directory .. "/model.safetensors.index.json"), map)
     end
-    return files.of_tensors(loaded(directory .. "/model.safetensors"))
+    return files.of_tensors(loaded(directory .. "/model.safetensors"), map)
 end
 
 local function exists(path)
@@ -79,13 +94,14 @@ end
 ---A Hugging Face directory. How its model is to write, where it says so, is the config's
 ---generation_config.
 ---@param directory string
+---@param map boolean in the file's pages, where they can be
 ---@return table config
 ---@return heed.models.File
-function files.open(directory)
+function files.open(directory, map)
     local config = files.object(directory .. "/config.json")
     local generation = directory .. "/generation_config.json"
     if exists(generation) then config.generation_config = files.object(generation) end
-    return config, of_directory(directory)
+    return config, files.of_directory(directory, map)
 end
 
 return files

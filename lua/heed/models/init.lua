@@ -6,21 +6,26 @@ local errors = require "heed.errors"
 local families = require "heed.models.families"
 local files = require "heed.models.files"
 local gguf = require "heed.models.gguf"
+local ImageProcessor = require "heed.models.image_processor"
 local marian_file = require "heed.models.marian_file"
 local opennmt_file = require "heed.models.opennmt_file"
+local origins = require "heed.models.origins"
+local Pooling = require "heed.models.pooling"
+local save = require "heed.models.save"
+local sentences = require "heed.models.sentences"
 local steps = require "heed.text.tokenizer.steps"
-local tokenizer = require "heed.text.tokenizer"
+local open_tokenizer = require "heed.text.tokenizer"
 local unknown = require "heed.text.tokenizer.unknown"
 local weights = require "heed.models.weights"
 
-local models = {}
+local models = { ImageProcessor = ImageProcessor, Pooling = Pooling }
 
 for name, class in pairs(families.classes) do models[name] = class end
 
 ---The families that are known, as config.json calls them.
 ---
 ---```lua
----print(table.unpack(heed.models.families(), 1, 3)) --> bart bert llama
+---print(table.unpack(heed.models.families(), 1, 3)) --> albert bart bert
 ---```
 ---@return string[]
 function models.families()
@@ -49,69 +54,85 @@ local function family_of(name)
     return family
 end
 
-local function is_gguf(path)
-    local file = io.open(path, "rb")
-    local begin = file and file:read(4)
-    if file then file:close() end
-    return begin == "GGUF"
-end
-
 -- What a path may be, the first that fits: how it is known, and what opens it, giving the config as
 -- it stands there and the tensors.
 local KINDS = {
-    { fits = is_gguf, open = gguf.open },
+    { fits = gguf.fits, open = gguf.open },
     { fits = marian_file.fits, open = marian_file.open },
     { fits = opennmt_file.fits, open = opennmt_file.open },
     { fits = function() return true end, open = files.open },
 }
 
-local function open(path)
+local function open(path, map)
     for _, kind in ipairs(KINDS) do
-        if kind.fits(path) then return kind.open(path) end
+        if kind.fits(path) then return kind.open(path, map) end
     end
 end
 
-local function load(path, options)
-    local given, file = open(path)
-    local family = family_of(options.family or given.model_type)
-    local config = config_of(family, given)
-    local ok, model, shapes = pcall(weights.bare, family, config)
-    if not ok then unknown.refuse("config: %s", tostring(model)) end
-    weights.fill(model, shapes, file, family, config, options.dtype)
-    return { model = model:eval():requires_grad_(options.grad or false), config = config,
-        vocabulary = file.vocabulary }
+local function check_trainable(model)
+    for name, p in model:named_parameters() do
+        if core.dtypes.halves[p.dtype] then
+            unknown.refuse('grad: %s is %s, which has no gradients; dtype = "f32" loads all as f32',
+                name, p.dtype)
+        end
+    end
 end
 
 -- SentencePiece's files do not say that a text has an end; translators read it.
-local function with_end(model, reads)
-    local eos = reads and reads.eos
-    if eos and model.reads_end and #reads.around.single == 1 then
-        reads.around = { single = { "A", eos }, pair = { "A", eos, "B", eos } }
+local function with_end(model, reader)
+    local eos = reader and reader.eos
+    if eos and model.reads_end and #reader.around.single == 1 then
+        reader.around = { single = { "A", eos }, pair = { "A", eos, "B", eos } }
     end
-    return reads
+    return reader
 end
 
-local OPTIONS = check.set("dtype", "family", "grad")
+local function load(path, options)
+    local given, file = open(path, options.map ~= false)
+    local family = family_of(options.family or given.model_type)
+    local config = config_of(family, given)
+    config.of_sentences = sentences.are_in(path)
+    local ok, model, shapes = pcall(weights.bare, family, config)
+    if not ok then unknown.refuse("config: %s", tostring(model)) end
+    local prefix = weights.fill(model, shapes, file, family, config, options.dtype)
+    origins.keep(model, { path = path, family = family, given = given, config = config,
+        prefix = prefix, gguf = file.gguf })
+    if options.grad then check_trainable(model) end
+    local reader, problem = open_tokenizer(file.gguf or file.vocabulary or path)
+    if model.read_beside then
+        model:read_beside { path = path, config = config, tokenizer = reader,
+            dtype = options.dtype }
+    end
+    return { model = model:eval():requires_grad_(options.grad or false), config = config,
+        tokenizer = with_end(model, reader), problem = problem }
+end
+
+local OPTIONS = check.set("dtype", "family", "grad", "map")
 
 ---A model, its tokenizer, and its config: from a Hugging Face directory (config.json, safetensors
 ---in one or in shards), from a GGUF file, or from what marian-nmt and OpenNMT write (docs/models.md).
----Quantised weights are dequantised.
+---Quantised weights are dequantised. Weights that are used as the file has them are its pages:
+---nothing is read before it is used, other processes use the same memory, and writing to a parameter
+---does not reach the file. (heed.safetensors.load says what that asks of the file; `map = false`
+---reads copies.) A model that needs more memory than there is left is refused before it is read.
 ---
 ---```lua
 ---print(heed.models.load "nowhere") --> nil nowhere: nowhere/config.json: No such file or directory
 ---```
 ---@param path string
----@param options? { dtype?: heed.DType, family?: string, grad?: boolean } dtype: of the parameters,
----default as stored; family: where config.json does not say it (heed.models.families); grad: to be
----trained, default false
+---@param options? { dtype?: heed.DType, family?: string, grad?: boolean, map?: boolean } dtype: of the
+---parameters, default as stored; family: where config.json does not say it (heed.models.families);
+---grad: to be trained, default false; map: the file's pages instead of copies, default true
 ---@return heed.nn.Module|nil model in eval mode; nil when something is missing, does not fit or is
 ---not known
----@return heed.Tokenizer|string|nil tokenizer nil when the directory has none; or the message
+---@return heed.Tokenizer|string|nil tokenizer nil when there is none that can be read; or the message
 ---@return table? config
+---@return string? problem why there is no tokenizer
 function models.load(path, options)
     local where = "heed.models.load"
     check.type(where, "path", path, "string")
     options = check.options(where, options, OPTIONS)
+    check.flag(where, "map", options.map, true)
     if options.dtype then check.one_of(where, "dtype", options.dtype, core.dtypes.floats) end
     if options.family and not families.by_type[options.family] then
         errors.raise("%s: family: expected one of %s, got %s", where,
@@ -119,8 +140,31 @@ function models.load(path, options)
     end
     local loaded, message = unknown.attempt(path, load, (path:gsub("/+$", "")), options)
     if not loaded then return nil, message end
-    local reads, problem = tokenizer(loaded.vocabulary or path)
-    return loaded.model, with_end(loaded.model, reads) or problem, loaded.config
+    return loaded.model, loaded.tokenizer, loaded.config, loaded.problem
+end
+
+---Writes a model as what others load: where the path ends with ".gguf" a file for llama.cpp (models
+---of the architectures llama and bert), else a directory for Hugging Face's transformers:
+---config.json, model.safetensors under the names of the family's files, and the tokenizer's files as
+---they were. Files are written whole or not at all.
+---
+---```lua
+---local config = { model_type = "llama", vocab_size = 20, hidden_size = 8, num_hidden_layers = 1,
+---    num_attention_heads = 2, num_key_value_heads = 1, intermediate_size = 16 }
+---local model, path = heed.models.Llama(config), os.tmpname() .. ".gguf"
+---print(heed.models.save(path, model, nil, { config = config })) --> true
+---print(#heed.gguf.open(path).tensors) --> 12
+---os.remove(path)
+---```
+---@param path string
+---@param model heed.nn.Module
+---@param tokenizer? heed.Tokenizer
+---@param options? { config?: table, type?: string } config: of a model that was not loaded; type: of
+---the matrices of a GGUF file, "F16" or "Q8_0" (heed.gguf.save has the list), default: as they are
+---@return true|nil ok nil when a file cannot be written, or has no place for what is to be written
+---@return string? message
+function models.save(path, model, tokenizer, options)
+    return save(path, model, tokenizer, options)
 end
 
 return models

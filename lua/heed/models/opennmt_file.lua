@@ -22,7 +22,7 @@ end
 function opennmt_file.fits(directory)
     local path = directory .. "/model.safetensors"
     return not exists(directory .. "/config.json") and exists(path)
-        and (safetensors.load(path) or {})[TELLING] ~= nil
+        and (safetensors.load(path, { map = true }) or {})[TELLING] ~= nil
 end
 
 local function layers_of(tensors, side)
@@ -54,11 +54,12 @@ local function id_of(tokens, wanted)
 end
 
 ---@param directory string
+---@param map boolean in the file's pages, where they can be
 ---@return table config with source_vocabulary and target_vocabulary, lists of tokens; where a model
 ---has one token more, that stands for what is unknown
 ---@return heed.models.File
-function opennmt_file.open(directory)
-    local tensors, metadata = safetensors.load(directory .. "/model.safetensors")
+function opennmt_file.open(directory, map)
+    local tensors, metadata = safetensors.load(directory .. "/model.safetensors", { map = true })
     if not tensors then unknown.refuse("%s", metadata) end
     local heads = math.tointeger(tonumber(metadata.heads))
     if not heads then unknown.refuse "model.safetensors: expected the metadata heads, a number" end
@@ -74,7 +75,7 @@ function opennmt_file.open(directory)
         bos = id_of(target, "<s>"), eos = id_of(target, "</s>"),
         source_vocabulary = tokens_in(directory .. "/source_vocabulary.txt"),
         target_vocabulary = target,
-    }, files.of_tensors(tensors)
+    }, files.of_tensors(tensors, map)
 end
 
 return opennmt_file

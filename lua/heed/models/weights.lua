@@ -1,5 +1,6 @@
---- From the tensors of a file to a model's parameters, and back.
+--- From the tensors of a file to a model's parameters.
 
+local available = require "heed.models.available"
 local core = require "heed.core"
 local module = require "heed.nn.module"
 local names = require "heed.models.names"
@@ -20,38 +21,63 @@ local function prefix_of(entries, prefixes, file)
     for _, prefix in ipairs(prefixes) do
         for _, entry in ipairs(entries) do
             local first = entry[2]:gsub("#", "0"):gsub("@", "1"):gsub("%*", "weight")
-            if file.has(prefix .. first) then return prefix end
+            if not entry.outside and file.has(prefix .. first) then return prefix end
         end
     end
     return ""
 end
 
-local function joined(name, parts, shape, entry)
-    for i, part in ipairs(parts) do
-        if entry.transposed and part:dim() == 2 then parts[i] = part:t() end
-    end
-    local t = #parts == 1 and parts[1]:contiguous() or core.cat(parts, 1)
-    if tostring(t.shape) ~= tostring(shape) then
-        unknown.refuse("%s: expected %s, got %s; do config and weights belong together?", name,
-            tostring(shape), tostring(t.shape))
-    end
-    return t
+-- ---- what is to be read -------------------------------------------------------------------------
+
+---One of our tensors, and what a file has for it.
+---@class heed.models.Piece
+---@field name string ours
+---@field theirs string[] in the file; nil of a tensor that stands elsewhere already (tied)
+---@field entry table of the family's names
+---@field shape heed.Shape
+---@field owner table
+---@field key string|integer
+---@field kind string "parameter", or of a buffer
+---@field tensor heed.Tensor of weights.bare
+
+-- Files of the first converters call a norm's weight gamma and its bias beta.
+local function old_name(name)
+    return (name:gsub("LayerNorm%.weight$", "LayerNorm.gamma"):gsub("LayerNorm%.bias$",
+        "LayerNorm.beta"))
 end
 
--- The tensor of one of our names: what the file has for it, in one.
-local function read(file, prefix, name, shape, entries, missing, used)
-    local theirs, entry = names.theirs(entries, name)
-    if not theirs then unknown.refuse("%s: the family's table does not name it", name) end
-    local parts = {}
+-- Has the file all of these? What it has under an older name gets that.
+local function has_all(file, theirs, missing)
     for i, their in ipairs(theirs) do
-        if not file.has(prefix .. their) then
-            missing[#missing + 1] = prefix .. their
-            return nil
+        if not file.has(their) and file.has(old_name(their)) then theirs[i] = old_name(their) end
+        if not file.has(theirs[i]) then
+            missing[#missing + 1] = their
+            return false
         end
-        used[file.name_of and file.name_of(prefix .. their) or prefix .. their] = true
-        parts[i] = file.tensor(prefix .. their)
     end
-    return joined(name, parts, shape, entry)
+    return true
+end
+
+-- The shape of what these make together, as text; nil when their sizes do not go together.
+local function joined_shape(file, theirs, transposed)
+    local sizes
+    for _, their in ipairs(theirs) do
+        local _, shape = file.info(their)
+        if transposed and #shape == 2 then shape = { shape[2], shape[1] } end
+        sizes = sizes and { sizes[1] + shape[1], table.unpack(sizes, 2) } or shape
+        if #shape ~= #sizes or table.concat(shape, ",", 2) ~= table.concat(sizes, ",", 2) then
+            return "parts that do not go together"
+        end
+    end
+    return "[" .. table.concat(sizes, ", ") .. "]"
+end
+
+local function check_shape(file, piece)
+    local got, want = joined_shape(file, piece.theirs, piece.entry.transposed),
+        tostring(piece.shape)
+    if got == want then return end
+    unknown.refuse("%s: expected %s, got %s; do config and weights belong together?", piece.name,
+        want, got)
 end
 
 local function check_missing(missing)
@@ -72,12 +98,93 @@ local function check_extra(file, used, passed_over)
     unknown.refuse("%d tensors are none of this family's: %s", #extra, listed(extra))
 end
 
+-- All pieces of the model, with a check that the file has them and nothing else of the family's.
+local function pieces_of(model, shapes, file, family, entries, prefix)
+    local pieces, missing, used, met = {}, {}, {}, {}
+    walk.each_tensor(model, 1, function(name, tensor, owner, key, kind)
+        if kind == "temporary" then return owner:reset_buffers() end
+        local piece = { name = name, shape = shapes[tensor], owner = owner, key = key,
+            kind = kind, tensor = tensor }
+        pieces[#pieces + 1] = piece
+        if met[tensor] then return end
+        met[tensor] = true
+        piece.theirs, piece.entry = names.theirs(entries, name, prefix)
+        if not piece.theirs then unknown.refuse("%s: the family's table does not name it", name) end
+        if not has_all(file, piece.theirs, missing) then return end
+        for _, their in ipairs(piece.theirs) do
+            used[file.name_of and file.name_of(their) or their] = true
+        end
+        check_shape(file, piece)
+    end)
+    check_missing(missing)
+    check_extra(file, used, family.passed_over or {})
+    return pieces
+end
+
+-- ---- reading ------------------------------------------------------------------------------------
+
+-- Must the piece be copied, or can it stay where the file has it?
+local function is_copied(file, piece, dtype)
+    local stored, _, in_place = file.info(piece.theirs[1])
+    return #piece.theirs > 1 or piece.entry.transposed or not in_place
+        or dtype ~= nil and dtype ~= stored
+end
+
+local BYTES = { f64 = 8, f16 = 2, bf16 = 2 }
+
+local function bytes_of(shape, dtype)
+    local bytes = BYTES[dtype] or 4
+    for _, size in ipairs(shape) do bytes = bytes * size end
+    return bytes
+end
+
+local function check_memory(file, pieces, dtype)
+    local bytes = 0
+    for _, piece in ipairs(pieces) do
+        if piece.theirs and is_copied(file, piece, dtype) then
+            bytes = bytes + bytes_of(piece.shape, dtype or (file.info(piece.theirs[1])))
+        end
+    end
+    available.check(bytes)
+end
+
+-- Several of theirs, each written to its rows of the one that is ours.
+local function fused(file, piece, dtype)
+    local t = core.empty(piece.shape, { dtype = dtype or file.info(piece.theirs[1]) })
+    local row = 1
+    for _, their in ipairs(piece.theirs) do
+        local stored, shape = file.info(their)
+        local rows = piece.entry.transposed and #shape == 2 and shape[2] or shape[1]
+        local part = t:narrow(1, row, rows)
+        if piece.entry.transposed and #shape == 2 then
+            part:copy_(file.tensor(their):transpose(1, 2))
+        elseif stored == t.dtype then
+            file.into(their, part)
+        else
+            part:copy_(file.tensor(their))
+        end
+        row = row + rows
+    end
+    return t
+end
+
+local function read(file, piece, dtype)
+    if #piece.theirs > 1 then return fused(file, piece, dtype) end
+    local t = file.tensor(piece.theirs[1])
+    if piece.entry.transposed and t:dim() == 2 then t = t:transpose(1, 2):contiguous() end
+    return dtype and t:to(dtype) or t
+end
+
 ---A file's tensors, whatever its form.
 ---@class heed.models.File
 ---@field names string[]
 ---@field has fun(name: string): boolean
+---@field info fun(name: string): heed.DType, integer[], boolean the dtype in which it is read, its
+---sizes, and whether it takes no memory, because it stays in the file's pages
 ---@field tensor fun(name: string): heed.Tensor
 ---@field vocabulary? string where its tokenizer is, if it is not in the same place
+---@field gguf? heed.gguf.File what was opened
+---@field into fun(name: string, t: heed.Tensor) writes it into a tensor of its dtype
 ---@field name_of? fun(name: string): string what `names` call it, where that is another name
 
 ---A model without numbers: no memory is taken and nothing is drawn for what a file will give.
@@ -102,22 +209,21 @@ end
 ---@param family heed.models.Family
 ---@param config table
 ---@param dtype? heed.DType of parameters; default: as stored
+---@return string prefix what the file has before the names of the model itself
 function weights.fill(model, shapes, file, family, config, dtype)
     local entries = names.entries(family, config)
     local prefix = prefix_of(entries, family.prefixes or { "" }, file)
-    local made, missing, used = {}, {}, {}
-    walk.each_tensor(model, 1, function(name, tensor, owner, key, kind)
-        if kind == "temporary" then return owner:reset_buffers() end
-        if not made[tensor] then
-            local t = read(file, prefix, name, shapes[tensor], entries, missing, used)
-            if not t then return end
-            t = dtype and t:to(dtype) or t
-            made[tensor] = kind == "parameter" and module.parameter(t) or t
+    local pieces = pieces_of(model, shapes, file, family, entries, prefix)
+    check_memory(file, pieces, dtype)
+    local made = {}
+    for _, piece in ipairs(pieces) do
+        if not made[piece.tensor] then
+            local t = read(file, piece, dtype)
+            made[piece.tensor] = piece.kind == "parameter" and module.parameter(t) or t
         end
-        owner[key] = made[tensor]
-    end)
-    check_missing(missing)
-    check_extra(file, used, family.passed_over or {})
+        piece.owner[piece.key] = made[piece.tensor]
+    end
+    return prefix
 end
 
 return weights

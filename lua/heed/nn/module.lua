@@ -40,7 +40,7 @@ local Module = { is_heed_module = true, class_name = "Module" }
 
 -- ---- parameters ---------------------------------------------------------------------------------
 
-local FLOATS = core.dtypes.floats
+local FLOATS, HALVES = core.dtypes.floats, core.dtypes.halves
 
 ---Makes a tensor a parameter: assigned to a field of a module it is trained, saved and named.
 ---
@@ -51,13 +51,14 @@ local FLOATS = core.dtypes.floats
 ---print(Scale(3)) --> Scale() 3 3 parameters
 ---```
 ---@param t heed.Tensor floats; its values are shared, not copied
----@return heed.Tensor parameter a leaf that wants a gradient
+---@return heed.Tensor parameter a leaf that wants a gradient; of f16 and bf16, which are for storing,
+---one that wants none
 local function parameter(t)
     if not check.is_live(t) or not FLOATS[t.dtype] then
         errors.raise("heed.nn.parameter: t: expected a tensor of floats, got %s", check.describe(t))
     end
     local p = t:detach()
-    p.requires_grad = true
+    p.requires_grad = not HALVES[t.dtype]
     walk.is_parameter[p] = true
     return p
 end
@@ -433,7 +434,7 @@ function Module:to(dtype)
                 made[t] = core.keep(t:detach():to(dtype))
                 if kind == "parameter" then
                     made[t] = parameter(made[t])
-                    made[t].requires_grad = t.requires_grad
+                    made[t].requires_grad = t.requires_grad and not HALVES[dtype]
                 end
             end
             owner[key] = made[t]

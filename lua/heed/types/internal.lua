@@ -327,10 +327,11 @@ function inside.differentiating(fn, ...) end
 function inside.fail_allocation(n) end
 
 ---@param path string
+---@param map boolean tensors in the file's pages
 ---@return table<string, heed.Tensor>|nil tensors
 ---@return table<string, string>|string metadata or message
 ---@return string[]? # names in the file's order
-function inside.safetensors_load(path) end
+function inside.safetensors_load(path, map) end
 
 ---@param path string
 ---@param tensors { [1]: string, [2]: heed.Tensor }[] in this order
@@ -499,9 +500,19 @@ function inside.gguf_open(path) end
 
 ---@param file userdata
 ---@param i integer
+---@param map? boolean from the file's pages, plain numbers in them
 ---@return heed.Tensor|nil tensor the i-th of the file
 ---@return string? message
-function inside.gguf_tensor(file, i) end
+function inside.gguf_tensor(file, i, map) end
+
+---The same into a contiguous tensor of its dtype and as many elements.
+---@param file userdata
+---@param i integer
+---@param map boolean
+---@param t heed.Tensor
+---@return true|nil
+---@return string? message
+function inside.gguf_tensor_into(file, i, map, t) end
 
 ---heed.gguf.save.
 ---@param path string
@@ -524,6 +535,11 @@ function inside.marian_load(path) end
 ---@return string[]|nil
 ---@return string? message
 function inside.directory_names(path) end
+---A directory, which may be there already.
+---@param path string
+---@return true|nil
+---@return string? message
+function inside.make_directory(path) end
 
 ---Replaces a file whole or not at all.
 ---@param path string

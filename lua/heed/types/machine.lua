@@ -44,7 +44,8 @@ function core.scope(fn, ...) end
 function core.keep(...) end
 
 ---Bytes of this Lua state: live in tensors, pooled (given back and kept for reuse), the peak of
----what was live, and the limit (0: none).
+---what was live, and the limit (0: none). Pages of mapped files (heed.safetensors.load,
+---heed.models.load) are in none of these.
 ---
 ---```lua
 ---heed.memory { reset_peak = true }

@@ -57,9 +57,9 @@ local function of_json(text, directory)
     return description
 end
 
-local function of_vocab(text, directory)
+local function of_vocab(text, directory, pattern)
     local settings = read_all(directory .. "/tokenizer_config.json")
-    local description = vocab_file.read(text, settings and json.decode(settings) or nil)
+    local description = vocab_file.read(text, settings and json.decode(settings) or nil, pattern)
     add_settings(description, directory)
     return description
 end
@@ -109,19 +109,28 @@ local function beginning(path)
 end
 
 ---@param path string a file, or a directory
+---@param pattern? string of the tokens of a vocab.txt
+---@param metadata? table of a GGUF file, when it was opened already
 ---@return heed.text.tokenizer.Description|nil
 ---@return string? message
-function files.read(path)
+function files.read(path, pattern, metadata)
+    if metadata and not pattern then
+        return unknown.attempt(path, gguf_file.describe, metadata)
+    end
     local bytes, message, code = beginning(path)
     if code == IS_A_DIRECTORY then
         path, message = inside((path:gsub("/+$", "")))
         bytes = path and ""
     end
     if not bytes then return nil, message end
+    if pattern and not path:find "%.txt$" then
+        return nil, path .. ": expected a vocab.txt, which a pattern is for"
+    end
     if bytes == "GGUF" then return gguf_file.read(path) end
     local text, problem = read_all(path)
     if not text then return nil, problem end
-    return unknown.attempt(path, reader_of(path), text, path:match "^(.*)/[^/]*$" or ".")
+    return unknown.attempt(path, reader_of(path), text, path:match "^(.*)/[^/]*$" or ".",
+        pattern)
 end
 
 return files

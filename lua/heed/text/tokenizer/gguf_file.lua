@@ -189,7 +189,7 @@ function gguf_file.describe(metadata)
         names.cls, ids.cls = names.cls or names.bos, ids.cls or ids.bos
         names.sep, ids.sep = names.sep or names.eos, ids.sep or ids.eos
     end
-    description.names = names
+    description.names, description.is_gguf = names, true
     description.around = around_of(metadata, model, names, ids)
     description.template = metadata["tokenizer.chat_template"]
     return description

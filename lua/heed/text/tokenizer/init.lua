@@ -25,6 +25,8 @@ local unknown = require "heed.text.tokenizer.unknown"
 ---A tokenizer. Ids count from 1: a file's id and 1.
 ---@class heed.Tokenizer
 ---@field offset integer 1: what is added to a file's id
+---@field path string the file or directory that it came from
+---@field is_gguf boolean
 ---@field bos integer|nil begins a text
 ---@field eos integer|nil ends one
 ---@field unk integer|nil stands for what is unknown
@@ -59,8 +61,9 @@ local function check_around(self)
     end
 end
 
-local function new(description)
-    local self = setmetatable({ offset = 1 }, Tokenizer)
+local function new(description, path)
+    local self = setmetatable({ offset = 1, path = path }, Tokenizer)
+    self.is_gguf = description.is_gguf or false
     self.core = core.tokenizer_new(description)
     self.around, self.decoding = description.around, description.decode
     check_around(self)
@@ -76,8 +79,14 @@ local function new(description)
     return self
 end
 
+local function is_gguf_file(value)
+    local meta = type(value) == "table" and getmetatable(value)
+    return meta and meta.__name == "heed.gguf.File"
+end
+
 ---The tokenizer of a file: a tokenizer.json, a vocab.txt, a SentencePiece model (.model, .spm), a GGUF
----file; or of a directory that holds one of the first three.
+---file; or of a directory that holds one of the first three. A GGUF file may be given as heed.gguf.open
+---gives it, so that it is not read twice.
 ---
 ---```lua
 ---local path = os.tmpname() .. ".txt"
@@ -88,15 +97,33 @@ end
 ---print(heed.text.tokenizer "nowhere") --> nil nowhere: No such file or directory
 ---os.remove(path)
 ---```
----@param path string
+---
+---A vocab.txt does not say how texts become tokens: they are BERT's words and their pieces, unless a
+---`pattern` says that they are what a regular expression finds, as in vocabularies of SMILES.
+---
+---```lua
+---local path = os.tmpname() .. ".txt"
+---local file <close> = io.open(path, "w")
+---file:write "[UNK]\nC\nCl\n[O-]\n=\n":close()
+---local tokenizer = heed.text.tokenizer(path, { pattern = [=[\[[^\]]+\]|Cl?|=]=] })
+---print(table.concat(tokenizer:encode "ClC=[O-]", " ")) --> 3 2 5 4
+---os.remove(path)
+---```
+---@param path string|heed.gguf.File
+---@param options? { pattern?: string } pattern: of the tokens of a vocab.txt; what it does not find
+---is no token
 ---@return heed.Tokenizer|nil # nil when the file cannot be read, or says something that is
 ---not known here: never a guess
 ---@return string? message
-local function open(path)
-    check.type("heed.text.tokenizer", "path", path, "string")
-    local description, message = files.read(path)
+local function open(path, options)
+    local file = is_gguf_file(path) and path or nil
+    path = file and file.path or check.type("heed.text.tokenizer", "path", path, "string")
+    options = check.options("heed.text.tokenizer", options, check.set("pattern"))
+    local pattern = options.pattern
+    if pattern then check.type("heed.text.tokenizer", "pattern", pattern, "string") end
+    local description, message = files.read(path, pattern, file and file.metadata)
     if not description then return nil, message end
-    return unknown.attempt(path, new, description)
+    return unknown.attempt(path, new, description, path)
 end
 
 -- ---- encoding -----------------------------------------------------------------------------------

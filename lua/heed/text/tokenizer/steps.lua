@@ -14,6 +14,9 @@ local function flag(value, otherwise)
     return value == true
 end
 
+-- The pattern of GPT-2's pre-tokenizer.
+steps.gpt2_pattern = GPT2
+
 -- JSON's null, by which files leave settings out.
 steps.null = require("heed.json").null
 steps.absent, steps.flag = absent, flag

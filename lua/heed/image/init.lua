@@ -4,7 +4,7 @@ local check = require "heed.check"
 local core = require "heed.core"
 local errors = require "heed.errors"
 
-local image = {}
+local image = { resize = require "heed.image.resize" }
 
 local LOAD = check.set("channels", "max_pixels", "upright")
 local SAVE = check.set("quality")

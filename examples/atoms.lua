@@ -1,0 +1,99 @@
+-- Which atom of a product was which of the reactants, from one head of attention of RXNMapper's model
+-- (Schwaller et al. 2021), an ALBERT over reactions in SMILES. DIR holds config.json, vocab.txt and
+-- model.safetensors; the SVG shows what atoms attend to, and in blue which is which.
+--     heed examples/atoms.lua DIR "CCO.CC(=O)O>>CC(=O)OCC" [MAP.svg]
+
+local heed = require "heed"
+local TOKENS = [=[\[[^\]]+]|Br?|Cl?|N|O|S|P|F|I|b|c|n|o|s|p|\(|\)|\.|=|#|-|\+|\\|/|:|~|@|\?|]=]
+    .. [=[>>?|\*|\$|\%[0-9]{2}|[0-9]]=]
+local LAYER, HEAD, NEAR = 11, 6, 90 -- who knows the atoms; how much more neighbours of a pair count
+
+-- The atoms of one side, each with its neighbours: where their tokens are, and their elements.
+local function atoms_of(tokens, first, last)
+    local atoms, branches, rings, previous = { at = {}, element = {} }, {}, {}, nil
+    local function join(a, b)
+        if a then atoms[a].near[b], atoms[b].near[a] = true, true end
+    end
+    for i = first, last do
+        local token = tokens[i]
+        local element = token:match "^%[%d*(%a%l?)" or token:match "^%a+" or token:match "%*"
+        if element then
+            atoms[#atoms + 1] = { text = token, near = {} }
+            atoms.at[#atoms], atoms.element[#atoms] = i, tonumber(element, 36) or 0
+            join(previous, #atoms)
+            previous = #atoms
+        elseif token == "(" then
+            branches[#branches + 1] = previous
+        elseif token == ")" or token == "." then
+            previous = token == ")" and table.remove(branches) or nil
+        elseif token:find "^%%?%d" then
+            join(rings[token], previous)
+            rings[token] = not rings[token] and previous or nil
+        end
+    end
+    return atoms
+end
+
+-- How much products (rows) and reactants attend to each other, where their element is one.
+local function attention(weights, reactants, products)
+    local function of(a, b) return weights:index_select(1, a.at):index_select(2, b.at) end
+    local both = of(products, reactants) + of(reactants, products):t()
+    local same = heed.tensor(products.element):view(-1, 1):eq(heed.tensor(reactants.element))
+    return both:masked_fill(~same, 0)
+end
+
+-- The surest pair first; then neighbours of its atoms are likelier pairs, and the two are taken.
+local function map(both, reactants, products)
+    local factor, found, confidence = heed.ones_like(both), {}, 1
+    for _ = 1, #products do
+        local scores = both * factor
+        local sums = heed.maximum(scores:sum { dim = 2, keepdim = true }, 1e-300)
+        local best, where = (scores / sums):max(2)
+        local p = best:argmax():item()
+        local r = where[p]
+        if best[p] < 1e-8 then break end
+        found[p], confidence = { atom = r, share = best[p] }, confidence * best[p]
+        for i in pairs(products[p].near) do
+            for j in pairs(reactants[r].near) do factor[{ i, j }] = factor[{ i, j }] * NEAR end
+        end
+        factor[p], factor[{ {}, r }] = 0, 0
+    end
+    return found, confidence
+end
+
+local function draw(path, both, reactants, products, found)
+    local file <close> = assert(io.open(path, "w"))
+    local function add(text, ...) file:write(text:format(...), "\n") end
+    add('<svg xmlns="http://www.w3.org/2000/svg" text-anchor="middle" viewBox="0 0 %d 240">',
+        48 + 48 * math.max(#reactants, #products))
+    for p, row in ipairs(both:totable()) do
+        for r, weight in ipairs(row) do
+            local pair = found[p] and found[p].atom == r
+            add('<line x1="%d" y1="40" x2="%d" y2="196" stroke="%s" stroke-opacity="%.2f"/>',
+                48 * r, 48 * p, pair and "blue" or "gray", pair and 1 or weight / 2)
+        end
+    end
+    for i, atom in ipairs(reactants) do add('<text x="%d" y="30">%s</text>', 48 * i, atom.text) end
+    for i, atom in ipairs(products) do add('<text x="%d" y="214">%s</text>', 48 * i, atom.text) end
+    add "</svg>"
+end
+
+local model = assert(heed.models.load(arg[1]))
+local tokenizer = assert(heed.text.tokenizer(arg[1] .. "/vocab.txt", { pattern = TOKENS }))
+local tokens, arrow, ids, offsets = {}, nil, tokenizer:encode(arg[2], { offsets = true })
+for i, pair in ipairs(offsets) do
+    tokens[i] = arg[2]:sub(pair[1], pair[2])
+    arrow = tokens[i] == ">>" and i or arrow
+end
+local seen <close> = heed.capture(model, { layers = { LAYER }, heads = { HEAD } })
+model:hidden { ids }
+local reactants = atoms_of(tokens, 2, assert(arrow, "no >> in the reaction") - 1)
+local products = atoms_of(tokens, arrow + 1, #tokens - 1)
+local both = attention(select(2, next(seen))[1][1]:to "f64", reactants, products)
+local found, confidence = map(both, reactants, products)
+for p, product in ipairs(products) do
+    local of = found[p]
+    print(p, product.text, of and of.atom, of and reactants[of.atom].text, of and of.share)
+end
+print("confidence", confidence)
+if arg[3] then draw(arg[3], both, reactants, products, found) end
