@@ -102,10 +102,10 @@ static void read_on(void *arg, int64_t first, int64_t last, int worker) {
 
 static void *shorten(void *arg) {
     usleep(20000);
-    CHECK(ftruncate(*(int *)arg, 0) == 0);
+    const int failed = ftruncate(*(int *)arg, 0);
     usleep(20000);
     atomic_store(&stop, true);
-    return NULL;
+    return failed ? arg : NULL;
 }
 
 static void in_all_threads(void) {
@@ -115,7 +115,8 @@ static void in_all_threads(void) {
     pthread_t thread;
     CHECK(pthread_create(&thread, NULL, shorten, &fd) == 0);
     CHECK(hd_parallel_ranges(cx, 2, 1, read_on, hd_mapping_bytes(m)) == HD_OK);
-    pthread_join(thread, NULL);
+    void *failed;
+    CHECK(pthread_join(thread, &failed) == 0 && failed == NULL);
     CHECK(hd_mapping_check(cx, m) == HD_EIO);
     hd_mapping_release(m);
     close(fd);
