@@ -23,7 +23,9 @@ local function add_parts(list, tensor, owner, theirs, transposed)
     for i, rows in ipairs(rows_of(owner, tensor:size(1), #theirs)) do
         local part = #theirs == 1 and tensor or tensor:narrow(1, row, rows)
         row = row + rows
-        list[theirs[i]] = transposed and part:dim() == 2 and part:transpose(1, 2) or part
+        if theirs[i] then
+            list[theirs[i]] = transposed and part:dim() == 2 and part:transpose(1, 2) or part
+        end
     end
 end
 
