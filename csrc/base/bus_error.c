@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 /* The handler may run at any moment, also while a range changes. So ranges are in a list that only grows, those
@@ -36,7 +37,8 @@ static bool holds(hd_range *range, uintptr_t address, uintptr_t *end) {
     return turn % 2 == 0 && turn == atomic_load(&range->turn) && address >= base && address < *end;
 }
 
-/* Zeros from this page to the range's end: what lies behind a lost page is not trusted either. */
+/* Zeros from this page to the range's end: what lies behind a lost page is not trusted either. The kernel is asked
+ * itself: what stands in for mmap in a process may not be safe in a signal handler. */
 static bool put_zeros(uintptr_t address) {
     uintptr_t end;
     hd_range *range = atomic_load(&ranges);
@@ -44,7 +46,7 @@ static bool put_zeros(uintptr_t address) {
     if (range == NULL) return false;
     const uintptr_t page = address & ~(uintptr_t)(page_size - 1);
     const int flags = MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-    if (mmap((void *)page, end - page, PROT_READ | PROT_WRITE, flags, -1, 0) == MAP_FAILED) return false;
+    if (syscall(SYS_mmap, page, end - page, PROT_READ | PROT_WRITE, flags, -1, 0) == -1) return false;
     atomic_store(&range->lost, atomic_fetch_add(&losses, 1) + 1);
     return true;
 }

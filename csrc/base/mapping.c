@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/bus_error.h"
 
@@ -88,6 +89,12 @@ void hd_mapping_release(hd_mapping *m) {
 
 char *hd_mapping_bytes(const hd_mapping *m) {
     return m->bytes;
+}
+
+void hd_mapping_let_go(hd_mapping *m, size_t offset, size_t size) {
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE), first = (offset + page - 1) / page * page;
+    const size_t end = (offset + size) / page * page;
+    if (first < end && hd_range_lost(m->range) == 0) madvise(m->bytes + first, end - first, MADV_DONTNEED);
 }
 
 /* ---- what was lost ------------------------------------------------------------------------------- */

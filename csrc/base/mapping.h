@@ -22,6 +22,9 @@ hd_mapping *hd_mapping_new(hd_ctx *cx, int fd, size_t size, const char *path);
 hd_mapping *hd_mapping_retain(hd_mapping *m);
 void hd_mapping_release(hd_mapping *m); /* NULL is fine */
 char *hd_mapping_bytes(const hd_mapping *m);
+/* These bytes, which were never written to, are not needed soon: this process lets go of the whole pages among
+ * them. They are there again when they are touched. */
+void hd_mapping_let_go(hd_mapping *m, size_t offset, size_t size);
 
 /* HD_EIO when a page of it was lost; the message names the file. */
 hd_status hd_mapping_check(hd_ctx *cx, const hd_mapping *m);

@@ -109,10 +109,14 @@ static hd_status read_blocks(hd_source *s, const hd_gguf_tensor *t, float *y) {
     return status;
 }
 
-static hd_status mapped_blocks(hd_ctx *cx, const hd_mapping *m, const hd_gguf_tensor *t, float *y) {
+/* Once they are numbers, the blocks are not needed again: they would be held twice. */
+static hd_status mapped_blocks(hd_ctx *cx, hd_mapping *m, const hd_gguf_tensor *t, float *y) {
     const hd_block_format *format = t->type.blocks;
     const uint8_t *blocks = (const uint8_t *)hd_mapping_bytes(m) + t->offset;
-    return dequantize(cx, hd_gguf_bytes(t) / format->bytes, (piece){format, blocks, y});
+    const int64_t bytes = hd_gguf_bytes(t);
+    const hd_status status = dequantize(cx, bytes / format->bytes, (piece){format, blocks, y});
+    hd_mapping_let_go(m, (size_t)t->offset, (size_t)bytes);
+    return status;
 }
 
 static hd_status check_read(hd_source *s, const hd_gguf_tensor *t) {
@@ -121,7 +125,7 @@ static hd_status check_read(hd_source *s, const hd_gguf_tensor *t) {
     return bad_tensor(s, t, "its type is not known: number %lu", (unsigned long)t->type.number);
 }
 
-static hd_status fill(hd_source *s, const hd_mapping *m, const hd_gguf_tensor *t, hd_tensor *y) {
+static hd_status fill(hd_source *s, hd_mapping *m, const hd_gguf_tensor *t, hd_tensor *y) {
     if (s->cx->skipping) return HD_OK;
     if (!t->type.blocks) return read_plain(s, m, t, hd_data(y));
     return m ? mapped_blocks(s->cx, m, t, hd_data(y)) : read_blocks(s, t, hd_data(y));

@@ -90,6 +90,22 @@ static void writes_stay_here(void) {
     unlink(name);
 }
 
+static void pages_let_go_come_back(void) {
+    char name[64];
+    int fd = file_of_ones(name, PAGES);
+    hd_mapping *m = mapping_of(name);
+    char *bytes = hd_mapping_bytes(m);
+    CHECK(sum_of_pages(bytes, PAGES) == PAGES);
+    bytes[0] = 5; /* in the first page, which is not let go whole */
+    hd_mapping_let_go(m, 1, (size_t)((PAGES - 1) * page));
+    CHECK(bytes[0] == 5 && sum_of_pages(bytes, PAGES) == PAGES + 4);
+    hd_mapping_let_go(m, 10, 20); /* no whole page */
+    CHECK(bytes[0] == 5);
+    hd_mapping_release(m);
+    close(fd);
+    unlink(name);
+}
+
 /* ---- while other threads read ---------------------------------------------------------------------- */
 
 static atomic_bool stop;
@@ -102,10 +118,10 @@ static void read_on(void *arg, int64_t first, int64_t last, int worker) {
 
 static void *shorten(void *arg) {
     usleep(20000);
-    CHECK(ftruncate(*(int *)arg, 0) == 0);
+    const int failed = ftruncate(*(int *)arg, 0);
     usleep(20000);
     atomic_store(&stop, true);
-    return NULL;
+    return failed ? arg : NULL;
 }
 
 static void in_all_threads(void) {
@@ -115,7 +131,8 @@ static void in_all_threads(void) {
     pthread_t thread;
     CHECK(pthread_create(&thread, NULL, shorten, &fd) == 0);
     CHECK(hd_parallel_ranges(cx, 2, 1, read_on, hd_mapping_bytes(m)) == HD_OK);
-    pthread_join(thread, NULL);
+    void *failed;
+    CHECK(pthread_join(thread, &failed) == 0 && failed == NULL);
     CHECK(hd_mapping_check(cx, m) == HD_EIO);
     hd_mapping_release(m);
     close(fd);
@@ -242,6 +259,7 @@ int main(void) {
     cx = hd_ctx_new(2);
     zeros_and_an_error();
     writes_stay_here();
+    pages_let_go_come_back();
     in_all_threads();
     host_comes_first();
     host_comes_later();

@@ -29,20 +29,20 @@ function files.object(path)
     return value
 end
 
----Mapped tensors by name as what a file holds.
+---Tensors by name as what a file holds.
 ---@param tensors table<string, heed.Tensor>
----@param map boolean else each is copied when it is asked for
+---@param copied? boolean each when it is asked for; default: they are given as they are
 ---@return heed.models.File
-function files.of_tensors(tensors, map)
+function files.of_tensors(tensors, copied)
     local list = {}
     for name in pairs(tensors) do list[#list + 1] = name end
     table.sort(list)
     return { names = list, has = function(name) return tensors[name] ~= nil end,
-        tensor = function(name) return map and tensors[name] or tensors[name]:clone() end,
+        tensor = function(name) return copied and tensors[name]:clone() or tensors[name] end,
         into = function(name, t) t:copy_(tensors[name]) end,
         info = function(name)
             local t = tensors[name]
-            return t.dtype, { t:size() }, map
+            return t.dtype, { t:size() }, not copied
         end }
 end
 
@@ -69,7 +69,7 @@ local function of_shards(directory, index, map)
         unknown.refuse("weight_map: %d tensors are not where it says: %s", #absent,
             table.concat(absent, ", ", 1, math.min(#absent, 3)))
     end
-    return files.of_tensors(all, map)
+    return files.of_tensors(all, not map)
 end
 
 ---The tensors of a Hugging Face directory.
@@ -82,7 +82,7 @@ function files.of_directory(directory, map)
         index:close()
         return of_shards(directory, files.object(directory .. "/model.safetensors.index.json"), map)
     end
-    return files.of_tensors(loaded(directory .. "/model.safetensors"), map)
+    return files.of_tensors(loaded(directory .. "/model.safetensors"), not map)
 end
 
 local function exists(path)

@@ -4,8 +4,10 @@
 --- from 0 there (`@` in theirs where it counts from 1 there too), `*` for the rest of a name
 --- ("weight", "bias"). Several of theirs lie one behind the other in ours, in this order:
 --- { "…in_proj_*", "…query.*", "…key.*", "…value.*" }. Where theirs are ours transposed, the entry
---- says so: { ours, theirs, transposed = true }. Files of a task have a prefix before the names of the model itself ("bert."), and none before those of the head on it:
---- { ours, theirs, outside = true }.
+--- says so: { ours, theirs, transposed = true }. Files of a task have a prefix before the names of
+--- the model itself ("bert."), and none before those of the head on it: { ours, theirs, outside =
+--- true }. `false` in place of one of theirs is a part that files leave out because it says nothing:
+--- zeros here.
 
 local names = {}
 
@@ -38,14 +40,16 @@ end
 ---@param entries string[][]
 ---@param ours string
 ---@param prefix string what the file has before the names of the model itself
----@return string[]|nil theirs in order
+---@return (string|false)[]|nil theirs in order
 ---@return table? entry
 function names.theirs(entries, ours, prefix)
     for _, entry in ipairs(entries) do
         local found = { ours:match(pattern_of(entry[1])) }
         if found[1] then
             local before, list = entry.outside and "" or prefix, {}
-            for i = 2, #entry do list[i - 1] = before .. filled(entry[i], found, -1) end
+            for i = 2, #entry do
+                list[i - 1] = entry[i] and before .. filled(entry[i], found, -1)
+            end
             return list, entry
         end
     end

@@ -75,7 +75,7 @@ function opennmt_file.open(directory, map)
         bos = id_of(target, "<s>"), eos = id_of(target, "</s>"),
         source_vocabulary = tokens_in(directory .. "/source_vocabulary.txt"),
         target_vocabulary = target,
-    }, files.of_tensors(tensors, map)
+    }, files.of_tensors(tensors, not map)
 end
 
 return opennmt_file

@@ -20,7 +20,9 @@ end
 
 local function add_parts(list, tensor, owner, theirs, transposed)
     local function add(name, part)
-        list[name] = transposed and part:dim() == 2 and part:transpose(1, 2) or part
+        if name then
+            list[name] = transposed and part:dim() == 2 and part:transpose(1, 2) or part
+        end
     end
     if #theirs == 1 then return add(theirs[1], tensor) end
     local row = 1

@@ -32,13 +32,14 @@ end
 ---One of our tensors, and what a file has for it.
 ---@class heed.models.Piece
 ---@field name string ours
----@field theirs string[] in the file; nil of a tensor that stands elsewhere already (tied)
+---@field theirs (string|false)[] in the file; nil of a tensor that stands elsewhere already (tied)
 ---@field entry table of the family's names
 ---@field shape heed.Shape
 ---@field owner table
 ---@field key string|integer
 ---@field kind string "parameter", or of a buffer
 ---@field tensor heed.Tensor of weights.bare
+---@field gap? integer rows of each part that the file leaves out
 
 -- Files of the first converters call a norm's weight gamma and its bias beta.
 local function old_name(name)
@@ -49,8 +50,10 @@ end
 -- Has the file all of these? What it has under an older name gets that.
 local function has_all(file, theirs, missing)
     for i, their in ipairs(theirs) do
-        if not file.has(their) and file.has(old_name(their)) then theirs[i] = old_name(their) end
-        if not file.has(theirs[i]) then
+        if their and not file.has(their) and file.has(old_name(their)) then
+            theirs[i] = old_name(their)
+        end
+        if their and not file.has(theirs[i]) then
             missing[#missing + 1] = their
             return false
         end
@@ -98,6 +101,27 @@ local function check_extra(file, used, passed_over)
     unknown.refuse("%d tensors are none of this family's: %s", #extra, listed(extra))
 end
 
+-- Of a piece of which files leave parts out: how many rows each of these has, which are zeros. False:
+-- it has all its parts.
+local function fill_gaps(file, piece)
+    local left, gaps = piece.shape[1] or 1, 0
+    for _, their in ipairs(piece.theirs) do
+        if their then
+            local _, shape = file.info(their)
+            left = left - (shape[1] or 1)
+        else
+            gaps = gaps + 1
+        end
+    end
+    if gaps == 0 then return false end
+    if left < 0 or left % gaps ~= 0 then
+        unknown.refuse("%s: expected parts of %s, got too many rows; do config and weights belong "
+            .. "together?", piece.name, tostring(piece.shape))
+    end
+    piece.gap = left // gaps
+    return true
+end
+
 -- All pieces of the model, with a check that the file has them and nothing else of the family's.
 local function pieces_of(model, shapes, file, family, entries, prefix)
     local pieces, missing, used, met = {}, {}, {}, {}
@@ -112,9 +136,9 @@ local function pieces_of(model, shapes, file, family, entries, prefix)
         if not piece.theirs then unknown.refuse("%s: the family's table does not name it", name) end
         if not has_all(file, piece.theirs, missing) then return end
         for _, their in ipairs(piece.theirs) do
-            used[file.name_of and file.name_of(their) or their] = true
+            if their then used[file.name_of and file.name_of(their) or their] = true end
         end
-        check_shape(file, piece)
+        if not fill_gaps(file, piece) then check_shape(file, piece) end
     end)
     check_missing(missing)
     check_extra(file, used, family.passed_over or {})
@@ -153,10 +177,13 @@ local function fused(file, piece, dtype)
     local t = core.empty(piece.shape, { dtype = dtype or file.info(piece.theirs[1]) })
     local row = 1
     for _, their in ipairs(piece.theirs) do
-        local stored, shape = file.info(their)
+        local stored, shape
+        if their then stored, shape = file.info(their) else shape = { piece.gap } end
         local rows = piece.entry.transposed and #shape == 2 and shape[2] or shape[1]
         local part = t:narrow(1, row, rows)
-        if piece.entry.transposed and #shape == 2 then
+        if not their then
+            part:zero_()
+        elseif piece.entry.transposed and #shape == 2 then
             part:copy_(file.tensor(their):transpose(1, 2))
         elseif stored == t.dtype then
             file.into(their, part)
@@ -175,16 +202,28 @@ local function read(file, piece, dtype)
     return dtype and t:to(dtype) or t
 end
 
----A file's tensors, whatever its form.
+-- What files that only give tensors leave unsaid.
+local function completed(file)
+    if file.info then return file end
+    return setmetatable({
+        info = function(name)
+            local t = file.tensor(name)
+            return t.dtype, { t:size() }, true
+        end,
+        into = function(name, t) t:copy_(file.tensor(name)) end,
+    }, { __index = file })
+end
+
+---A file's tensors, whatever its form. Without info and into they are asked of `tensor`.
 ---@class heed.models.File
 ---@field names string[]
 ---@field has fun(name: string): boolean
----@field info fun(name: string): heed.DType, integer[], boolean the dtype in which it is read, its
+---@field info? fun(name: string): heed.DType, integer[], boolean the dtype in which it is read, its
 ---sizes, and whether it takes no memory, because it stays in the file's pages
 ---@field tensor fun(name: string): heed.Tensor
 ---@field vocabulary? string where its tokenizer is, if it is not in the same place
 ---@field gguf? heed.gguf.File what was opened
----@field into fun(name: string, t: heed.Tensor) writes it into a tensor of its dtype
+---@field into? fun(name: string, t: heed.Tensor) writes it into a tensor of its dtype
 ---@field name_of? fun(name: string): string what `names` call it, where that is another name
 
 ---A model without numbers: no memory is taken and nothing is drawn for what a file will give.
@@ -211,6 +250,7 @@ end
 ---@param dtype? heed.DType of parameters; default: as stored
 ---@return string prefix what the file has before the names of the model itself
 function weights.fill(model, shapes, file, family, config, dtype)
+    file = completed(file)
     local entries = names.entries(family, config)
     local prefix = prefix_of(entries, family.prefixes or { "" }, file)
     local pieces = pieces_of(model, shapes, file, family, entries, prefix)
