@@ -85,8 +85,14 @@ function SinusoidalPositions:init(max_len, d_model, options)
         math.mininteger)
     local layout = check.one_of(where, "layout", options.layout or "interleaved",
         { "interleaved", "halves" })
-    local rows = core.sinusoidal_positions(max_len, d_model, first, layout, options.rates)
-    self:buffer("table", rows, { persistent = false })
+    self.settings = { max_len, d_model, first, layout, options.rates }
+    self:reset_buffers()
+end
+
+---Computes the table again: for a module that was made on shapes alone.
+function SinusoidalPositions:reset_buffers()
+    self:buffer("table", core.sinusoidal_positions(table.unpack(self.settings, 1, 5)),
+        { persistent = false })
 end
 
 ---@param x heed.Tensor|integer [..., L, E], or L
