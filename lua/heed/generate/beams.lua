@@ -109,6 +109,7 @@ end
 local function likeliest(source, o, most)
     local scores = sample.penalised(source:logits():log_softmax(2), source.rows,
         o.repetition_penalty)
+    scores = sample.suppressed(scores, o.suppress)
     local values, tokens = scores:topk(math.min(most, scores:size(2)), 2)
     return values:totable(), tokens:totable()
 end

@@ -10,8 +10,8 @@ local Source = require "heed.generate.source"
 local WHERE = "heed.generate"
 local KNOWN = check.set("max_new_tokens", "temperature", "top_k", "top_p", "min_p",
     "repetition_penalty", "beams", "length_penalty",
-    "samples", "stop", "decode", "on_token", "scores", "generator", "cache", "context", "lengths",
-        "prefix")
+    "samples", "stop", "suppress", "decode", "on_token", "scores", "generator", "cache", "context",
+    "lengths", "prefix")
 local MOST_ROWS = 1 << 20
 local DRAWING = { "temperature", "top_k", "top_p", "min_p", "generator" }
 
@@ -70,6 +70,29 @@ local function add_stops(o, stop)
     end
 end
 
+-- Tokens that never come, as an index.
+local function add_suppressed(o, suppress)
+    if suppress == nil then return end
+    local list = {}
+    if check.is_tensor(suppress) then suppress = suppress:totable() end
+    for _, token in ipairs(type(suppress) == "table" and suppress or { suppress }) do
+        list[#list + 1] = check.integer(WHERE, "suppress", token)
+    end
+    o.suppress = list[1] and core.keep(core.tensor(list, { dtype = "i64" }))
+end
+
+-- What the model's files say where the options do not.
+local function with_defaults(model, options)
+    local of_model = type(model) == "table" and model.generation
+    if type(of_model) ~= "table" then return options end
+    local own = {}
+    for name, value in pairs(options) do own[name] = value end
+    for _, name in ipairs { "stop", "suppress", Source.check_model(model) and "prefix" } do
+        if own[name] == nil then own[name] = of_model[name] end
+    end
+    return own
+end
+
 -- From tokens to text, and back.
 local function coders_of(decode)
     if decode == nil then return nil end
@@ -87,8 +110,8 @@ local function coders_of(decode)
     return function(ids) return text_of(decode:decode(ids)) end, encode
 end
 
-local function read_options(options)
-    options = check.options(WHERE, options, KNOWN)
+local function read_options(model, options)
+    options = with_defaults(model, check.options(WHERE, options, KNOWN))
     local o = { scores = check.flag(WHERE, "scores", options.scores, false),
         on_token = options.on_token }
     o.decode, o.encode = coders_of(options.decode)
@@ -111,6 +134,7 @@ local function read_options(options)
     o.context = options.context and check.integer(WHERE, "context", options.context)
     add_drawing(o, options)
     add_stops(o, options.stop)
+    add_suppressed(o, options.suppress)
     return o, options
 end
 
@@ -264,6 +288,9 @@ end
 ---- a function of tokens [B, L] and lengths [B] that gives logits [B, L, V], or [B, V] of each
 ---- row's last.
 ---
+---A model's field `generation` has its own prefix, stop and suppress, for where the options say
+---nothing: what heed.models.load found in the files.
+---
 ---```lua
 ---local text = "the cat sat on the mat. "
 ---local letters = heed.text.chars(text, { specials = {} })
@@ -281,7 +308,7 @@ end
 ---@param model heed.nn.Module|function
 ---@param prompt integer[]|integer[][]|heed.Tensor|string|string[] tokens of one prompt, or of
 ---several, [B, L] with lengths=; or text, when decode= is a vocabulary
----@param options? { max_new_tokens?: integer, temperature?: number, top_k?: integer, top_p?: number, min_p?: number, repetition_penalty?: number, beams?: integer, length_penalty?: number, samples?: integer, prefix?: integer|table, stop?: integer|string|table, decode?: table|function, on_token?: function, scores?: boolean, generator?: heed.Generator, lengths?: heed.Ids, cache?: boolean|heed.dtype, context?: integer }
+---@param options? { max_new_tokens?: integer, temperature?: number, top_k?: integer, top_p?: number, min_p?: number, repetition_penalty?: number, beams?: integer, length_penalty?: number, samples?: integer, prefix?: integer|table, stop?: integer|string|table, suppress?: integer|heed.Ids, decode?: table|function, on_token?: function, scores?: boolean, generator?: heed.Generator, lengths?: heed.Ids, cache?: boolean|heed.dtype, context?: integer }
 ---max_new_tokens: default 100; temperature: logits are divided by it, 0 is greedy; top_k: of the k
 ---likeliest; top_p: of the likeliest that together have this probability; min_p: of those at least
 ---so probable, relative to the likeliest; repetition_penalty: logits of tokens that came before are
@@ -289,7 +316,7 @@ end
 ---length_penalty: a beam's score is its log probability over length ^ length_penalty, default 1;
 ---samples: answers to each prompt, of beams the best ones; prefix: tokens that each answer begins
 ---with, which are not repeated in it (of an encoder-decoder at least its first); stop: tokens and
----strings that end an answer; decode: a vocabulary, or a function from tokens to text; on_token:
+---strings that end an answer; suppress: tokens that never come; decode: a vocabulary, or a function from tokens to text; on_token:
 ---called with row, token, piece of text for each token, false ends that answer, it may yield (at
 ---the end there may come a last piece, without token); scores: log probabilities too; generator:
 ---what draws; lengths: of a padded prompt [B]; cache: whether the model is called with one, or what
@@ -298,7 +325,7 @@ end
 ---prompts; lists of lists with samples=
 ---@return heed.Answer|table info what is known of each, in the same shape
 local function generate(_, model, prompt, options)
-    local o, given = read_options(options)
+    local o, given = read_options(model, options)
     local source, single = source_of(model, prompt, given, o)
     local answers = (o.beams and beam_search or grow)(source, o)
     for i, answer in ipairs(answers) do answers[i] = public(answer) end
@@ -329,7 +356,7 @@ local function stream(model, prompt, options)
             or "beams")
     end
     own.on_token = coroutine.yield
-    local o, given = read_options(own)
+    local o, given = read_options(model, own)
     local source = source_of(model, prompt, given, o)
     return coroutine.wrap(function()
         grow(source, o)

@@ -1,6 +1,7 @@
 --- From logits to the token that comes next.
 
 local core = require "heed.core"
+local errors = require "heed.errors"
 
 local sample = {}
 
@@ -35,6 +36,21 @@ function sample.penalised(scores, rows, penalty)
     penalty = divisor(penalty)
     local less = core.where(scores:lt(0), scores * penalty, scores / penalty)
     return core.where(seen_in(rows, scores:size(2)), less, scores)
+end
+
+---Without tokens that never come.
+---@param scores heed.Tensor [R, V]
+---@param tokens heed.Tensor|nil i64
+---@return heed.Tensor
+function sample.suppressed(scores, tokens)
+    if not tokens then return scores end
+    local most, V = tokens:max():item(), scores:size(2)
+    if most > V then
+        errors.raise("heed.generate: suppress: expected tokens up to %d, got %d", V, most)
+    end
+    local hidden = core.zeros({ V }, { dtype = "bool" })
+    hidden[tokens] = true
+    return scores:masked_fill(hidden, -math.huge)
 end
 
 local function hide_below(logits, least) return logits:masked_fill(logits:lt(least), -math.huge) end
@@ -74,7 +90,7 @@ local function min_p(logits, p) return hide_below(logits, logits:max(2, true) + 
 ---@param o table the options of heed.generate
 ---@return integer[]
 function sample.tokens(logits, rows, o)
-    logits = sample.penalised(logits, rows, o.repetition_penalty)
+    logits = sample.suppressed(sample.penalised(logits, rows, o.repetition_penalty), o.suppress)
     if o.temperature == 0 then return logits:argmax(2):totable() end
     if o.temperature ~= 1 then logits = (logits - logits:max(2, true)) / divisor(o.temperature) end
     if o.top_k then logits = top_k(logits, o.top_k) end

@@ -49,7 +49,7 @@ end
 local function step(source, o, samples)
     local _ <close> = core.scope()
     local logits = source:logits()
-    source:check_ways(logits)
+    source:check_ways(sample.suppressed(logits, o.suppress))
     if samples then
         local from = {}
         for b = 1, #source.rows do

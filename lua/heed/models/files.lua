@@ -29,6 +29,16 @@ function files.object(path)
     return value
 end
 
+---The same, or nil when there is no such file.
+---@param path string
+---@return table|nil
+function files.object_if_there(path)
+    local file = io.open(path, "rb")
+    if not file then return nil end
+    file:close()
+    return files.object(path)
+end
+
 ---Tensors by name as what a file holds.
 ---@param tensors table<string, heed.Tensor>
 ---@param copied? boolean each when it is asked for; default: they are given as they are
