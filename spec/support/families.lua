@@ -15,8 +15,8 @@ function families.loaded(name, options)
 end
 
 -- Which rows of one of ours each of theirs is, by the shapes in the file.
-local function parts_of(family, file, prefix, ours, parameter)
-    local theirs, entry = names.theirs(family.names, ours, prefix)
+local function parts_of(entries, file, prefix, ours, parameter)
+    local theirs, entry = names.theirs(entries, ours, prefix)
     local row, parts = 1, {}
     for i, their in ipairs(theirs) do
         local rows = #theirs == 1 and parameter:size(1) or file[their]:size(1)
@@ -29,16 +29,23 @@ end
 --- Compares gradients with the recorded "grad.NAME" of the file's names; true of each one recorded.
 function families.check_gradients(name, model, family, values, prefix)
     local file = assert(heed.safetensors.load(families.FOLDER .. name .. "/model.safetensors"))
-    local left = {}
+    local config = assert(heed.json.decode(assert(io.open(families.FOLDER .. name
+        .. "/config.json")):read "a"))
+    local entries, left = names.entries(family, config), {}
     for key in pairs(values) do if key:find "^grad%." then left[key] = true end end
     assert.is_truthy(next(left))
     for ours, parameter in model:named_parameters() do
-        for _, part in ipairs(parts_of(family, file, prefix or "", ours, parameter)) do
+        for _, part in ipairs(parts_of(entries, file, prefix or "", ours, parameter)) do
             local key = "grad." .. part.name
-            if left[key] then
-                local got = parameter.grad:narrow(1, part.row, part.rows)
-                if part.entry.transposed and got:dim() == 2 then got = got:transpose(1, 2) end
-                assert.is_close(got, values[key], 1e-4)
+            local want = values[key]
+            if want then
+                local entry, got = part.entry, parameter.grad:narrow(1, part.row, part.rows)
+                if entry.transposed and got:dim() == 2 then got = got:transpose(1, 2) end
+                if entry.part then
+                    local rows = want:size(1) // entry.of
+                    want = want:narrow(1, (entry.part - 1) * rows + 1, rows)
+                end
+                assert.is_close(got, want, 1e-4)
                 left[key] = nil
             end
         end

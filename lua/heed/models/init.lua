@@ -1,6 +1,7 @@
 --- Other people's models: their files, and the architectures that these hold.
 
 local check = require "heed.check"
+local configs = require "heed.models.config"
 local core = require "heed.core"
 local errors = require "heed.errors"
 local families = require "heed.models.families"
@@ -8,7 +9,6 @@ local files = require "heed.models.files"
 local gguf = require "heed.models.gguf"
 local origins = require "heed.models.origins"
 local save = require "heed.models.save"
-local steps = require "heed.text.tokenizer.steps"
 local open_tokenizer = require "heed.text.tokenizer"
 local unknown = require "heed.text.tokenizer.unknown"
 local weights = require "heed.models.weights"
@@ -20,7 +20,7 @@ for name, class in pairs(families.classes) do models[name] = class end
 ---The families that are known, as config.json calls them.
 ---
 ---```lua
----print(table.concat(heed.models.families(), " ")) --> bert llama
+---print(table.concat(heed.models.families(), " ")) --> bert gemma2 gemma3_text gpt2 llama mistral phi3 qwen2 qwen3
 ---```
 ---@return string[]
 function models.families()
@@ -28,16 +28,6 @@ function models.families()
     for name in pairs(families.by_type) do list[#list + 1] = name end
     table.sort(list)
     return list
-end
-
--- What the file says, and what it leaves out as the family has it.
-local function config_of(family, given)
-    local config = {}
-    for key, value in pairs(family.config) do config[key] = value end
-    for key, value in pairs(given) do
-        if not steps.absent(value) then config[key] = value end
-    end
-    return config
 end
 
 local function family_of(name)
@@ -59,7 +49,9 @@ end
 -- The config as it stands there, the tensors, and of a GGUF file what it is opened as.
 local function open(path, map)
     if is_gguf(path) then return gguf.open(path, map) end
-    return files.object(path .. "/config.json"), files.of_directory(path, map)
+    local config = files.object(path .. "/config.json")
+    config.generation_config = files.object_if_there(path .. "/generation_config.json")
+    return config, files.of_directory(path, map)
 end
 
 local function check_trainable(model)
@@ -74,7 +66,7 @@ end
 local function load(path, options)
     local given, file, opened = open(path, options.map ~= false)
     local family = family_of(options.family or given.model_type)
-    local config = config_of(family, given)
+    local config = configs.complete(family, given)
     local ok, model, shapes = pcall(weights.bare, family, config)
     if not ok then unknown.refuse("config: %s", tostring(model)) end
     local prefix = weights.fill(model, shapes, file, family, config, options.dtype)
@@ -83,6 +75,13 @@ local function load(path, options)
     if options.grad then check_trainable(model) end
     return { model = model:eval():requires_grad_(options.grad or false), config = config,
         opened = opened }
+end
+
+-- Where configs name no token that ends an answer, the vocabulary may.
+local function add_stop(generation, reader)
+    if generation and not generation.stop[1] and reader and reader.eos then
+        generation.stop[1] = reader.eos
+    end
 end
 
 local OPTIONS = check.set("dtype", "family", "grad", "map")
@@ -99,8 +98,9 @@ local OPTIONS = check.set("dtype", "family", "grad", "map")
 ---```
 ---@param path string
 ---@param options? { dtype?: heed.DType, family?: string, grad?: boolean, map?: boolean } dtype: of the
----parameters, default as stored; family: where config.json does not say it (heed.models.families);
----grad: to be trained, default false; map: the file's pages instead of copies, default true
+---parameters, default as stored; family: where config.json does not say it
+---(heed.models.families); grad: to be trained, default false; map: the file's pages instead of
+---copies, default true
 ---@return heed.nn.Module|nil model in eval mode; nil when something is missing, does not fit or is
 ---not known
 ---@return heed.Tokenizer|string|nil tokenizer nil when the directory has none; or the message
@@ -117,7 +117,9 @@ function models.load(path, options)
     end
     local loaded, message = unknown.attempt(path, load, (path:gsub("/+$", "")), options)
     if not loaded then return nil, message end
-    return loaded.model, open_tokenizer(loaded.opened or path), loaded.config
+    local reader = open_tokenizer(loaded.opened or path)
+    add_stop(loaded.model.generation, reader)
+    return loaded.model, reader, loaded.config
 end
 
 ---Writes a model as what others load: where the path ends with ".gguf" a file for llama.cpp (models
