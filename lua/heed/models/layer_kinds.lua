@@ -1,5 +1,5 @@
---- Layers of a decoder that are not alike: some see all that came before, others a window of it, and
---- they may turn queries and keys by other angles.
+--- Layers of a decoder that are not alike: some see all that came before, others a window of it,
+--- and they may turn queries and keys by other angles.
 
 local masks = require "heed.mask"
 local rope = require "heed.models.rope"

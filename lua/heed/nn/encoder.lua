@@ -32,21 +32,19 @@ function Encoder:init(layer_count, d_model, num_heads, d_ff, options)
     sublayers.add_layers(self, WHERE, EncoderLayer, layer_count, d_model, num_heads, d_ff, options)
 end
 
--- What each layer is called with; nil when there is nothing.
-local function calls_of(self, x, options)
-    local mask, cache = options.mask, options.cache
-    if not mask and not cache then return {} end
-    local is_list = type(mask) == "table" and getmetatable(mask) == nil
-    if is_list and #mask ~= #self.layers then
-        errors.raise("%s: mask: expected one, or %d in a list, got %d", WHERE, #self.layers, #mask)
+local function call_of(mask, cache, x)
+    return { mask = program.once(WHERE .. ": mask", mask, x), cache = cache }
+end
+
+-- What each layer is called with, of a list of masks.
+local function calls_of(self, list, cache, x)
+    if #list ~= #self.layers then
+        errors.raise("%s: mask: expected one, or %d in a list, got %d", WHERE, #self.layers, #list)
     end
-    local calls, made = {}, {}
-    for i = 1, #self.layers do
-        local own = mask
-        if is_list then own = mask[i] end
-        local key = own or "none"
-        made[key] = made[key] or { mask = program.once(WHERE .. ": mask", own, x), cache = cache }
-        calls[i] = made[key]
+    local calls, by_mask = {}, {}
+    for i, mask in ipairs(list) do
+        by_mask[mask] = by_mask[mask] or call_of(mask, cache, x)
+        calls[i] = by_mask[mask]
     end
     return calls
 end
@@ -56,8 +54,14 @@ end
 ---seen, or a list of masks, one for each layer; cache: what came before x
 ---@return heed.Tensor # of the shape of x
 function Encoder:forward(x, options)
-    local calls = calls_of(self, x, check.options(WHERE, options, CALL))
-    for i, layer in ipairs(self.layers) do x = layer(x, calls[i]) end
+    options = check.options(WHERE, options, CALL)
+    local mask, cache, shared, own = options.mask, options.cache, nil, nil
+    if type(mask) == "table" and getmetatable(mask) == nil then
+        own = calls_of(self, mask, cache, x)
+    else
+        shared = (mask or cache) and call_of(mask, cache, x)
+    end
+    for i, layer in ipairs(self.layers) do x = layer(x, own and own[i] or shared) end
     return self.norm and self.norm(x) or x
 end
 
