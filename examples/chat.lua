@@ -27,7 +27,7 @@ local model, tokenizer, config = heed.models.load(args.model)
 if not model then error(tokenizer, 0) end
 if not tokenizer then error("the model has no tokenizer", 0) end
 
-local options = { max_new_tokens = args.max_tokens, decode = tokenizer, stop = tokenizer.eos,
+local options = { max_new_tokens = args.max_tokens, decode = tokenizer,
     on_token = function(_, _, piece)
         io.write(piece)
         io.flush()

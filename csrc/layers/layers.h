@@ -15,11 +15,13 @@ typedef struct hd_linear_params {
 
 typedef enum hd_norm_kind { HD_NORM_NONE, HD_NORM_LAYER, HD_NORM_RMS } hd_norm_kind;
 
-/* Over the last dimension; weight and bias [features], or NULL. A root mean square has no bias. */
+/* Over the last dimension; weight and bias [features], or NULL. A root mean square has no bias; with a
+ * unit_offset it is multiplied by 1 + weight. */
 typedef struct hd_norm_params {
     hd_norm_kind kind;
     hd_tensor *weight, *bias;
     double eps;
+    bool unit_offset;
 } hd_norm_params;
 
 /* ---- multi_head_attention.c, projections.c, kv_cache.c ----------------------------------------------- */
@@ -93,11 +95,13 @@ hd_tensor *hd_feed_forward(hd_ctx *cx, const hd_ffn_params *p, hd_tensor *x);
 /* ---- transformer_layer.c ----------------------------------------------------------------------------- */
 
 /* Each part stands in a residual connection with a norm: norm(x + dropout(part(x))) (Vaswani et al. 2017,
- * section 3.1), or x + dropout(part(norm(x))) when norm_first. */
+ * section 3.1), or x + dropout(part(norm(x))) when norm_first; with a second norm in a sandwich, x +
+ * dropout(post_norm(part(norm(x)))) (Ding et al. 2021, "CogView", section 2.4). */
 typedef struct hd_transformer_layer_params {
     hd_mha_params self_attn, multihead_attn; /* over the memory: of a decoder layer */
     hd_ffn_params ffn;
     hd_norm_params norm1, norm2, norm3; /* norm3: of a decoder layer, whose norms are of its three parts */
+    hd_norm_params post_norm1, post_norm2, post_norm3; /* of the same parts; with norm_first, or none */
     bool norm_first;
     double dropout; /* of what each part adds */
 } hd_transformer_layer_params;

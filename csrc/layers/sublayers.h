@@ -23,11 +23,20 @@ static inline hd_tensor *hd_project_onto(hd_ctx *cx, hd_tensor *x, const hd_line
                : hd_linear(cx, x, p->weight, p->bias, HD_ACT_NONE, 0);
 }
 
+/* x / rms(x) · (1 + weight) */
+static inline hd_tensor *hd_rms_norm_unit_offset(hd_ctx *cx, const hd_norm_params *p, hd_tensor *x) {
+    hd_tensor *weight = hd_binary_scalar(cx, HD_ADD, p->weight, hd_scalar_i(1), false);
+    hd_tensor *y = weight ? hd_rms_norm(cx, x, weight, p->eps) : NULL;
+    hd_release(weight);
+    return y;
+}
+
 /* A new reference, to x itself when there is no norm. */
 static inline hd_tensor *hd_norm_layer(hd_ctx *cx, const hd_norm_params *p, hd_tensor *x) {
-    return p->kind == HD_NORM_LAYER ? hd_layer_norm(cx, x, p->weight, p->bias, p->eps)
-           : p->kind == HD_NORM_RMS ? hd_rms_norm(cx, x, p->weight, p->eps)
-                                    : hd_retain(x);
+    if (p->kind == HD_NORM_LAYER) return hd_layer_norm(cx, x, p->weight, p->bias, p->eps);
+    if (p->kind == HD_NORM_NONE) return hd_retain(x);
+    return p->unit_offset && p->weight ? hd_rms_norm_unit_offset(cx, p, x)
+                                       : hd_rms_norm(cx, x, p->weight, p->eps);
 }
 
 /* ---- multi-head attention ---------------------------------------------------------------------------- */

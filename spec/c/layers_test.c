@@ -279,7 +279,8 @@ static hd_ffn_params ffn_params(hd_dtype dtype, int64_t e, int64_t f) {
 }
 
 static hd_norm_params norm_params(hd_dtype dtype, int64_t e) {
-    return (hd_norm_params){HD_NORM_LAYER, parameter(dtype, SHAPE(e)), parameter(dtype, SHAPE(e)), 1e-5};
+    return (hd_norm_params){HD_NORM_LAYER, parameter(dtype, SHAPE(e)), parameter(dtype, SHAPE(e)), 1e-5,
+                            false};
 }
 
 /* x, memory, and everything that learns in a decoder layer (an encoder layer uses the first part). */
@@ -294,7 +295,7 @@ enum {
 };
 
 typedef struct layer_case {
-    bool norm_first, is_decoder;
+    bool norm_first, is_decoder, in_sandwich; /* whose second norms are the first ones again */
     hd_attention_options mask, memory_mask;
 } layer_case;
 
@@ -335,22 +336,23 @@ static hd_mha_params mha_of(hd_tensor *const *in) {
 }
 
 static hd_norm_params norm_of(hd_tensor *const *in) {
-    return (hd_norm_params){HD_NORM_LAYER, in[0], in[1], 1e-5};
+    return (hd_norm_params){HD_NORM_LAYER, in[0], in[1], 1e-5, false};
 }
 
 static hd_tensor *layer(hd_tensor *const *in, const void *arg) {
     const layer_case *c = arg;
-    const hd_transformer_layer_params p = {.self_attn = mha_of(in + IN_SELF),
-                                           .multihead_attn = mha_of(in + IN_CROSS),
-                                           .ffn = {.linear1 = {in[IN_FFN], in[IN_FFN + 1]},
-                                                   .linear2 = {in[IN_FFN + 2], in[IN_FFN + 3]},
-                                                   .activation = HD_ACT_GELU,
-                                                   .dropout = 0.2},
-                                           .norm1 = norm_of(in + IN_NORMS),
-                                           .norm2 = norm_of(in + IN_NORMS + 2),
-                                           .norm3 = norm_of(in + IN_CROSS + 4),
-                                           .norm_first = c->norm_first,
-                                           .dropout = 0.1};
+    hd_transformer_layer_params p = {.self_attn = mha_of(in + IN_SELF),
+                                     .multihead_attn = mha_of(in + IN_CROSS),
+                                     .ffn = {.linear1 = {in[IN_FFN], in[IN_FFN + 1]},
+                                             .linear2 = {in[IN_FFN + 2], in[IN_FFN + 3]},
+                                             .activation = HD_ACT_GELU,
+                                             .dropout = 0.2},
+                                     .norm1 = norm_of(in + IN_NORMS),
+                                     .norm2 = norm_of(in + IN_NORMS + 2),
+                                     .norm3 = norm_of(in + IN_CROSS + 4),
+                                     .norm_first = c->norm_first,
+                                     .dropout = 0.1};
+    if (c->in_sandwich) p.post_norm1 = p.norm1, p.post_norm2 = p.norm2, p.post_norm3 = p.norm3;
     const hd_mha_options self = {.attention = c->mask}, across = {.attention = c->memory_mask};
     return c->is_decoder ? hd_decoder_layer(cx, &p, in[IN_X], in[IN_MEMORY], &self, &across)
                          : hd_encoder_layer(cx, &p, in[IN_X], &self);
@@ -361,8 +363,9 @@ static void test_layer_gradients(void) {
     layer_inputs(in, HD_F64, 2, 4, 5, E, F);
     hd_tensor *lengths = integers(SHAPE(2), (int64_t[]){4, 2});
     hd_mask *causal = hd_mask_causal(cx), *padding = hd_mask_lengths(cx, lengths);
-    for (int form = 0; form < 4; form++) {
-        layer_case c = {.norm_first = form & 1, .is_decoder = form & 2};
+    for (int form = 0; form < 6; form++) {
+        layer_case c = {
+            .norm_first = form & 1 || form > 3, .is_decoder = form & 2 || form == 5, .in_sandwich = form > 3};
         c.mask.mask = c.is_decoder ? causal : padding;
         c.memory_mask.mask = padding;
         check_gradients(c.is_decoder ? "decoder layer" : "encoder layer", layer,

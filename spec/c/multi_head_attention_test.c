@@ -57,8 +57,8 @@ static hd_mha_params wide_of(hd_tensor *const *in, const mha_case *c) {
         p.in_proj_weight = in[MHA_IN];
     p.num_heads = WIDE_HEADS, p.num_kv_heads = KV_HEADS;
     p.scale = 0.7, p.softcap = 2, p.dropout = 0.2;
-    p.q_norm = (hd_norm_params){c->norm, in[MHA_NORMS], in[MHA_NORMS + 1], 1e-5};
-    p.k_norm = (hd_norm_params){c->norm, in[MHA_NORMS + 2], in[MHA_NORMS + 3], 1e-5};
+    p.q_norm = (hd_norm_params){c->norm, in[MHA_NORMS], in[MHA_NORMS + 1], 1e-5, false};
+    p.k_norm = (hd_norm_params){c->norm, in[MHA_NORMS + 2], in[MHA_NORMS + 3], 1e-5, true};
     return p;
 }
 
@@ -111,8 +111,8 @@ static hd_tensor *llama_layer(hd_tensor *const *in, const void *arg) {
                                                    .linear3 = {in[LLAMA_FFN + 2], NULL},
                                                    .activation = c->activation,
                                                    .dropout = 0.2},
-                                           .norm1 = {HD_NORM_RMS, in[LLAMA_NORMS], NULL, 1e-6},
-                                           .norm2 = {HD_NORM_RMS, in[LLAMA_NORMS + 1], NULL, 1e-6},
+                                           .norm1 = {HD_NORM_RMS, in[LLAMA_NORMS], NULL, 1e-6, false},
+                                           .norm2 = {HD_NORM_RMS, in[LLAMA_NORMS + 1], NULL, 1e-6, true},
                                            .norm_first = true,
                                            .dropout = 0.1};
     const hd_mha_options o = wide_options(c);

@@ -552,8 +552,8 @@ describe("Rotary", function()
             return function() nn.Rotary(dim or 8, { scaling = scaling }) end
         end
         assert.error_matches(scaled "linear", 'scaling: expected a table, got "linear"')
-        assert.error_matches(scaled { type = "yarn", factor = 2 },
-            'scaling.type: expected "linear", .*, got "yarn"')
+        assert.error_matches(scaled { type = "spiral", factor = 2 },
+            'scaling.type: expected "linear", .*, got "spiral"')
         assert.error_matches(scaled { type = "linear" },
             "scaling.factor: expected a number .*, got nil")
         assert.error_matches(scaled { type = "linear", factor = 0 },
@@ -566,10 +566,94 @@ describe("Rotary", function()
             high_freq_factor = 4,
             original_max_position_embeddings = 64 },
                 "high_freq_factor: expected more than low_freq_factor %(4%), got 4")
+        local function yarn(more)
+            local s = { type = "yarn", factor = 2, original_max_position_embeddings = 9 }
+            for name, value in pairs(more) do s[name] = value end
+            return scaled(s)
+        end
+        assert.error_matches(yarn { original_max_position_embeddings = false },
+            "original_max_position_embeddings: expected a number")
+        assert.error_matches(yarn { beta_slow = 32 },
+            "scaling.beta_fast: expected more than beta_slow %(32%), got 32")
+        assert.error_matches(yarn { truncate = 1 }, "scaling.truncate: expected a boolean")
+        assert.error_matches(yarn { attention_factor = 0 }, "attention_factor: .* above 0")
+        assert.error_matches(yarn { mscale = 1 }, 'no option "mscale"')
+        assert.error_matches(function()
+            nn.Rotary(8, { base = 1, scaling = { type = "yarn", factor = 2,
+                original_max_position_embeddings = 9 } })
+        end, "wants a base above 1")
+        local function longrope(short, long)
+            return scaled { type = "longrope", short_factor = short, long_factor = long,
+                original_max_position_embeddings = 9 }
+        end
+        assert.error_matches(longrope({ 1, 1, 1, 1 }), "long_factor: expected a table, got nil")
+        assert.error_matches(longrope({ 1, 1, 1 }, { 1, 1, 1, 1 }),
+            "short_factor: expected 4 numbers, one for each pair of features, got 3")
+        assert.error_matches(longrope({ 1, 1, 1, 1 }, { 1, 1, 0, 1 }),
+            "long_factor%[3%]: expected a number above 0")
+        assert.error_matches(scaled { type = "linear", factor = { 1, 2 } },
+            "scaling.factor: expected 4 numbers")
+    end)
+
+    it("goes from the short factors of longrope to the long ones and back", function()
+        local s = { type = "longrope", short_factor = { 1, 2 }, long_factor = { 3, 8 },
+            original_max_position_embeddings = 4, factor = 16 }
+        local rotary, x = nn.Rotary(4, { scaling = s }), normal(6, 4)
+        local function by(factor, t)
+            local linear = nn.Rotary(4, { scaling = { type = "linear", factor = factor } })
+            return linear(t) * math.sqrt(1 + math.log(16) / math.log(4))
+        end
+        for _ = 1, 2 do
+            assert.is_close(rotary(x[{ { 1, 4 } }]), by({ 1, 2 }, x[{ { 1, 4 } }]), 1e-12)
+            assert.is_close(rotary(x), by({ 3, 8 }, x), 1e-12)
+        end
+        assert.is_close(rotary(x[{ { 5 } }], { offset = 4 }), by({ 3, 8 }, x)[{ { 5 } }], 1e-12)
+        assert.are.same({ 1, 0.01 / 2 }, rotary:rates(4))
+        assert.are.same({ 1 / 3, 0.01 / 8 }, rotary:rates(5))
     end)
 end)
 
 describe("stacks", function()
+    it("have a rotary and a mask for each layer when given lists", function()
+        heed.manual_seed(4)
+        local near, far = nn.Rotary(4), nn.Rotary(4, { base = 100 })
+        local options = { dropout = 0, norm_first = true, rotary = { near, far, false } }
+        local encoder = nn.TransformerEncoder(3, 8, 2, 12, options)
+        local layers, x = encoder.layers, heed.randn(2, 5, 8)
+        assert.are.equal(near, layers[1].self_attn.rotary)
+        assert.are.equal(far, layers[2].self_attn.rotary)
+        assert.is_nil(layers[3].self_attn.rotary)
+        local causal = heed.mask.causal()
+        local window = causal & heed.mask.window(1)
+        local masks = { window, causal, window }
+        local want = x
+        for i, layer in ipairs(layers) do want = layer(want, { mask = masks[i] }) end
+        local out = encoder(x, { mask = masks })
+        assert.is_close(out, encoder.norm(want), 0)
+        heed.no_grad(function()
+            local cache = encoder:new_cache { batch = 2, max_len = 5 }
+            for i = 1, 5 do
+                local y = encoder(x:narrow(2, i, 1), { mask = masks, cache = cache })
+                assert.is_close(y, out:narrow(2, i, 1), 1e-6)
+            end
+        end)
+        local same = nn.TransformerEncoder(2, 8, 2, 12, { rotary = { true, true } })
+        assert.are.equal(same.layers[1].self_attn.rotary, same.layers[2].self_attn.rotary)
+    end)
+
+    it("refuse lists of other lengths, and a sandwich without norm_first", function()
+        local encoder = nn.TransformerEncoder(2, 8, 2, 12)
+        assert.error_matches(function()
+            encoder(heed.randn(1, 3, 8), { mask = { heed.mask.causal() } })
+        end, "mask: expected one, or 2 in a list, got 1")
+        assert.error_matches(function()
+            nn.TransformerEncoder(2, 8, 2, 12, { rotary = { true } })
+        end, "rotary: expected one, or 2 in a list, got 1")
+        assert.error_matches(function()
+            nn.TransformerEncoderLayer(8, 2, 12, { sandwich_norm = true })
+        end, "sandwich_norm: expected norm_first with it")
+    end)
+
     it("share one set of rotary tables, and end with the norm of their layers", function()
         local encoder = nn.TransformerEncoder(2, 8, 2, 12, { rotary = { base = 100 }, norm = "rms",
             final_norm = true, eps = 1e-3 })

@@ -178,8 +178,21 @@ function layer.feed_forward(p, x)
     return layer.linear(hidden, p.w2, p.b2)
 end
 
--- x + f(norm(x)), or norm(x + f(x)).
+-- x / rms(x) · (1 + w)
+local function rms_norm_unit_offset(x, w, eps)
+    local one = naive.along(w, -1, w.dtype, function(list)
+        for i, value in ipairs(list) do list[i] = 1 + value end
+        return list
+    end)
+    return layer.rms_norm(x, one, eps)
+end
+
+-- x + f(norm(x)), or norm(x + f(x)); in a sandwich x + post_norm(f(norm(x))), all of 1 + weight.
 local function sublayer(p, x, norm, f)
+    if norm.post then
+        local y = f(rms_norm_unit_offset(x, norm[1], p.eps))
+        return layer.add(x, rms_norm_unit_offset(y, norm.post, p.eps))
+    end
     if p.norm_first then return layer.add(x, f(layer.layer_norm(x, norm[1], norm[2], p.eps))) end
     return layer.layer_norm(layer.add(x, f(x)), norm[1], norm[2], p.eps)
 end

@@ -125,8 +125,8 @@ double hd_field_number(const hd_fields *f, hd_field field, double otherwise) {
     return otherwise;
 }
 
-double hd_field_probability(const hd_fields *f, hd_field field) {
-    double p = hd_field_number(f, field, 0);
+double hd_field_probability(const hd_fields *f, hd_field field, double otherwise) {
+    double p = hd_field_number(f, field, otherwise);
     if (!(p >= 0 && p <= 1)) hd_arg_error(f->c, path_of(f, field), "expected a probability 0..1, got %g", p);
     return p;
 }

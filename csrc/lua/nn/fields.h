@@ -13,11 +13,12 @@
 /* Every field that is read: HD_FIELD_weight is "weight". Their names are made strings of Lua once. */
 /* clang-format off */
 #define HD_EACH_FIELD(X) \
-    X(activation) X(before) X(bias) X(dropout) X(eps) X(in_proj_bias) X(in_proj_weight) \
+    X(activation) X(before) X(bias) X(dropout) X(eps) X(hidden_dropout) X(in_proj_bias) X(in_proj_weight) \
     X(interleaved) X(k) X(k_norm) X(k_proj_weight) X(length) X(linear1) X(linear2) X(linear3) \
     X(multihead_attn) X(norm1) X(norm2) X(norm3) X(norm_first) X(norm_kind) X(num_heads) \
-    X(num_kv_heads) X(of_memory) X(out_proj) X(places) X(q_norm) X(q_proj_weight) X(rotary) X(scale) \
-    X(self_attn) X(softcap) X(training) X(v) X(v_proj_weight) X(weight)
+    X(num_kv_heads) X(of_memory) X(out_proj) X(places) X(post_norm1) X(post_norm2) X(post_norm3) \
+    X(q_norm) X(q_proj_weight) X(rotary) X(scale) X(self_attn) X(softcap) X(training) X(unit_offset) \
+    X(v) X(v_proj_weight) X(weight)
 /* clang-format on */
 
 #define HD_FIELD_ID(name) HD_FIELD_##name,
@@ -46,7 +47,7 @@ hd_fields hd_fields_opt(const hd_fields *outer, hd_field field);
 hd_tensor *hd_field_tensor(const hd_fields *f, hd_field field);
 hd_tensor *hd_field_opt_tensor(const hd_fields *f, hd_field field); /* NULL when it is nil or false */
 double hd_field_number(const hd_fields *f, hd_field field, double otherwise);
-double hd_field_probability(const hd_fields *f, hd_field field);
+double hd_field_probability(const hd_fields *f, hd_field field, double otherwise);
 int64_t hd_field_integer(const hd_fields *f, hd_field field, int64_t otherwise);
 int hd_field_count(const hd_fields *f, hd_field field); /* 1 or more */
 bool hd_field_boolean(const hd_fields *f, hd_field field);

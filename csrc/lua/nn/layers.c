@@ -21,6 +21,7 @@ static hd_norm_params norm_of(const hd_fields *f) {
     const char *kind = hd_field_string(f, HD_FIELD_norm_kind);
     p.kind = strcmp(kind, "rms") == 0 ? HD_NORM_RMS : HD_NORM_LAYER;
     if (p.kind == HD_NORM_LAYER) p.bias = hd_field_opt_tensor(f, HD_FIELD_bias);
+    p.unit_offset = p.kind == HD_NORM_RMS && hd_field_boolean(f, HD_FIELD_unit_offset);
     return p;
 }
 
@@ -53,7 +54,7 @@ static hd_mha_params attention_of(const hd_fields *f) {
     p.q_norm = opt_norm_at(f, HD_FIELD_q_norm);
     if (p.q_norm.kind != HD_NORM_NONE) p.k_norm = norm_at(f, HD_FIELD_k_norm);
     p.scale = hd_field_number(f, HD_FIELD_scale, 0), p.softcap = hd_field_number(f, HD_FIELD_softcap, 0);
-    p.dropout = hd_field_boolean(f, HD_FIELD_training) ? hd_field_probability(f, HD_FIELD_dropout) : 0;
+    p.dropout = hd_field_boolean(f, HD_FIELD_training) ? hd_field_probability(f, HD_FIELD_dropout, 0) : 0;
     return p;
 }
 
@@ -91,7 +92,21 @@ static hd_ffn_params feed_forward_of(const hd_fields *f, double dropout) {
 }
 
 static double dropout_of(const hd_fields *f) {
-    return hd_field_boolean(f, HD_FIELD_training) ? hd_field_probability(f, HD_FIELD_dropout) : 0;
+    return hd_field_boolean(f, HD_FIELD_training) ? hd_field_probability(f, HD_FIELD_dropout, 0) : 0;
+}
+
+/* Of the hidden features of a layer whose parts have this one. */
+static double hidden_dropout_of(const hd_fields *f, double dropout) {
+    return hd_field_boolean(f, HD_FIELD_training) ? hd_field_probability(f, HD_FIELD_hidden_dropout, dropout)
+                                                  : 0;
+}
+
+/* All of them, or none. */
+static void add_post_norms(const hd_fields *f, bool is_decoder, hd_transformer_layer_params *p) {
+    p->post_norm1 = opt_norm_at(f, HD_FIELD_post_norm1);
+    if (p->post_norm1.kind == HD_NORM_NONE) return;
+    p->post_norm2 = norm_at(f, HD_FIELD_post_norm2);
+    if (is_decoder) p->post_norm3 = norm_at(f, HD_FIELD_post_norm3);
 }
 
 static hd_transformer_layer_params layer_of(hd_call *c, bool is_decoder) {
@@ -100,10 +115,11 @@ static hd_transformer_layer_params layer_of(hd_call *c, bool is_decoder) {
                                      .norm_first = hd_field_boolean(&f, HD_FIELD_norm_first),
                                      .dropout = dropout_of(&f)};
     if (is_decoder) p.multihead_attn = attention_at(&f, HD_FIELD_multihead_attn);
-    p.ffn = feed_forward_of(&f, p.dropout);
+    p.ffn = feed_forward_of(&f, hidden_dropout_of(&f, p.dropout));
     p.norm1 = norm_at(&f, HD_FIELD_norm1);
     p.norm2 = norm_at(&f, HD_FIELD_norm2);
     if (is_decoder) p.norm3 = norm_at(&f, HD_FIELD_norm3);
+    if (p.norm_first) add_post_norms(&f, is_decoder, &p);
     hd_set_modes(c);
     return p;
 }

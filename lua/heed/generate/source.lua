@@ -88,6 +88,8 @@ function Source.new(model, rows, options)
         self.cache = model:new_cache { batch = #rows, max_len = longest,
             dtype = options.cache_dtype }
     end
+    local of_model = type(model) == "table" and model.generation
+    self.changes_at = type(of_model) == "table" and of_model.changes_at or nil
     self.fed = {}
     for b = 1, #rows do self.fed[b] = 0 end
     if options.src then
@@ -150,8 +152,23 @@ local function first_seen(self)
     return first
 end
 
+-- Behind changes_at tokens all positions turn by other angles: what was read before that is read
+-- again.
+local function restart(self)
+    if not self.cache or not self.changes_at then return end
+    local longest = 0
+    for _, row in ipairs(self.rows) do longest = math.max(longest, #row) end
+    local changed = longest > self.changes_at
+    if self.changed ~= nil and self.changed ~= changed then
+        self.cache:crop(0)
+        for b = 1, #self.rows do self.fed[b] = 0 end
+    end
+    self.changed = changed
+end
+
 local function ask(self)
     outgrow(self)
+    restart(self)
     local tokens, lengths, longest = batch_of(self.rows, first_seen(self))
     local out = self.run(tokens, core.tensor(lengths, { dtype = "i64" }), self.cache)
     if self.cache then

@@ -5,10 +5,13 @@ local Bart = require "heed.models.bart"
 local Bert = require "heed.models.bert"
 local Clip = require "heed.models.clip"
 local DistilBert = require "heed.models.distilbert"
+local Gemma = require "heed.models.gemma"
+local GPT2 = require "heed.models.gpt2"
 local Llama = require "heed.models.llama"
 local Marian = require "heed.models.marian"
 local MpNet = require "heed.models.mpnet"
 local OpenNMT = require "heed.models.opennmt"
+local Phi3 = require "heed.models.phi3"
 local Roberta = require "heed.models.roberta"
 local T5 = require "heed.models.t5"
 local Vit = require "heed.models.vit"
@@ -22,14 +25,21 @@ families.by_type = {
     bert = Bert,
     clip = Clip,
     distilbert = DistilBert,
+    gemma2 = Gemma,
+    gemma3_text = Gemma,
+    gpt2 = GPT2,
     llama = Llama,
     m2m_100 = Bart,
     marian = Bart,
     ["marian-nmt"] = Marian,
     mbart = Bart,
+    mistral = Llama,
     mpnet = MpNet,
     mt5 = T5,
     opennmt = OpenNMT,
+    phi3 = Phi3,
+    qwen2 = Llama,
+    qwen3 = Llama,
     roberta = Roberta,
     t5 = T5,
     vit = Vit,
@@ -43,10 +53,13 @@ families.classes = {
     Bert = Bert,
     Clip = Clip,
     DistilBert = DistilBert,
+    Gemma = Gemma,
+    GPT2 = GPT2,
     Llama = Llama,
     Marian = Marian,
     MpNet = MpNet,
     OpenNMT = OpenNMT,
+    Phi3 = Phi3,
     Roberta = Roberta,
     T5 = T5,
     Vit = Vit,
@@ -55,6 +68,7 @@ families.classes = {
 ---What a family's file gives: the architecture as a class, made of a config, and beside it
 ---@class heed.models.Family
 ---@field config table what a config.json leaves out
+---@field types? table<string, table> what one of this model_type leaves out, beside that
 ---@field names table[] heed.models.names
 ---@field names_of? fun(config: table): table[] where they depend on the config
 ---@field prefixes? string[] what files may have before all names

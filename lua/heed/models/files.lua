@@ -29,6 +29,16 @@ function files.object(path)
     return value
 end
 
+---The same, or nil when there is no such file.
+---@param path string
+---@return table|nil
+function files.object_if_there(path)
+    local file = io.open(path, "rb")
+    if not file then return nil end
+    file:close()
+    return files.object(path)
+end
+
 ---Tensors by name as what a file holds.
 ---@param tensors table<string, heed.Tensor>
 ---@param copied? boolean each when it is asked for; default: they are given as they are
@@ -85,12 +95,6 @@ function files.of_directory(directory, map)
     return files.of_tensors(loaded(directory .. "/model.safetensors"), not map)
 end
 
-local function exists(path)
-    local file = io.open(path, "rb")
-    if file then file:close() end
-    return file ~= nil
-end
-
 ---A Hugging Face directory. How its model is to write, where it says so, is the config's
 ---generation_config.
 ---@param directory string
@@ -99,8 +103,7 @@ end
 ---@return heed.models.File
 function files.open(directory, map)
     local config = files.object(directory .. "/config.json")
-    local generation = directory .. "/generation_config.json"
-    if exists(generation) then config.generation_config = files.object(generation) end
+    config.generation_config = files.object_if_there(directory .. "/generation_config.json")
     return config, files.of_directory(directory, map)
 end
 

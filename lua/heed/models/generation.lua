@@ -8,6 +8,8 @@ local unknown = require "heed.text.tokenizer.unknown"
 ---@field prefix integer[]|nil of an encoder-decoder: what each target begins with
 ---@field stop integer[] tokens that end an answer
 ---@field suppress integer[] tokens that never come
+---@field changes_at integer|nil the length behind which all positions turn by other angles, so that
+---what a cache holds is read again
 
 local generation = {}
 

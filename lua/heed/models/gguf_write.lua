@@ -101,7 +101,7 @@ end
 return function(path, model, tokenizer, origin, type)
     local architecture = origin.config.model_type
     local known = architectures[architecture]
-    if not known then unknown.kind("GGUF: model_type", architecture) end
+    if not known or not more[architecture] then unknown.kind("GGUF: model_type", architecture) end
     local tensors = parts(model, origin.family, origin.config, "")
     if architecture == "llama" and not origin.config.rope_interleaved then
         rows.side_by_side(tensors, origin.config)

@@ -1,6 +1,7 @@
 --- Other people's models: their files, and the architectures that these hold.
 
 local check = require "heed.check"
+local configs = require "heed.models.config"
 local core = require "heed.core"
 local errors = require "heed.errors"
 local families = require "heed.models.families"
@@ -13,7 +14,6 @@ local origins = require "heed.models.origins"
 local Pooling = require "heed.models.pooling"
 local save = require "heed.models.save"
 local sentences = require "heed.models.sentences"
-local steps = require "heed.text.tokenizer.steps"
 local open_tokenizer = require "heed.text.tokenizer"
 local unknown = require "heed.text.tokenizer.unknown"
 local weights = require "heed.models.weights"
@@ -33,16 +33,6 @@ function models.families()
     for name in pairs(families.by_type) do list[#list + 1] = name end
     table.sort(list)
     return list
-end
-
--- What the file says, and what it leaves out as the family has it.
-local function config_of(family, given)
-    local config = {}
-    for key, value in pairs(family.config) do config[key] = value end
-    for key, value in pairs(given) do
-        if not steps.absent(value) then config[key] = value end
-    end
-    return config
 end
 
 local function family_of(name)
@@ -87,10 +77,17 @@ local function with_end(model, reader)
     return reader
 end
 
+-- Where configs name no token that ends an answer, the vocabulary may.
+local function add_stop(generation, reader)
+    if generation and not generation.stop[1] and reader and reader.eos then
+        generation.stop[1] = reader.eos
+    end
+end
+
 local function load(path, options)
     local given, file = open(path, options.map ~= false)
     local family = family_of(options.family or given.model_type)
-    local config = config_of(family, given)
+    local config = configs.complete(family, given)
     config.of_sentences = sentences.are_in(path)
     local ok, model, shapes = pcall(weights.bare, family, config)
     if not ok then unknown.refuse("config: %s", tostring(model)) end
@@ -103,6 +100,7 @@ local function load(path, options)
         model:read_beside { path = path, config = config, tokenizer = reader,
             dtype = options.dtype }
     end
+    add_stop(model.generation, reader)
     return { model = model:eval():requires_grad_(options.grad or false), config = config,
         tokenizer = with_end(model, reader), problem = problem }
 end
@@ -121,8 +119,9 @@ local OPTIONS = check.set("dtype", "family", "grad", "map")
 ---```
 ---@param path string
 ---@param options? { dtype?: heed.DType, family?: string, grad?: boolean, map?: boolean } dtype: of the
----parameters, default as stored; family: where config.json does not say it (heed.models.families);
----grad: to be trained, default false; map: the file's pages instead of copies, default true
+---parameters, default as stored; family: where config.json does not say it
+---(heed.models.families); grad: to be trained, default false; map: the file's pages instead of
+---copies, default true
 ---@return heed.nn.Module|nil model in eval mode; nil when something is missing, does not fit or is
 ---not known
 ---@return heed.Tokenizer|string|nil tokenizer nil when there is none that can be read; or the message

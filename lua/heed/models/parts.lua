@@ -1,5 +1,6 @@
 --- From a model's parameters to the tensors of a file: heed.models.weights the other way.
 
+local core = require "heed.core"
 local names = require "heed.models.names"
 local unknown = require "heed.text.tokenizer.unknown"
 local walk = require "heed.nn.walk"
@@ -32,6 +33,14 @@ local function add_parts(list, tensor, owner, theirs, transposed)
     end
 end
 
+-- Factors of single rates are a tensor in GGUF files, which no parameter is, and nothing elsewhere.
+local function refuse_factors(config)
+    local scaling = config.rope_scaling
+    if scaling and type(scaling.factor) == "table" then
+        unknown.kind("rope_scaling", "a list of factors")
+    end
+end
+
 ---A model's tensors under the names of the family's files; tied ones once.
 ---@param model heed.nn.Module
 ---@param family heed.models.Family
@@ -39,13 +48,20 @@ end
 ---@param prefix string
 ---@return table<string, heed.Tensor>
 return function(model, family, config, prefix)
-    local entries, list, written = names.entries(family, config), {}, {}
+    refuse_factors(config)
+    local entries, list, written, fused = names.entries(family, config), {}, {}, {}
     walk.each_tensor(model, 1, function(name, tensor, owner, _, kind)
         if kind == "temporary" or written[tensor] then return end
         written[tensor] = true
         local theirs, entry = names.theirs(entries, name, prefix)
         if not theirs then unknown.refuse("%s: the family's table does not name it", name) end
-        add_parts(list, tensor:detach(), owner, theirs, entry.transposed)
+        if entry.part then
+            fused[theirs[1]] = fused[theirs[1]] or {}
+            fused[theirs[1]][entry.part] = tensor:detach()
+        else
+            add_parts(list, tensor:detach(), owner, theirs, entry.transposed)
+        end
     end)
+    for their, parts in pairs(fused) do list[their] = core.cat(parts, 1) end
     return list
 end

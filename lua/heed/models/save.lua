@@ -1,6 +1,7 @@
 --- Models as files that other programs load.
 
 local check = require "heed.check"
+local configs = require "heed.models.config"
 local directory = require "heed.models.directory"
 local errors = require "heed.errors"
 local families = require "heed.models.families"
@@ -26,10 +27,7 @@ local function origin_of(given)
         errors.raise("%s: config: model_type: expected a family that is known, got %s", WHERE,
             check.describe(given.model_type))
     end
-    local config = {}
-    for key, value in pairs(family.config) do config[key] = value end
-    for key, value in pairs(given) do config[key] = value end
-    return { family = family, given = given, config = config,
+    return { family = family, given = given, config = configs.complete(family, given),
         prefix = family.prefixes and family.prefixes[1] or "" }
 end
 

@@ -62,11 +62,13 @@ local function has_all(file, theirs, missing)
 end
 
 -- The shape of what these make together, as text; nil when their sizes do not go together.
-local function joined_shape(file, theirs, transposed)
+local function joined_shape(file, theirs, entry)
     local sizes
     for _, their in ipairs(theirs) do
         local _, shape = file.info(their)
-        if transposed and #shape == 2 then shape = { shape[2], shape[1] } end
+        if entry.transposed and #shape == 2 then shape = { shape[2], shape[1] } end
+        if entry.part and shape[1] % entry.of ~= 0 then return "rows that do not part" end
+        if entry.part then shape = { shape[1] // entry.of, table.unpack(shape, 2) } end
         sizes = sizes and { sizes[1] + shape[1], table.unpack(sizes, 2) } or shape
         if #shape ~= #sizes or table.concat(shape, ",", 2) ~= table.concat(sizes, ",", 2) then
             return "parts that do not go together"
@@ -76,8 +78,7 @@ local function joined_shape(file, theirs, transposed)
 end
 
 local function check_shape(file, piece)
-    local got, want = joined_shape(file, piece.theirs, piece.entry.transposed),
-        tostring(piece.shape)
+    local got, want = joined_shape(file, piece.theirs, piece.entry), tostring(piece.shape)
     if got == want then return end
     unknown.refuse("%s: expected %s, got %s; do config and weights belong together?", piece.name,
         want, got)
@@ -197,8 +198,13 @@ end
 
 local function read(file, piece, dtype)
     if #piece.theirs > 1 then return fused(file, piece, dtype) end
-    local t = file.tensor(piece.theirs[1])
-    if piece.entry.transposed and t:dim() == 2 then t = t:transpose(1, 2):contiguous() end
+    local t, entry = file.tensor(piece.theirs[1]), piece.entry
+    if entry.part then
+        local rows = t:size(1) // entry.of
+        t = t:narrow(1, (entry.part - 1) * rows + 1, rows)
+        if is_copied(file, piece, dtype) then t = t:clone() end -- the rest goes
+    end
+    if entry.transposed and t:dim() == 2 then t = t:transpose(1, 2):contiguous() end
     return dtype and t:to(dtype) or t
 end
 

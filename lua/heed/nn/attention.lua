@@ -13,8 +13,8 @@ local weights_of = require "heed.weights"
 
 local WHERE = "heed.nn.MultiHeadAttention"
 local CALL = check.set("mask", "weights", "cache")
-local KNOWN = check.set("dropout", "bias", "num_kv_heads", "head_dim", "rotary", "qk_norm",
-    "softcap", "scale", "kdim", "vdim")
+local KNOWN = check.set("dropout", "bias", "qkv_bias", "num_kv_heads", "head_dim", "rotary",
+    "qk_norm", "eps", "unit_offset", "softcap", "scale", "kdim", "vdim")
 
 ---Several attentions side by side, each in a part of the features (Vaswani et al. 2017, section
 ---3.2.2). MultiHead(Q, K, V) = Concat(head_1, ..., head_H) W^O, head_h = Attention(Q W_h^Q, K
@@ -57,11 +57,13 @@ function MultiHeadAttention.rotary_of(where, rotary, head_dim)
     return Rotary(head_dim, rotary ~= true and rotary or nil)
 end
 
-local function norm_of(qk_norm, head_dim)
-    if not qk_norm then return nil end
-    if qk_norm == true then qk_norm = "rms" end
-    local kind = check.one_of(WHERE, "qk_norm", qk_norm, { "rms", "layer" })
-    return kind == "rms" and norm.RMSNorm(head_dim) or norm.LayerNorm(head_dim)
+local function norm_of(options, head_dim)
+    if not options.qk_norm then return nil end
+    local kind = options.qk_norm == true and "rms" or options.qk_norm
+    if check.one_of(WHERE, "qk_norm", kind, { "rms", "layer" }) == "layer" then
+        return norm.LayerNorm(head_dim, { eps = options.eps })
+    end
+    return norm.RMSNorm(head_dim, { eps = options.eps, unit_offset = options.unit_offset })
 end
 
 local function add_weights(self, kdim, vdim)
@@ -82,14 +84,15 @@ end
 ---Initial values as PyTorch's: Xavier over the weights of the projections, zero biases.
 ---@param d_model integer E
 ---@param num_heads integer H
----@param options? { dropout?: number, bias?: boolean, num_kv_heads?: integer, head_dim?: integer, rotary?: boolean|table|heed.nn.Rotary, qk_norm?: boolean|"rms"|"layer", softcap?: number, scale?: number, kdim?: integer, vdim?: integer }
----dropout: of the weights, in training; bias: of all projections, default true; num_kv_heads: heads
----of keys and values, a divisor of num_heads, each used by a group (Ainslie et al. 2023, "GQA");
----head_dim: D, default E / H; rotary: rotates queries and keys, true or the options of nn.Rotary or
----one that layers share, queries standing at the last of the keys' positions; qk_norm: norms
----queries and keys over each head's features before that, true is "rms" (Henry et al. 2020);
----softcap: c, a scaled score s becomes c·tanh(s/c); scale: of the scores, default 1/sqrt(D); kdim:
----features of key, default E; vdim: features of value, default E.
+---@param options? { dropout?: number, bias?: boolean, qkv_bias?: boolean, num_kv_heads?: integer, head_dim?: integer, rotary?: boolean|table|heed.nn.Rotary, qk_norm?: boolean|"rms"|"layer", eps?: number, unit_offset?: boolean, softcap?: number, scale?: number, kdim?: integer, vdim?: integer }
+---dropout: of the weights, in training; bias: of all projections, default true; qkv_bias: of those
+---to queries, keys and values, default bias; num_kv_heads: heads of keys and values, a divisor of
+---num_heads, each used by a group (Ainslie et al. 2023, "GQA"); head_dim: D, default E / H; rotary:
+---rotates queries and keys, true or the options of nn.Rotary or one that layers share, queries
+---standing at the last of the keys' positions; qk_norm: norms queries and keys over each head's
+---features before that, true is "rms" (Henry et al. 2020), with eps and unit_offset as of
+---nn.RMSNorm; softcap: c, a scaled score s becomes c·tanh(s/c); scale: of the scores, default
+---1/sqrt(D); kdim: features of key, default E; vdim: features of value, default E.
 function MultiHeadAttention:init(d_model, num_heads, options)
     check.integer(WHERE, "d_model", d_model)
     check.integer(WHERE, "num_heads", num_heads)
@@ -113,13 +116,13 @@ function MultiHeadAttention:init(d_model, num_heads, options)
 
     add_weights(self, self.kdim, self.vdim)
     local rows = (num_heads + 2 * kv_heads) * self.head_dim
-    if check.flag(WHERE, "bias", options.bias, true) then
+    local bias = check.flag(WHERE, "bias", options.bias, true)
+    if check.flag(WHERE, "qkv_bias", options.qkv_bias, bias) then
         self.in_proj_bias = module.parameter(core.zeros(rows))
     end
-    self.out_proj = Linear(num_heads * self.head_dim, d_model, { bias = options.bias })
+    self.out_proj = Linear(num_heads * self.head_dim, d_model, { bias = bias })
     if self.out_proj.bias then initial.zeros_(self.out_proj.bias) end
-    self.q_norm = norm_of(options.qk_norm, self.head_dim)
-    self.k_norm = norm_of(options.qk_norm, self.head_dim)
+    self.q_norm, self.k_norm = norm_of(options, self.head_dim), norm_of(options, self.head_dim)
     self.rotary = MultiHeadAttention.rotary_of(WHERE, options.rotary, self.head_dim)
 end
 
@@ -280,7 +283,9 @@ function MultiHeadAttention:extra()
     add(self.num_kv_heads ~= self.num_heads, "%d of keys", self.num_kv_heads)
     add(self.kdim ~= self.d_model, "kdim = %d", self.kdim)
     add(self.vdim ~= self.d_model, "vdim = %d", self.vdim)
-    add(not self.in_proj_bias, "bias = false")
+    add(not self.out_proj.bias, "bias = false")
+    add(self.in_proj_bias and not self.out_proj.bias, "qkv_bias = true")
+    add(self.out_proj.bias and not self.in_proj_bias, "qkv_bias = false")
     add(self.softcap, "softcap = %g", self.softcap)
     add(self.scale, "scale = %g", self.scale)
     return table.concat(parts, ", ")

@@ -23,7 +23,7 @@ local Decoder = module.Module:extend "TransformerDecoder"
 ---@param d_model integer E
 ---@param num_heads integer H
 ---@param d_ff? integer F, default 2048
----@param options? heed.nn.StackOptions the layers share one rotary
+---@param options? heed.nn.StackOptions
 function Decoder:init(layer_count, d_model, num_heads, d_ff, options)
     sublayers.add_layers(self, WHERE, DecoderLayer, layer_count, d_model, num_heads, d_ff, options)
 end

@@ -4,7 +4,6 @@ local check = require "heed.check"
 local core = require "heed.core"
 local FeedForward = require "heed.nn.feed_forward"
 local module = require "heed.nn.module"
-local norm = require "heed.nn.norm"
 local program = require "heed.mask.program"
 local sublayers = require "heed.nn.sublayers"
 
@@ -45,12 +44,12 @@ end
 -- The layer as the paper draws it: for parts of the user's own, and while somebody collects
 -- attention weights.
 local function composed(self, x, memory, own, across)
-    x = sublayers.step(self, x, self.norm1, function(y) return (self.self_attn(y, y, y, own)) end)
-    x = sublayers.step(self, x, self.norm2, function(y)
+    x = sublayers.step(self, x, 1, function(y) return (self.self_attn(y, y, y, own)) end)
+    x = sublayers.step(self, x, 2, function(y)
         return (self.multihead_attn(y, memory, memory, across))
     end)
-    return sublayers.step(self, x, self.norm3, function(y)
-        return FeedForward.compose(self, y, self.dropout)
+    return sublayers.step(self, x, 3, function(y)
+        return FeedForward.compose(self, y, self.hidden_dropout or self.dropout)
     end)
 end
 
@@ -58,7 +57,7 @@ end
 function DecoderLayer:is_stock()
     return FeedForward.is_plain(self) and sublayers.is_stock_attention(self.self_attn)
         and sublayers.is_stock_attention(self.multihead_attn) and not self.multihead_attn.rotary
-        and norm.is_stock(self.norm1) and norm.is_stock(self.norm2) and norm.is_stock(self.norm3)
+        and sublayers.has_stock_norms(self, 3)
 end
 
 -- With a cache: the steps of both attentions.

@@ -4,7 +4,6 @@ local check = require "heed.check"
 local core = require "heed.core"
 local FeedForward = require "heed.nn.feed_forward"
 local module = require "heed.nn.module"
-local norm = require "heed.nn.norm"
 local program = require "heed.mask.program"
 local sublayers = require "heed.nn.sublayers"
 
@@ -22,6 +21,7 @@ local CALL = check.set("mask", "cache")
 ---```
 ---@class heed.nn.TransformerEncoderLayer: heed.nn.Module
 ---@field dropout number
+---@field hidden_dropout number|nil
 ---@field norm_first boolean
 ---@field activation heed.Activation
 ---@field self_attn heed.nn.MultiHeadAttention
@@ -30,6 +30,8 @@ local CALL = check.set("mask", "cache")
 ---@field linear3 heed.nn.Linear|nil of a gated activation: see heed.nn.FeedForward
 ---@field norm1 heed.nn.LayerNorm|heed.nn.RMSNorm
 ---@field norm2 heed.nn.LayerNorm|heed.nn.RMSNorm
+---@field post_norm1 heed.nn.LayerNorm|heed.nn.RMSNorm|nil of a sandwich_norm
+---@field post_norm2 heed.nn.LayerNorm|heed.nn.RMSNorm|nil
 local EncoderLayer = module.Module:extend "TransformerEncoderLayer"
 
 ---@param d_model integer E
@@ -44,18 +46,18 @@ end
 -- The layer as the paper draws it: for parts of the user's own, and while somebody collects
 -- attention weights.
 local function composed(self, x, options)
-    x = sublayers.step(self, x, self.norm1, function(y)
+    x = sublayers.step(self, x, 1, function(y)
         return (self.self_attn(y, y, y, options))
     end)
-    return sublayers.step(self, x, self.norm2, function(y)
-        return FeedForward.compose(self, y, self.dropout)
+    return sublayers.step(self, x, 2, function(y)
+        return FeedForward.compose(self, y, self.hidden_dropout or self.dropout)
     end)
 end
 
 -- Are all parts the stock ones, so that C can run the whole?
 function EncoderLayer:is_stock()
     return FeedForward.is_plain(self) and sublayers.is_stock_attention(self.self_attn)
-        and norm.is_stock(self.norm1) and norm.is_stock(self.norm2)
+        and sublayers.has_stock_norms(self, 2)
 end
 
 ---@param x heed.Tensor [B, L, E] or [L, E]

@@ -66,33 +66,39 @@ LayerNorm.extra = described
 ---
 ---```lua
 ---print(nn.RMSNorm(2)(heed.tensor { 3, 4 })) --> [0.8485, 1.1314] f32 [2], recorded
+---print(nn.RMSNorm(2, { unit_offset = true }).weight) --> [0., 0.] f32 [2], requires_grad
 ---```
 ---@class heed.nn.RMSNorm: heed.nn.Module
----@field weight heed.Tensor|nil [dim], ones at first
+---@field weight heed.Tensor|nil [dim], ones at first; with unit_offset zeros
 ---@field eps number
+---@field unit_offset boolean
 local RMSNorm = module.Module:extend "RMSNorm"
 
 RMSNorm.norm_kind = "rms"
 
 ---@param dim integer
----@param options? { eps?: number, elementwise_affine?: boolean } eps: default 1e-6;
----elementwise_affine = false: no weight
+---@param options? { eps?: number, elementwise_affine?: boolean, unit_offset?: boolean } eps: default
+---1e-6; elementwise_affine = false: no weight; unit_offset: what is multiplied is 1 + weight, as in
+---Gemma, so that decay draws it to 1
 function RMSNorm:init(dim, options)
     self.dim = check.integer("heed.nn.RMSNorm", "dim", dim)
-    options = check.options("heed.nn.RMSNorm", options, check.set("eps", "elementwise_affine"))
+    options = check.options("heed.nn.RMSNorm", options,
+        check.set("eps", "elementwise_affine", "unit_offset"))
     self.eps = check.number("heed.nn.RMSNorm", "eps", check.default(options.eps, 1e-6), 0)
+    self.unit_offset = check.flag("heed.nn.RMSNorm", "unit_offset", options.unit_offset, false)
     if not check.flag("heed.nn.RMSNorm", "elementwise_affine", options.elementwise_affine,
         true) then
         return
     end
-    self.weight = module.parameter(core.ones(dim))
+    self.weight = module.parameter(self.unit_offset and core.zeros(dim) or core.ones(dim))
 end
 
 ---@param x heed.Tensor [..., dim]
 ---@return heed.Tensor # [..., dim]
 function RMSNorm:forward(x)
-    if not self.weight then check_width(self, x) end
-    return rms_norm(x, self.weight, self.eps)
+    local weight = self.weight
+    if not weight then check_width(self, x) end
+    return rms_norm(x, weight and self.unit_offset and weight + 1 or weight, self.eps)
 end
 
 RMSNorm.extra = described

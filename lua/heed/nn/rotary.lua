@@ -2,6 +2,7 @@ local check = require "heed.check"
 local core = require "heed.core"
 local errors = require "heed.errors"
 local module = require "heed.nn.module"
+local scaling = require "heed.nn.rotary_scaling"
 
 local WHERE = "heed.nn.Rotary"
 local KNOWN = check.set("base", "dim", "interleaved", "scaling")
@@ -29,95 +30,28 @@ local CALL = check.set("positions", "offset")
 ---@field interleaved boolean
 local Rotary = module.Module:extend "Rotary"
 
--- ---- rates --------------------------------------------------------------------------------------
-
-local function rates_of(base, dim)
-    local rates = {}
-    for i = 0, dim // 2 - 1 do rates[i + 1] = base ^ (-2 * i / dim) end
-    return rates
-end
-
-local function divided(rates, factor)
-    local result = {}
-    for i, rate in ipairs(rates) do result[i] = rate / factor end
-    return result
-end
-
--- Long waves are divided by the factor, short ones stay, and between the two bounds one goes over
--- into the other.
-local function llama3(rates, s)
-    local result = {}
-    for i, rate in ipairs(rates) do
-        local turns = s.original_max_position_embeddings * rate / (2 * math.pi)
-        local kept = (turns - s.low_freq_factor) / (s.high_freq_factor - s.low_freq_factor)
-        kept = math.min(math.max(kept, 0), 1)
-        result[i] = kept * rate + (1 - kept) * rate / s.factor
-    end
-    return result
-end
-
--- Rates at a length by kind of scaling, and what they depend on: nil, or the length from which on
--- they change.
-local scaled = {}
-
-function scaled.linear(self) return divided(rates_of(self.base, self.dim), self.scaling.factor) end
-
-function scaled.ntk(self)
-    return rates_of(self.base * self.scaling.factor ^ (self.dim / (self.dim - 2)), self.dim)
-end
-
-function scaled.dynamic(self, length)
-    local s = self.scaling
-    local stretch = s.factor * math.max(length / s.original_max_position_embeddings,
-        1) - (s.factor - 1)
-    return rates_of(self.base * stretch ^ (self.dim / (self.dim - 2)), self.dim)
-end
-
-function scaled.llama3(self) return llama3(rates_of(self.base, self.dim), self.scaling) end
-
-local FIELDS = {
-    linear = { "factor" },
-    ntk = { "factor" },
-    dynamic = { "factor", "original_max_position_embeddings" },
-    llama3 = { "factor", "low_freq_factor", "high_freq_factor",
-        "original_max_position_embeddings" },
-}
-
-local function check_scaling(scaling, dim)
-    if scaling == nil then return nil end
-    check.type(WHERE, "scaling", scaling, "table")
-    local kind = check.one_of(WHERE, "scaling.type", scaling.type,
-        { "linear", "ntk", "dynamic", "llama3" })
-    local fields = FIELDS[kind]
-    check.options(WHERE .. ": scaling", scaling, check.set("type", table.unpack(fields)))
-    for _, name in ipairs(fields) do
-        local least = name == "factor" and kind ~= "linear" and 1 or 0
-        if check.number(WHERE, "scaling." .. name, scaling[name], least) == 0 then
-            errors.raise("%s: scaling.%s: expected a number above 0, got 0", WHERE, name)
-        end
-    end
-    if kind == "llama3" and scaling.high_freq_factor <= scaling.low_freq_factor then
-        errors.raise(
-            "%s: scaling.high_freq_factor: expected more than low_freq_factor (%g), got %g", WHERE,
-            scaling.low_freq_factor, scaling.high_freq_factor)
-    end
-    if (kind == "ntk" or kind == "dynamic") and dim <= 2 then
-        errors.raise("%s: scaling: %q wants more than 2 features to turn, got %d", WHERE, kind, dim)
-    end
-    return scaling
-end
-
 ---scaling, for longer sequences than were trained on, with the names of Hugging Face's
----rope_parameters and n = original_max_position_embeddings; s is the factor:
+---rope_parameters; s is its factor, n its original_max_position_embeddings, L the last position in
+---the call:
 ---
----- `{ type = "linear", factor = s }`: r_i / s (Chen et al. 2023, "Extending Context Window"); `{
----- type = "ntk", factor = s }`: base · s^(dim / (dim - 2)) for base; `{ type = "dynamic", factor =
----- s, original_max_position_embeddings = n }`: from a length L > n on, base ·
----  (s L / n - (s - 1))^(dim / (dim - 2)), L the last position in the call: what was turned in an earlier, shorter call had
----  other angles;
+---- `{ type = "linear", factor = s }`: r_i / s (Chen et al. 2023, "Extending Context Window"); s
+---  may be a list, one for each pair
+---- `{ type = "ntk", factor = s }`: base · s^(dim / (dim - 2)) for base
+---- `{ type = "dynamic", factor = s, original_max_position_embeddings = n }`: from L > n on, base ·
+---  (s L / n - (s - 1))^(dim / (dim - 2)): what was turned in an earlier, shorter call had other
+---  angles
 ---- `{ type = "llama3", factor = s, low_freq_factor = l, high_freq_factor = h,
----- original_max_position_embeddings = n }`: with
----  k = (n r_i / 2π - l) / (h - l), clamped to 0..1: k r_i + (1 - k) r_i / s.
+---  original_max_position_embeddings = n }`: with k = (n r_i / 2π - l) / (h - l), clamped to 0..1:
+---  k r_i + (1 - k) r_i / s
+---- `{ type = "yarn", factor = s, original_max_position_embeddings = n }` (Peng et al. 2023,
+---  "YaRN"): the same with k falling from 1 to 0 between the pairs that turn beta_fast (32) and
+---  beta_slow (1) times in n, which are rounded outwards unless truncate is false
+---- `{ type = "longrope", short_factor = f, long_factor = g, original_max_position_embeddings = n,
+---  factor = s }` (Ding et al. 2024, "LongRoPE"): r_i / f_i, from L > n on r_i / g_i, as with
+---  "dynamic"
+---
+---The last two multiply cosines and sines by attention_factor, by default 0.1 ln s + 1 and sqrt(1 +
+---ln s / ln n).
 ---@param head_dim integer D, the features of a head
 ---@param options? { base?: number, dim?: integer, interleaved?: boolean, scaling?: table } base:
 ---default 10000; dim: how many features are turned, the first ones (even, default head_dim; fewer
@@ -134,24 +68,26 @@ function Rotary:init(head_dim, options)
     end
     self.base = check.number(WHERE, "base", options.base or 10000, 1)
     self.interleaved = check.flag(WHERE, "interleaved", options.interleaved, false)
-    self.scaling = check_scaling(options.scaling, self.dim)
+    self.scaling = scaling.check(WHERE, options.scaling, self.base, self.dim)
 end
 
 -- ---- tables -------------------------------------------------------------------------------------
 
----The rates r_i, in radians a position, for a sequence of a length (which "dynamic" scaling looks
----at).
+---The rates r_i, in radians a position, for a sequence of a length (which "dynamic" and "longrope"
+---scaling look at).
 ---@param length? integer default 1
 ---@return number[]
 function Rotary:rates(length)
-    if not self.scaling then return rates_of(self.base, self.dim) end
-    return scaled[self.scaling.type](self, check.integer("Rotary:rates", "length", length or 1, 0))
+    return scaling.rates(self.scaling, self.base, self.dim,
+        check.integer("Rotary:rates", "length", length or 1, 0))
 end
 
 local function make_tables(self, count, length, dtype)
     local rates = core.tensor(self:rates(length), { dtype = "f64" })
     local angles = core.range(0, count - 1, { dtype = "f64" }):view(-1, 1) * rates
-    return core.keep(angles:cos():to(dtype)), core.keep(angles:sin():to(dtype))
+    local factor = scaling.attention_factor(self.scaling)
+    local function scaled(t) return core.keep((factor == 1 and t or t * factor):to(dtype)) end
+    return scaled(angles:cos()), scaled(angles:sin())
 end
 
 -- Cosines and sines [count, dim/2] of positions 1..count, count at least `length`. Kept by dtype,
@@ -162,14 +98,13 @@ local function tables_of(self, length, dtype)
         kept = {}
         rawset(self, "tables", kept)
     end
-    local s = self.scaling
-    local stretched = s and s.type == "dynamic" and length > s.original_max_position_embeddings
-        and length or nil
+    local stretched = scaling.stretched(self.scaling, length)
     local entry = kept[dtype]
-    if not entry or entry.count < length or entry.stretched ~= stretched then
-        local count = stretched and length or math.max(length, 64, entry and not entry.stretched
-            and 2 * entry.count or 0)
-        local cos, sin = make_tables(self, count, stretched, dtype)
+    if entry and entry.stretched ~= stretched then entry = nil end
+    if not entry or entry.count < length then
+        local count = stretched == length and length
+            or math.max(length, 64, entry and 2 * entry.count or 0)
+        local cos, sin = make_tables(self, count, length, dtype)
         entry = { count = count, cos = cos, sin = sin, stretched = stretched }
         if not core.shapes_only() then kept[dtype] = entry end
     end

@@ -31,8 +31,8 @@
 ---@field MaxPool2d fun(kernel_size: integer|integer[], options?: { stride?: integer|integer[], padding?: integer|integer[], dilation?: integer|integer[], ceil_mode?: boolean }): heed.nn.MaxPool2d
 ---@field ModuleDict fun(modules?: table<string, heed.nn.Module>): heed.nn.ModuleDict
 ---@field ModuleList fun(list?: heed.nn.Module[]): heed.nn.ModuleList
----@field MultiHeadAttention fun(d_model: integer, num_heads: integer, options?: { dropout?: number, bias?: boolean, num_kv_heads?: integer, head_dim?: integer, rotary?: boolean|table|heed.nn.Rotary, qk_norm?: boolean|"rms"|"layer", softcap?: number, scale?: number, kdim?: integer, vdim?: integer }): heed.nn.MultiHeadAttention
----@field RMSNorm fun(dim: integer, options?: { eps?: number, elementwise_affine?: boolean }): heed.nn.RMSNorm
+---@field MultiHeadAttention fun(d_model: integer, num_heads: integer, options?: { dropout?: number, bias?: boolean, qkv_bias?: boolean, num_kv_heads?: integer, head_dim?: integer, rotary?: boolean|table|heed.nn.Rotary, qk_norm?: boolean|"rms"|"layer", eps?: number, unit_offset?: boolean, softcap?: number, scale?: number, kdim?: integer, vdim?: integer }): heed.nn.MultiHeadAttention
+---@field RMSNorm fun(dim: integer, options?: { eps?: number, elementwise_affine?: boolean, unit_offset?: boolean }): heed.nn.RMSNorm
 ---@field ReLU fun(): heed.nn.ReLU
 ---@field RelativePositionBias fun(num_heads: integer, options?: { buckets?: integer, max_distance?: integer, bidirectional?: boolean }): heed.nn.RelativePositionBias
 ---@field Rotary fun(head_dim: integer, options?: { base?: number, dim?: integer, interleaved?: boolean, scaling?: table }): heed.nn.Rotary

@@ -175,6 +175,33 @@ add {
     end,
 }
 
+local function offset_norm(weight)
+    return { weight = weight, eps = 1e-6, norm_kind = "rms", unit_offset = true }
+end
+
+local SANDWICH = shapes({ { 2, 3, E } }, ATTENTION, FEED_FORWARD, { { E }, { E }, { E }, { E } })
+add {
+    name = "encoder_layer",
+    variant = "sandwich",
+    cases = { case_of(shapes(SANDWICH), { act = "gelu", causal = true }) },
+    inputs = generators(#SANDWICH),
+    large = case_of(shapes({ { 20, 80, E } }, { table.unpack(SANDWICH, 2) }), { act = "gelu" }),
+    call = function(case, x, ...)
+        local take = taker { ... }
+        local module = { self_attn = attention_module(take), norm_first = true }
+        add_feed_forward(module, take, case.act)
+        module.norm1, module.post_norm1 = offset_norm(take(1)), offset_norm(take(1))
+        module.norm2, module.post_norm2 = offset_norm(take(1)), offset_norm(take(1))
+        return core.encoder_layer(module, x, causal(case))
+    end,
+    naive = function(case, x, ...)
+        local take = taker { ... }
+        local p = { self = attention_of(take), ffn = feed_forward_of(take, case.act) }
+        p.norm1, p.norm2 = { take(1), post = take(1) }, { take(1), post = take(1) }
+        return layer.encoder_layer(p, x, { causal = case.causal })
+    end,
+}
+
 local DECODER_PARAMS = shapes(ATTENTION, ATTENTION, FEED_FORWARD, NORM, NORM, NORM)
 local DECODER = shapes({ { 2, 3, E }, { 2, 5, E } }, DECODER_PARAMS)
 add {

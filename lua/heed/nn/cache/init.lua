@@ -169,12 +169,13 @@ end
 ---@return heed.Tensor sin
 function cache.rotary_rows(step, rotary, dtype)
     local advance = step.advance
-    if advance.rotary ~= rotary or advance.rotary_dtype ~= dtype then
+    local rows = advance.rotary[rotary]
+    if not rows or rows.dtype ~= dtype then
         local cos, sin = rotary:rows_behind(step.offset, advance.length, dtype)
-        advance.cos, advance.sin = core.keep(cos), core.keep(sin)
-        advance.rotary, advance.rotary_dtype = rotary, dtype -- last: an interrupt may come between
+        rows = { cos = core.keep(cos), sin = core.keep(sin), dtype = dtype }
+        advance.rotary[rotary] = rows -- last: an interrupt may come between
     end
-    return advance.cos, advance.sin
+    return rows.cos, rows.sin
 end
 
 ---Has it keys and values of this memory?

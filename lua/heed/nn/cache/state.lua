@@ -22,6 +22,7 @@ local state = {}
 ---@field length integer L, the new tokens of a row
 ---@field padding table|nil
 ---@field masks table<string, table> by heads and dtype, then by the mask that was given
+---@field rotary table<heed.nn.Rotary, { cos: heed.Tensor, sin: heed.Tensor, dtype: heed.dtype }>
 ---@field rows heed.Tensor|nil i64 [B L], where they are written; nil: behind before.uniform
 
 ---@param lengths integer[]
@@ -69,7 +70,7 @@ local function new_advance(self, L, padding, max_len)
         for i = 1, rows and L or 0 do rows[#rows + 1] = (b - 1) * max_len + before + i end
     end
     return { before = self, after = state.new(after), length = L, padding = padding, masks = {},
-        rows = rows and core.keep(core.tensor(rows, { dtype = "i64" })) }
+        rotary = {}, rows = rows and core.keep(core.tensor(rows, { dtype = "i64" })) }
 end
 
 ---Of L new tokens a row. A run on shapes alone leaves nothing behind: its floats have no numbers.
