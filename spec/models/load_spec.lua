@@ -171,12 +171,15 @@ describe("heed.models.load refuses", function()
         resave(function(t)
             t["model.norm.weight"] = t["model.norm.weight"]:to "bf16"
         end)
-        local model, message = heed.models.load(folder, { grad = true })
+        local model, message = heed.models.load(folder, { grad = true, dtype = "as stored" })
         assert.is_nil(model)
         assert.matches('grad: decoder.norm.weight is bf16, which has no gradients; dtype = "f32"',
             message, 1, true)
-        assert.are.equal("bf16", heed.models.load(folder).decoder.norm.weight.dtype)
-        assert.is_truthy(heed.models.load(folder, { grad = true, dtype = "f32" }))
+        local stored = heed.models.load(folder, { dtype = "as stored" })
+        assert.are.equal("bf16", stored.decoder.norm.weight.dtype)
+        local trained = assert(heed.models.load(folder, { grad = true }))
+        assert.are.equal("f32", trained.decoder.norm.weight.dtype)
+        assert.are.same({ 1, 3, 60 }, { trained(heed.ids { { 1, 2, 3 } }):size() })
     end)
 
     it("options that are none", function()

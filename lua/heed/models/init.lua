@@ -98,7 +98,7 @@ local function load(path, options)
     local reader, problem = open_tokenizer(file.gguf or file.vocabulary or path)
     if model.read_beside then
         model:read_beside { path = path, config = config, tokenizer = reader,
-            dtype = options.dtype }
+            dtype = options.dtype ~= "as stored" and options.dtype or nil }
     end
     add_stop(model.generation, reader)
     return { model = model:eval():requires_grad_(options.grad or false), config = config,
@@ -118,10 +118,10 @@ local OPTIONS = check.set("dtype", "family", "grad", "map")
 ---print(heed.models.load "nowhere") --> nil nowhere: nowhere/config.json: No such file or directory
 ---```
 ---@param path string
----@param options? { dtype?: heed.DType, family?: string, grad?: boolean, map?: boolean } dtype: of the
----parameters, default as stored; family: where config.json does not say it
----(heed.models.families); grad: to be trained, default false; map: the file's pages instead of
----copies, default true
+---@param options? { dtype?: heed.DType|"as stored", family?: string, grad?: boolean, map?: boolean }
+---dtype: of the parameters, default as stored, but f32 for f16 and bf16, in which layers do not
+---compute; family: where config.json does not say it (heed.models.families); grad: to be trained,
+---default false; map: the file's pages instead of copies, default true
 ---@return heed.nn.Module|nil model in eval mode; nil when something is missing, does not fit or is
 ---not known
 ---@return heed.Tokenizer|string|nil tokenizer nil when there is none that can be read; or the message
@@ -132,7 +132,9 @@ function models.load(path, options)
     check.type(where, "path", path, "string")
     options = check.options(where, options, OPTIONS)
     check.flag(where, "map", options.map, true)
-    if options.dtype then check.one_of(where, "dtype", options.dtype, core.dtypes.floats) end
+    if options.dtype ~= "as stored" and options.dtype then
+        check.one_of(where, "dtype", options.dtype, core.dtypes.floats)
+    end
     if options.family and not families.by_type[options.family] then
         errors.raise("%s: family: expected one of %s, got %s", where,
             table.concat(models.families(), ", "), check.describe(options.family))

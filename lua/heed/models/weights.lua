@@ -148,11 +148,17 @@ end
 
 -- ---- reading ------------------------------------------------------------------------------------
 
+-- What a parameter's dtype is: layers compute in f32 and f64.
+local function dtype_of(stored, dtype)
+    if dtype == "as stored" then return stored end
+    return dtype or (core.dtypes.halves[stored] and "f32") or stored
+end
+
 -- Must the piece be copied, or can it stay where the file has it?
 local function is_copied(file, piece, dtype)
     local stored, _, in_place = file.info(piece.theirs[1])
     return #piece.theirs > 1 or piece.entry.transposed or not in_place
-        or dtype ~= nil and dtype ~= stored
+        or dtype_of(stored, dtype) ~= stored
 end
 
 local BYTES = { f64 = 8, f16 = 2, bf16 = 2 }
@@ -167,7 +173,8 @@ local function check_memory(file, pieces, dtype)
     local bytes = 0
     for _, piece in ipairs(pieces) do
         if piece.theirs and is_copied(file, piece, dtype) then
-            bytes = bytes + bytes_of(piece.shape, dtype or (file.info(piece.theirs[1])))
+            bytes = bytes + bytes_of(piece.shape,
+                dtype_of(file.info(piece.theirs[1]), dtype))
         end
     end
     available.check(bytes)
@@ -175,7 +182,8 @@ end
 
 -- Several of theirs, each written to its rows of the one that is ours.
 local function fused(file, piece, dtype)
-    local t = core.empty(piece.shape, { dtype = dtype or file.info(piece.theirs[1]) })
+    local first = file.info(piece.theirs[1])
+    local t = core.empty(piece.shape, { dtype = dtype_of(first, dtype) })
     local row = 1
     for _, their in ipairs(piece.theirs) do
         local stored, shape
@@ -205,7 +213,7 @@ local function read(file, piece, dtype)
         if is_copied(file, piece, dtype) then t = t:clone() end -- the rest goes
     end
     if entry.transposed and t:dim() == 2 then t = t:transpose(1, 2):contiguous() end
-    return dtype and t:to(dtype) or t
+    return t:to(dtype_of(t.dtype, dtype))
 end
 
 -- What files that only give tensors leave unsaid.
@@ -253,7 +261,7 @@ end
 ---@param file heed.models.File
 ---@param family heed.models.Family
 ---@param config table
----@param dtype? heed.DType of parameters; default: as stored
+---@param dtype? heed.DType|"as stored" of parameters; default: as stored, and f32 for halves
 ---@return string prefix what the file has before the names of the model itself
 function weights.fill(model, shapes, file, family, config, dtype)
     file = completed(file)
