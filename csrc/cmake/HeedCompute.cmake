@@ -25,6 +25,20 @@ if(JPEG_FOUND)
   set_source_files_properties(${CMAKE_SOURCE_DIR}/csrc/io/jpeg.c ${CMAKE_SOURCE_DIR}/csrc/io/jpeg_load.c PROPERTIES
                               COMPILE_DEFINITIONS HEED_HAVE_JPEG INCLUDE_DIRECTORIES "${JPEG_INCLUDE_DIRS}")
 endif()
+if(KISSFFT_FOUND)
+  set_source_files_properties(${CMAKE_SOURCE_DIR}/csrc/kernels/fft.c PROPERTIES COMPILE_DEFINITIONS HEED_HAVE_KISSFFT
+                              INCLUDE_DIRECTORIES "${KISSFFT_INCLUDE_DIRS}")
+endif()
+if(SNDFILE_FOUND)
+  foreach(source audio_load audio_save sound_file)
+    set_source_files_properties(${CMAKE_SOURCE_DIR}/csrc/io/${source}.c PROPERTIES COMPILE_DEFINITIONS HEED_HAVE_SNDFILE
+                                INCLUDE_DIRECTORIES "${SNDFILE_INCLUDE_DIRS}")
+  endforeach()
+endif()
+if(SOXR_FOUND)
+  set_source_files_properties(${CMAKE_SOURCE_DIR}/csrc/io/resample.c PROPERTIES COMPILE_DEFINITIONS HEED_HAVE_SOXR
+                              INCLUDE_DIRECTORIES "${SOXR_INCLUDE_DIRS}")
+endif()
 if(ZLIB_FOUND)
   set_source_files_properties(${CMAKE_SOURCE_DIR}/csrc/io/zip_stream.c PROPERTIES COMPILE_DEFINITIONS HEED_HAVE_ZLIB
                               INCLUDE_DIRECTORIES "${ZLIB_INCLUDE_DIRS}")
@@ -55,4 +69,5 @@ endif()
 set(heed_compute_objects $<TARGET_OBJECTS:heed_compute> ${isa_objects})
 set(heed_compute_libraries ${BLIS_LIBRARY} ${CJSON_LINK_LIBRARIES} ${PCRE2_LINK_LIBRARIES}
     ${UTF8PROC_LINK_LIBRARIES} ${PNG_LINK_LIBRARIES} ${JPEG_LINK_LIBRARIES}
+    ${KISSFFT_LINK_LIBRARIES} ${SNDFILE_LINK_LIBRARIES} ${SOXR_LINK_LIBRARIES}
     ${ZLIB_LINK_LIBRARIES} Threads::Threads m)

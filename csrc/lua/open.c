@@ -15,6 +15,7 @@ static void register_rooms(hd_registrar *r) {
     hd_register_scatter(r);
     hd_register_einsum(r);
     hd_register_cdist(r);
+    hd_register_rfft(r);
     hd_register_unary(r);
     hd_register_parametric(r);
     hd_register_binary(r);
@@ -50,6 +51,7 @@ static void register_rooms(hd_registrar *r) {
     hd_register_characters(r);
     hd_register_tokenizer(r);
     hd_register_image(r);
+    hd_register_audio(r);
     hd_register_json(r);
     hd_register_json_write(r);
     hd_register_csv(r);

@@ -23,6 +23,7 @@ end
 local autograd = require "heed.autograd"
 
 heed.attention = require "heed.attention"
+heed.audio = require "heed.audio"
 heed.autograd = autograd
 heed.capture = require("heed.capture").new
 heed.checkpoint = require "heed.checkpoint"
@@ -45,6 +46,7 @@ heed.on_interrupt = require("heed.interrupts").on_interrupt
 heed.optim = require "heed.optim"
 heed.progress = require "heed.progress"
 heed.safetensors = require "heed.safetensors"
+heed.stft = require "heed.audio.stft"
 heed.text = require "heed.text"
 heed.value_and_grad = autograd.value_and_grad
 heed.viz = require "heed.viz"

@@ -2,8 +2,10 @@
 #include <unistd.h>
 
 #include "base/parallel.h"
+#include "io/audio.h"
 #include "io/image.h"
 #include "io/zip.h"
+#include "kernels/fft.h"
 #include "kernels/gemm.h"
 #include "lua/runtime/check.h"
 
@@ -44,7 +46,7 @@ static void set_text(lua_State *L, const char *name, const char *text) {
 static int info(lua_State *L) {
     hd_call c = hd_begin(L, "info");
     hd_no_more(&c, 0);
-    lua_createtable(L, 0, 10);
+    lua_createtable(L, 0, 13);
     set_text(L, "version", HEED_VERSION);
     set_text(L, "lua", LUA_RELEASE);
     set_text(L, "blis", hd_gemm_blis_version());
@@ -53,6 +55,9 @@ static int info(lua_State *L) {
     set_text(L, "cpu", hd_microarch_name(hd_cpu_microarch()));
     set_text(L, "png", hd_png_version());
     set_text(L, "jpeg", hd_jpeg_version());
+    set_text(L, "kissfft", hd_fft_library());
+    set_text(L, "sndfile", hd_sndfile_version());
+    set_text(L, "soxr", hd_soxr_version());
     set_text(L, "zlib", hd_zlib_version());
     lua_pushinteger(L, c.cx->num_threads);
     lua_setfield(L, -2, "threads");
