@@ -2,6 +2,7 @@
  * and a message; misuse raises. */
 #include "io/npy.h"
 #include "io/npz.h"
+#include "io/raw.h"
 #include "io/replace.h"
 #include "io/safetensors.h"
 
@@ -140,6 +141,18 @@ static int npy_save(lua_State *L) {
     return 1;
 }
 
+/* raw_load(path, dtype, offset, {size, ...}) -> tensor of plain numbers */
+static int raw_load(lua_State *L) {
+    hd_call c = hd_begin(L, "raw_load");
+    const char *path = hd_path_at(&c, 1);
+    const hd_dtype dtype = hd_arg_dtype(&c, 2, "dtype");
+    const int64_t offset = hd_arg_integer(&c, 3, "offset");
+    const hd_shape shape = hd_arg_shape(&c, 4, false);
+    hd_handle *handle = hd_push_handle(&c);
+    handle->t = hd_raw_load(c.cx, path, dtype, shape.ndim, shape.size, offset);
+    return handle->t ? 1 : hd_nil_and_message(&c, c.cx->error.status);
+}
+
 /* ---- files as a whole ------------------------------------------------------------------------ */
 
 /* replace_file(path, bytes): true, or nil and message */
@@ -170,6 +183,7 @@ static const hd_function functions[] = {
     {"npz_save", npz_save, HD_INTERNAL},
     {"npy_load", npy_load, HD_INTERNAL},
     {"npy_save", npy_save, HD_INTERNAL},
+    {"raw_load", raw_load, HD_INTERNAL},
     {"replace_file", replace_file, HD_INTERNAL},
     {"make_directory", make_directory, HD_INTERNAL},
     {NULL, NULL, 0},

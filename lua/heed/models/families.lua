@@ -15,6 +15,7 @@ local Phi3 = require "heed.models.phi3"
 local Roberta = require "heed.models.roberta"
 local T5 = require "heed.models.t5"
 local Vit = require "heed.models.vit"
+local Whisper = require "heed.models.whisper"
 
 local families = {}
 
@@ -43,6 +44,7 @@ families.by_type = {
     roberta = Roberta,
     t5 = T5,
     vit = Vit,
+    whisper = Whisper,
     ["xlm-roberta"] = Roberta,
 }
 
@@ -63,6 +65,7 @@ families.classes = {
     Roberta = Roberta,
     T5 = T5,
     Vit = Vit,
+    Whisper = Whisper,
 }
 
 ---What a family's file gives: the architecture as a class, made of a config, and beside it

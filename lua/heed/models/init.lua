@@ -3,6 +3,7 @@
 local check = require "heed.check"
 local configs = require "heed.models.config"
 local core = require "heed.core"
+local ctranslate2 = require "heed.models.ctranslate2"
 local errors = require "heed.errors"
 local families = require "heed.models.families"
 local files = require "heed.models.files"
@@ -48,6 +49,7 @@ end
 -- it stands there and the tensors.
 local KINDS = {
     { fits = gguf.fits, open = gguf.open },
+    { fits = ctranslate2.fits, open = ctranslate2.open },
     { fits = marian_file.fits, open = marian_file.open },
     { fits = opennmt_file.fits, open = opennmt_file.open },
     { fits = function() return true end, open = files.open },

@@ -27,7 +27,7 @@ inside.activations = {}
 function inside.data_id(t) end
 
 ---heed.info without its way to print.
----@return { version: string, lua: string, blis: string, gemm: string, isa: string, cpu: string, threads: integer }
+---@return { version: string, lua: string, blis: string, gemm: string, isa: string, cpu: string, threads: integer, png: string, jpeg: string, kissfft: string, sndfile: string, soxr: string, zlib: string }
 function inside.info() end
 
 ---A mask as attention takes it: everything given hides at once. Steps are in postfix order: {
@@ -390,6 +390,40 @@ function inside.image_load(path, channels, max_pixels) end
 ---@return true|nil
 ---@return string? message
 function inside.image_save(path, pixels, format, quality) end
+
+---heed.audio.wav.
+---@param path string
+---@param mono boolean the mean of all channels
+---@param max_samples integer
+---@return heed.Tensor|nil samples f32 [T, channels]
+---@return integer|string rate or message
+function inside.audio_load(path, mono, max_samples) end
+
+---heed.audio.save.
+---@param path string
+---@param samples heed.Tensor [T, channels] of i16, of i32 (its upper 24 bits), or of WAV f32
+---@param rate integer
+---@param format "wav"|"flac"
+---@return true|nil
+---@return string? message
+function inside.audio_save(path, samples, rate, format) end
+
+---heed.audio.resample.
+---@param samples heed.Tensor f32 [.., T]
+---@param from number
+---@param to number
+---@return heed.Tensor|nil # f32 [.., T to / from]
+---@return string? message
+function inside.resample(samples, from, to) end
+
+---A tensor that lies in a file as plain numbers, little-endian.
+---@param path string
+---@param dtype heed.DType
+---@param offset integer bytes before it
+---@param shape integer[]
+---@return heed.Tensor|nil
+---@return string? message
+function inside.raw_load(path, dtype, offset, shape) end
 
 ---heed.json.decode.
 ---@param text string
