@@ -5,7 +5,8 @@ local core = require "heed.core"
 local errors = require "heed.errors"
 local mel = require "heed.audio.mel"
 
-local audio = { log_mel = mel.log_mel, mel_filters = mel.filters }
+local audio = { log_mel = mel.log_mel, mel_filters = mel.filters,
+    transcribe = require "heed.audio.speech.transcribe" }
 
 local LOAD = check.set("channels", "rate", "max_samples")
 local MAX_SAMPLES = 1 << 29

@@ -10,6 +10,7 @@ local unknown = require "heed.text.tokenizer.unknown"
 ---@field suppress_first integer[] tokens that no text begins with
 ---@field heads integer[][] { layer, head } of the attention over the sound, that tell which word is
 ---where; when the files say nothing all heads of the upper half of the layers
+---@field multilingual boolean is it told a language and a task?
 ---@field last_start? integer how many steps of 20 ms the first words come after, at most
 
 local speech = {}
@@ -46,6 +47,13 @@ local function heads_of(pairs_given, c)
     return list
 end
 
+-- Where files do not say it: the models of English alone have one token less than the others.
+local ENGLISH = 51864
+local function multilingual(said, c)
+    if said ~= nil then return unknown.check(said, "boolean", "is_multilingual") end
+    return c.vocab_size > ENGLISH
+end
+
 ---@param c table config.json, and generation_config.json in its field generation_config
 ---@return heed.models.Speech
 function speech.of(c)
@@ -57,6 +65,7 @@ function speech.of(c)
     return {
         suppress = from_one(value "suppress_tokens" or {}, "suppress_tokens"),
         suppress_first = from_one(value "begin_suppress_tokens" or {}, "begin_suppress_tokens"),
+        multilingual = multilingual(value "is_multilingual", c),
         heads = heads_of(own.alignment_heads, c),
         last_start = value "max_initial_timestamp_index",
     }
