@@ -38,31 +38,30 @@ local function joined(pieces)
     return list
 end
 
--- Marks go to the word that they stand before, or behind.
+-- Marks go to the word that they stand before, or behind, whose times stay its own.
 local function with_marks(list)
-    local result = {}
+    local following = {}
     for i = #list, 1, -1 do -- from the end on: a mark before a word joins what it found there
-        local word, next_word = list[i], result[1]
-        local bare = word.text:match "^%s*(.-)%s*$"
-        if next_word and word.text:sub(1, 1) == " " and holds(BEFORE, bare) then
-            next_word.text, next_word.first = word.text .. next_word.text, word.first
+        local word, next_word = list[i], following[1]
+        if next_word and word.text:sub(1, 1) == " " and holds(BEFORE, word.text:match "^%s*(.-)%s*$") then
+            next_word.text = word.text .. next_word.text
         else
-            table.insert(result, 1, word)
+            table.insert(following, 1, word)
         end
     end
-    local merged = {}
-    for _, word in ipairs(result) do
-        local last = merged[#merged]
+    local result = {}
+    for _, word in ipairs(following) do
+        local last = result[#result]
         if last and last.text:sub(-1) ~= " " and holds(BEHIND, word.text) then
-            last.text, last.last = last.text .. word.text, word.last
+            last.text = last.text .. word.text
         else
-            merged[#merged + 1] = word
+            result[#result + 1] = word
         end
     end
-    return merged
+    return result
 end
 
----The words of tokens, by the places of their first and last token.
+---The words of tokens, by the places of their first and last token, marks left out.
 ---@param tokens integer[]
 ---@param tokenizer heed.Tokenizer
 ---@param language? string
