@@ -15,12 +15,15 @@ function families.loaded(name, options)
 end
 
 -- Which rows of one of ours each of theirs is, by the shapes in the file.
-local function parts_of(entries, file, prefix, ours)
+local function parts_of(entries, file, prefix, ours, parameter)
     local theirs, entry = names.theirs(entries, ours, prefix)
     local row, parts = 1, {}
-    for i, their in ipairs(theirs) do
-        local rows = #theirs > 1 and file[their]:size(1) or nil
-        parts[i] = { name = their, row = row, rows = rows, entry = entry }
+    for _, their in ipairs(theirs) do
+        local rows = #theirs > 1 and parameter:size(1) // #theirs or nil -- of what files leave out
+        if rows and their then rows = file[their]:size(1) end
+        if their then
+            parts[#parts + 1] = { name = their, row = row, rows = rows, entry = entry }
+        end
         row = row + (rows or 0)
     end
     return parts
@@ -35,7 +38,8 @@ function families.check_gradients(name, model, family, values, prefix)
     for key in pairs(values) do if key:find "^grad%." then left[key] = true end end
     assert.is_truthy(next(left))
     for ours, parameter in model:named_parameters() do
-        for _, part in ipairs(parts_of(entries, file, prefix or "", ours)) do
+        for _, part in ipairs(parts_of(entries, file, prefix or "", ours,
+            parameter)) do
             local key = "grad." .. part.name
             local entry, want, got = part.entry, values[key], parameter.grad
             if want then

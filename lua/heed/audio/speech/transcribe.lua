@@ -1,5 +1,5 @@
---- Speech of any length as text with times: window after window of 30 seconds, each from where the
---- last passage ended that was whole, so that no word is lost at an edge.
+--- Speech of any length as text with times: window after window (Whisper's are 30 seconds), each from
+--- where the last passage ended that was whole, so that no word is lost at an edge.
 
 local alignment = require "heed.audio.speech.alignment"
 local check = require "heed.check"
@@ -13,7 +13,7 @@ local words = require "heed.audio.speech.words"
 
 local WHERE = "heed.audio.transcribe"
 local OPTIONS = check.set("language", "task", "times", "words", "prompt", "continue")
-local RATE, HOP, FRAMES = 16000, 160, 3000
+local RATE, HOP = 16000, 160
 local SECONDS, FRAMES_A_PLACE = 0.02, 2 -- of a place of the memory, and of a time's token
 -- A window in which nobody seems to speak, and whose words are this improbable, says nothing.
 local NO_SPEECH, IMPROBABLE = 0.6, -1
@@ -190,15 +190,15 @@ end
 local function run(self, samples, give)
     local spectrum = self.guarded(function()
         return core.keep(mel.log_mel(samples, { n_mels = self.model.conv1.in_channels,
-            padding = FRAMES * HOP }))
+            padding = self.frames * HOP }))
     end)
     local all = samples:size(1) // HOP
     local function give_what_is_said(each)
         if each.text ~= "" then give(each) end
     end
     while self.seek < all do
-        local frames, part = math.min(FRAMES, all - self.seek),
-            spectrum:narrow(2, self.seek + 1, FRAMES)
+        local frames, part = math.min(self.frames, all - self.seek),
+            spectrum:narrow(2, self.seek + 1, self.frames)
         self.seek = self.seek + self.guarded(window, self, part, frames, give_what_is_said)
     end
 end
@@ -233,7 +233,7 @@ local function transcribe(model, tokenizer, samples, options)
     local context = model.positions.weight:size(1)
     local self = { model = model, tokenizer = tokenizer, options = o, specials = s, seek = 0,
         rules = decoding.rules(model, s), guarded = modes.of(model), room = context // 2,
-        most = context // 2 - 4,
+        most = context // 2 - 4, frames = model.encoder_positions.weight:size(1) * FRAMES_A_PLACE,
         before = o.prompt and tokenizer:encode(" " .. o.prompt, { specials = false }) or {} }
     return coroutine.wrap(function()
         run(self, samples, coroutine.yield)
