@@ -52,7 +52,7 @@ function mel.filters(options)
     return (triangles * 2 / (edge(3) - edge(1))):to "f32"
 end
 
-local LOG_MEL = check.set("n_mels", "n_fft", "hop", "rate", "length", "padding")
+local LOG_MEL = check.set("n_mels", "n_fft", "hop", "rate", "min", "max", "length", "padding")
 local AT_ONCE = 3000 -- windows whose spectra are held
 
 -- Samples cut, or with silence behind them.
@@ -92,9 +92,9 @@ end
 ---print(heed.audio.log_mel(noise, { length = 480000 }).shape) --> [80, 3000]
 ---```
 ---@param samples heed.Tensor f32 or f64 [T] or [B, T]
----@param options? { n_mels?: integer, n_fft?: integer, hop?: integer, rate?: number, length?: integer, padding?: integer }
+---@param options? { n_mels?: integer, n_fft?: integer, hop?: integer, rate?: number, min?: number, max?: number, length?: integer, padding?: integer }
 ---n_mels: bands, default 80; n_fft, hop: of heed.stft, default 400 and 160; rate: default 16000;
----length: samples are cut to so many, or silence is put behind; padding: so many samples of silence
+---min, max: of the bands, in Hz, default 0 and rate / 2 (transformers has 8000 at any rate); length: samples are cut to so many, or silence is put behind; padding: so many samples of silence
 ---are put behind
 ---@return heed.Tensor # [n_mels, T // hop] or [B, n_mels, T // hop]
 function mel.log_mel(samples, options)
@@ -116,7 +116,8 @@ function mel.log_mel(samples, options)
         errors.raise("%s: samples: expected at least %d of them, got %d", where,
             math.max(around + 1, hop), x:size(-1))
     end
-    local filters = mel.filters { n_mels = options.n_mels, n_fft = n_fft, rate = options.rate }
+    local filters = mel.filters { n_mels = options.n_mels, n_fft = n_fft, rate = options.rate,
+        min = options.min, max = options.max }
     local power = bands(x:pad(around, around, { mode = "reflect" }), windows, n_fft, hop,
         filters:to(x.dtype))
     local log = power:clamp(1e-10):log10()
