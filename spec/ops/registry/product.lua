@@ -176,6 +176,33 @@ add {
     gradient = true,
 }
 
+local function number(v) return v == true and 1.0 or v == false and 0.0 or v * 1.0 end
+
+add {
+    name = "rfft",
+    cases = { { { 3, 30 } }, { { 2, 3, 7 } }, { { 1 } }, { { 2 } }, { { 0, 4 } }, { { 5, 37 } },
+        { { 2, 32 } } },
+    dtypes = naive.dtypes.all,
+    large = { { 130, 40 } },
+    naive = function(_, x)
+        local dtype, n = naive.promote(x.dtype, "f32"), x.shape[#x.shape]
+        local shape = table.move(x.shape, 1, #x.shape, 1, {})
+        shape[#shape], shape[#shape + 1] = n // 2 + 1, 2
+        return naive.build(shape, dtype, function(index)
+            local at, sum = { table.unpack(index, 1, #index - 2) }, 0.0
+            local k = index[#index - 1] - 1
+            for j = 1, n do
+                at[#index - 1] = j
+                local angle = 2 * math.pi * ((j - 1) * k % n) / n
+                local turn = index[#index] == 1 and math.cos(angle) or -math.sin(angle)
+                sum = sum + number(x:at(at)) * turn
+            end
+            return sum
+        end)
+    end,
+    gradient = true,
+}
+
 -- ---- distances ----------------------------------------------------------------------------------
 
 -- No two differences of one size.
@@ -185,8 +212,6 @@ local function scattered(random, shape, dtype)
         return (2 * random(-(1 << 21), 1 << 21) + 1) / 2 ^ 20
     end)
 end
-
-local function number(v) return v == true and 1.0 or v == false and 0.0 or v * 1.0 end
 
 -- Powers of the shares of the largest, because those of the differences may be beyond f64.
 local function distance(x, y, p)
