@@ -136,25 +136,28 @@ local function rest(self, tokens, done, frames, give)
     return frames
 end
 
+-- The words of a passage; `place` tokens of the window come before it.
+local function words_of(self, each, place, starts, probabilities)
+    local list, offset = {}, self.seek * HOP / RATE
+    for i, word in ipairs(words.of(each.tokens, self.tokenizer, self.language)) do
+        local sum = 0
+        for t = place + word.first, place + word.last do sum = sum + probabilities[t] end
+        list[i] = { from = offset + starts[place + word.first],
+            to = offset + starts[place + word.last + 1], text = word.text:match "^%s*(.-)%s*$",
+            probability = sum / (word.last - word.first + 1) }
+    end
+    return list
+end
+
 local function add_words(self, memory, start, passages, frames)
-    local all = {}
+    local all, place = {}, 0
     for _, each in ipairs(passages) do table.move(each.tokens, 1, #each.tokens, #all + 1, all) end
     if #all == 0 then return end
     local starts, probabilities = alignment.of(self.model, memory, start, all, self.specials,
         frames // FRAMES_A_PLACE)
-    local list, place, offset = words.of(all, self.tokenizer, self.language), 0,
-        self.seek * HOP / RATE
-    local at = 1
     for _, each in ipairs(passages) do
-        each.words, place = {}, place + #each.tokens
-        while list[at] and list[at].first <= place do
-            local word, sum = list[at], 0
-            for i = word.first, word.last do sum = sum + probabilities[i] end
-            table.insert(each.words, { from = offset + starts[word.first],
-                to = offset + starts[word.last + 1], text = word.text:match "^%s*(.-)%s*$",
-                probability = sum / (word.last - word.first + 1) })
-            at = at + 1
-        end
+        each.words = words_of(self, each, place, starts, probabilities)
+        place = place + #each.tokens
     end
 end
 
