@@ -14,7 +14,8 @@ local Info = {
 }
 
 ---What is at work: the version, Lua, BLIS and the kernel in use for products, the instruction set,
----threads, and the libraries for images, sound and npz files ("none" in a build without). It prints.
+---threads, and the libraries for images, sound and npz files ("none" in a build without). It
+---prints.
 ---
 ---```lua
 ---print(heed.info())

@@ -54,7 +54,8 @@ describe("heed.audio.wav reads", function()
         local samples, rate = heed.audio.wav(FOLDER .. "stereo_24.wav")
         assert.same({ 11025, 551 }, { rate, samples:size(1) })
         if heed.info().soxr == "none" then return end
-        samples, rate = heed.audio.wav(FOLDER .. "stereo_24.wav", { rate = 22050, channels = "all" })
+        samples, rate = heed.audio.wav(FOLDER .. "stereo_24.wav",
+            { rate = 22050, channels = "all" })
         assert.equal(22050, rate)
         assert.has_shape(samples, { 2, 1102 })
     end)
@@ -80,7 +81,8 @@ describe("heed.audio.save", function()
     local x = heed.tensor { 0, 0.5, -0.25, 1, -1, 3, -3, 1 / 32768 }
     local cut = heed.tensor { 0, 0.5, -0.25, 1, -1, 1, -1, 1 / 32768 }
 
-    for _, case in ipairs { { ".wav", 16, 2 ^ -15 }, { ".wav", 24, 2 ^ -23 }, { ".flac", 16, 2 ^ -15 },
+    for _, case in ipairs { { ".wav", 16, 2 ^ -15 }, { ".wav", 24, 2 ^ -23 },
+        { ".flac", 16, 2 ^ -15 },
         { ".flac", 24, 2 ^ -23 } } do
         it(("writes %d bits to %s"):format(case[2], case[1]), function()
             local path = temporary(case[1])

@@ -91,7 +91,8 @@ describe("heed.audio.log_mel", function()
         assert.has_shape(own, { 3, 9 })
     end)
 
-    it("does not depend on how much is held at once, puts silence behind, has a gradient", function()
+    it("does not depend on how much is held at once, puts silence behind, has a gradient",
+        function()
         local x = heed.randn(3100 * 8)
         local options = { hop = 8, n_fft = 20, n_mels = 4 }
         local whole = heed.audio.log_mel(x, options)

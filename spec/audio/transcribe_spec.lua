@@ -1,5 +1,6 @@
---- heed.audio.transcribe: where windows begin and what passages they give, by a model whose words are
---- written down here; the rules of times, words and their times, by a tiny one of random numbers.
+--- heed.audio.transcribe: where windows begin and what passages they give, by a model whose words
+--- are written down here; the rules of times, words and their times, by a tiny one of random
+--- numbers.
 
 local alignment = require "heed.audio.speech.alignment"
 local heed = require "heed"
@@ -57,8 +58,8 @@ end
 -- ---- a model whose answers are written down -----------------------------------------------------
 
 -- scripts: of each window in turn, what it writes. settings: multilingual; hears: a language;
--- no_speech and sure: logits of each window, that nobody speaks and of what it writes. Hidden states
--- are the tokens; `seen` gets the prompts.
+-- no_speech and sure: logits of each window, that nobody speaks and of what it writes. Hidden
+-- states are the tokens; `seen` gets the prompts.
 local function scripted(scripts, settings)
     settings = settings or {}
     local model = { seen = {}, windows = 0, conv1 = { in_channels = 80 },
@@ -110,7 +111,8 @@ local function said(model, seconds, options)
 end
 
 describe("heed.audio.transcribe", function()
-    it("gives passages between pairs of times, and goes on where the last whole one ended", function()
+    it("gives passages between pairs of times, and goes on where the last whole one ended",
+        function()
         local model = scripted {
             { 0.0, " ab.", 0.1, 0.1, " cd", 0.3, 0.3, " e" }, -- " e" is not whole: read again
             { 0.0, " ef", 0.2, 0.2, " g", 0.3 }, -- all is said: the window is done

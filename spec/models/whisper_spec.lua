@@ -114,11 +114,13 @@ describe("a damaged model.bin", function()
             "expected the variable decoder/layer_0/ffn/linear_0/bias")
         refused((whole:gsub("conv1/weight\0", "conv1/weigh\0\0", 1)), "expected a name")
         local at = whole:find("encoder/conv1/bias", 1, true) + #"encoder/conv1/bias" + 1
-        refused(whole:sub(1, at - 1) .. "\255" .. whole:sub(at + 1), "at most 8 dimensions, got 255")
+        refused(whole:sub(1, at - 1) .. "\255" .. whole:sub(at + 1),
+            "at most 8 dimensions, got 255")
         refused(whole:sub(1, at) .. "\255\255\255\255" .. whole:sub(at + 5),
             "fewer elements than a file")
         refused(whole:sub(1, at + 4) .. "\9" .. whole:sub(at + 6), "dtype: unknown: 9")
-        refused(whole:sub(1, at + 5) .. "\1\0\0\0" .. whole:sub(at + 10), "expected 64 bytes of f32")
+        refused(whole:sub(1, at + 5) .. "\1\0\0\0" .. whole:sub(at + 10),
+            "expected 64 bytes of f32")
     end)
 
     it("never does harm: bytes changed, cut and doubled at random", function()
@@ -127,7 +129,7 @@ describe("a damaged model.bin", function()
         local wrong = 0
         for _ = 1, 150 do
             local at = draw(3) == 1 and draw(#whole) or draw(400)
-            local kind, bytes = draw(3), nil
+            local kind, bytes = draw(3)
             if kind == 1 then
                 bytes = whole:sub(1, at - 1) .. string.char(draw(256) - 1) .. whole:sub(at + 1)
             elseif kind == 2 then

@@ -16,8 +16,8 @@ local function check_samples(where, samples)
     errors.raise("%s: samples: expected f32 [..., T], got %s", where, check.describe(samples))
 end
 
----Samples at another rate, by libsoxr (its "high quality": what both rates can hold stays, 120 dB and
----more above what does not belong). No gradient.
+---Samples at another rate, by libsoxr (its "high quality": what both rates can hold stays, 120 dB
+---and more above what does not belong). No gradient.
 ---
 ---```lua
 ---local second = (heed.range(0, 43999) * (2 * math.pi * 440 / 44000)):sin()
@@ -55,10 +55,11 @@ end
 ---os.remove(path)
 ---```
 ---@param path string
----@param options? { channels?: 1|"all", rate?: number, max_samples?: integer } channels: "all" gives
----each as the file has it; rate: resampled to this one; max_samples: of all channels, default 2^29
----@return heed.Tensor|nil samples f32 [T], or [channels, T]; nil when the file cannot be read, or heed
----was built without libsndfile (heed.info() says)
+---@param options? { channels?: 1|"all", rate?: number, max_samples?: integer } channels: "all"
+---gives each as the file has it; rate: resampled to this one; max_samples: of all channels, default
+---2^29
+---@return heed.Tensor|nil samples f32 [T], or [channels, T]; nil when the file cannot be read, or
+---heed was built without libsndfile (heed.info() says)
 ---@return integer|string rate samples a second; or the message
 function audio.wav(path, options)
     local where = "heed.audio.wav"
@@ -90,8 +91,8 @@ local function as_bits(samples, bits)
     return bits == 16 and whole:to "i16" or (whole * 256):to "i32"
 end
 
----Writes samples to a WAV (".wav") or FLAC file (".flac"), whole or not at all. Beyond -1 and 1 they
----are cut.
+---Writes samples to a WAV (".wav") or FLAC file (".flac"), whole or not at all. Beyond -1 and 1
+---they are cut.
 ---
 ---```lua
 ---local path = os.tmpname() .. ".flac"
@@ -102,8 +103,8 @@ end
 ---@param path string
 ---@param samples heed.Tensor floats [T] or [channels, T]
 ---@param rate integer samples a second
----@param options? { bits?: 16|24|32 } bits: of a sample, default 16; 32, of WAV alone, are floats and
----not cut
+---@param options? { bits?: 16|24|32 } bits: of a sample, default 16; 32, of WAV alone, are floats
+---and not cut
 ---@return true|nil ok nil when it could not be written, or heed was built without libsndfile
 ---@return string? message
 function audio.save(path, samples, rate, options)

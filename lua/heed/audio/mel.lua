@@ -62,8 +62,8 @@ local function of_length(x, length)
     return T > length and x:narrow(-1, 1, length) or x:pad(0, length - T)
 end
 
--- The power of each band in each window of x, which was continued at both ends already: [..., n_mels,
--- windows].
+-- The power of each band in each window of x, which was continued at both ends already:
+-- [..., n_mels, windows].
 local function bands(x, windows, n_fft, hop, filters)
     local parts = {}
     for first = 1, windows, AT_ONCE do
@@ -94,7 +94,8 @@ end
 ---@param samples heed.Tensor f32 or f64 [T] or [B, T]
 ---@param options? { n_mels?: integer, n_fft?: integer, hop?: integer, rate?: number, min?: number, max?: number, length?: integer, padding?: integer }
 ---n_mels: bands, default 80; n_fft, hop: of heed.stft, default 400 and 160; rate: default 16000;
----min, max: of the bands, in Hz, default 0 and rate / 2 (transformers has 8000 at any rate); length: samples are cut to so many, or silence is put behind; padding: so many samples of silence
+---min, max: of the bands, in Hz, default 0 and rate / 2 (transformers has 8000 at any rate);
+---length: samples are cut to so many, or silence is put behind; padding: so many samples of silence
 ---are put behind
 ---@return heed.Tensor # [n_mels, T // hop] or [B, n_mels, T // hop]
 function mel.log_mel(samples, options)

@@ -28,6 +28,8 @@ local PAGES = {
         "heed.metrics", "heed.progress", "heed.interrupts" },
     { file = "files", title = "Files", "heed.checkpoint", "heed.safetensors", "heed.npy",
         "heed.npz", "heed.gguf", "heed.image", "heed.json" },
+    { file = "audio", title = "Sound", "heed.audio", "heed.audio.mel", "heed.audio.stft",
+        "heed.audio.speech" },
     { file = "data", title = "Data and text", "heed.data", "heed.text" },
     { file = "models", title = "Other people's models", "heed.models" },
     { file = "seeing", title = "Seeing, testing, asking", "heed.viz", "heed.types.luassert",

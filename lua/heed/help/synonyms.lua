@@ -1,14 +1,21 @@
 --- What others call things: PyTorch and its relatives (docs/from_pytorch.md), and people who ask.
 
 local NAMES = [[
+heed.audio.log_mel  log_mel_spectrogram melspectrogram WhisperFeatureExtractor
+heed.audio.mel_filters  mel_filter_bank
+heed.audio.save  write_wav
+heed.audio.transcribe  speech recognition subtitles asr
+heed.audio.wav  load_audio torchaudio soundfile librosa mp3 flac
 heed.backward  autograd backpropagation
 heed.bytes  numpy tobytes
 heed.dim  ndim rank
 heed.item  scalar
 heed.numel  nelement count elements
 heed.requires_grad_  trainable freeze
+heed.rfft  fft fourier
 heed.select  index slice
 heed.size  shape len length
+heed.stft  spectrogram short_time fourier
 heed.to  double long half type_as astype cast convert float32 float64 int64 bfloat16 float16
 heed.totable  tolist numpy list
 heed.amax  max

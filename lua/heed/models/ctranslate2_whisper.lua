@@ -4,7 +4,7 @@ local unknown = require "heed.text.tokenizer.unknown"
 
 local whisper = {}
 
--- Names there and here, which part of how many ours is of it; `#` is a layer's number, from 0 in both.
+-- Names there and here, and which part of how many ours is of it.
 local ATTENTION, MEMORY = "self_attention/linear_", "attention/linear_"
 local OF_LAYERS = {
     { "self_attn.q_proj", ATTENTION .. 0, 1, 3 }, { "self_attn.k_proj", ATTENTION .. 0, 2, 3 },
@@ -46,6 +46,7 @@ function whisper.place(theirs)
     end
 end
 
+local SETTINGS = { pre_norm = 1, scale_embeddings = 0, start_from_zero_embedding = 0 }
 local ACTIVATIONS = { [0] = "relu", "gelu_new", "silu", "gelu" }
 
 ---The config, as Hugging Face has it.
@@ -65,7 +66,7 @@ function whisper.config(given, shape_of, number, has)
     local function size(name, d)
         return shape_of(name)[d] or unknown.refuse("model.bin: %s: expected %d dimensions", name, d)
     end
-    for name, wanted in pairs { pre_norm = 1, scale_embeddings = 0, start_from_zero_embedding = 0 } do
+    for name, wanted in pairs(SETTINGS) do
         local value = number("decoder/" .. name)
         if value ~= wanted then unknown.kind("model.bin: decoder/" .. name, value) end
     end
@@ -86,7 +87,8 @@ function whisper.config(given, shape_of, number, has)
         encoder_ffn_dim = size("encoder/layer_0/ffn/linear_0/bias", 1),
         decoder_ffn_dim = size("decoder/layer_0/ffn/linear_0/bias", 1),
         generation_config = { alignment_heads = given.alignment_heads,
-            suppress_tokens = given.suppress_ids, begin_suppress_tokens = given.suppress_ids_begin },
+            suppress_tokens = given.suppress_ids,
+            begin_suppress_tokens = given.suppress_ids_begin },
     }
 end
 

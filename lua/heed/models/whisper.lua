@@ -1,13 +1,12 @@
 --- Whisper (Radford et al. 2022): speech as a spectrum in, text out.
 
 local check = require "heed.check"
-local heed = require "heed.core"
 local nn = require "heed.nn"
 local speech = require "heed.models.speech"
 local causal = require("heed.mask").causal
 
----Whisper: logits of the next token of what is said. heed.models.load makes it of files; of a config
----alone it has initial values. heed.audio.transcribe writes with it.
+---Whisper: logits of the next token of what is said. heed.models.load makes it of files; of a
+---config alone it has initial values. heed.audio.transcribe writes with it.
 ---
 ---```lua
 ---local model = heed.models.Whisper { vocab_size = 20, num_mel_bins = 8, d_model = 8,

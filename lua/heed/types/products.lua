@@ -50,8 +50,8 @@ function both.cdist(x, y, p) end
 ---The discrete Fourier transform of the last dimension, of real numbers: y[k] = sum over j of x[j]
 ---e^(-2πi j k / n), k = 0 .. n // 2 (entry 1 is k = 0), real and imaginary part along a new last
 ---dimension. The other half of the spectrum is the conjugate of this one. A length without prime
----factors above 5 takes n log n steps in f32 (by kissfft: heed.info says whether it is there), every
----other one, and f64, n²/2.
+---factors above 5 takes n log n steps in f32 (by kissfft: heed.info says whether it is there),
+---every other one, and f64, n²/2.
 ---
 ---```lua
 ---print(heed.rfft(heed.tensor { 1, 0, -1, 0 })) --> [[0., 0.], [2., 0.], [0., 0.]] f32 [3, 2]

@@ -1,6 +1,6 @@
---- When each word is said: some heads of the attention over the sound look at the place of the token
---- that they write (the authors' program calls them alignment heads). Their weights make a matrix of
---- tokens and times, through which dynamic time warping finds the cheapest way.
+--- When each word is said: some heads of the attention over the sound look at the place of the
+--- token that they write (the authors' program calls them alignment heads). Their weights make a
+--- matrix of tokens and times, through which dynamic time warping finds the cheapest way.
 
 local capture = require "heed.capture"
 local core = require "heed.core"
@@ -39,8 +39,8 @@ local function matrix_of(weights)
     return z:mean(1)
 end
 
--- Which way each cell of the cheapest path came: 0 from both before, 1 from the token before, 2 from
--- the time before.
+-- Which way each cell of the cheapest path came: 0 from both before, 1 from the token before, 2
+-- from the time before.
 local function warp(cost)
     local before, trace = { [0] = 0 }, {}
     for j = 1, #cost[1] do before[j] = math.huge end

@@ -1,8 +1,8 @@
 --- What is said in one window: the likeliest token again and again, of those that may come.
 ---
---- The rules of times (Radford et al. 2022, section 2.3, as the authors' program has them): they come
---- in pairs, the end of a passage and the beginning of the next, never decrease, and begin the text;
---- where times are together likelier than any word, a time comes.
+--- The rules of times (Radford et al. 2022, section 2.3, as the authors' program has them): they
+--- come in pairs, the end of a passage and the beginning of the next, never decrease, and begin the
+--- text; where times are together likelier than any word, a time comes.
 
 local core = require "heed.core"
 
@@ -25,7 +25,8 @@ local function forbid(logits, first, last)
     if last >= first then logits:narrow(1, first, last - first + 1):fill_(-math.huge) end
 end
 
--- What came last of the tokens written so far: is it a time, was the one before it, and the last time.
+-- What came last of the tokens written so far: is it a time, was the one before it, and the last
+-- time.
 local function times_in(written, first_time)
     local n, last = #written, nil
     for _, token in ipairs(written) do last = token >= first_time and token or last end
@@ -91,7 +92,8 @@ end
 ---@class heed.audio.Decoded
 ---@field tokens integer[] without what ends them
 ---@field log_prob number the mean of their log probabilities
----@field no_speech number how probable it is that nobody speaks; 0 when the model has no token for it
+---@field no_speech number how probable it is that nobody speaks; 0 when the model has no token for
+---it
 
 ---Writes what is said behind a prompt; on_token(tokens so far, no_speech) sees each token.
 ---@param model heed.models.Whisper

@@ -1,5 +1,5 @@
---- Speech of any length as text with times: window after window (Whisper's are 30 seconds), each from
---- where the last passage ended that was whole, so that no word is lost at an edge.
+--- Speech of any length as text with times: window after window (Whisper's are 30 seconds), each
+--- from where the last passage ended that was whole, so that no word is lost at an edge.
 
 local alignment = require "heed.audio.speech.alignment"
 local check = require "heed.check"
@@ -107,8 +107,8 @@ local function passage(self, tokens, first, last, from, to)
         text = self.tokenizer:decode(own):match "^%s*(.-)%s*$" }
 end
 
--- The passages that are whole in what was written of a window: each ends with a time before the time
--- that begins the next. Where the last of them ends among the tokens.
+-- The passages that are whole in what was written of a window: each ends with a time before the
+-- time that begins the next. Where the last of them ends among the tokens.
 local function whole_passages(self, tokens, after, give)
     local first_time, begin = self.specials.first_time, after + 1
     for i = after + 1, #tokens - 1 do
@@ -224,11 +224,11 @@ end
 ---@param tokenizer heed.Tokenizer
 ---@param samples heed.Tensor f32 [T] at 16 kHz, of heed.audio.wav
 ---@param options? { language?: string, task?: "transcribe"|"translate", times?: boolean, words?: boolean, prompt?: string, continue?: boolean }
----language: "en"; default: as the model hears it at the beginning; task: "translate" writes English;
----times: default true; without, each window is one passage; words: when each word is said, by
----dynamic time warping over the heads that look at it, passages come window by window then; prompt:
----text before, for spelling and style; continue: each window sees what was written before (default
----false: it can repeat its errors)
+---language: "en"; default: as the model hears it at the beginning; task: "translate" writes
+---English; times: default true; without, each window is one passage; words: when each word is said,
+---by dynamic time warping over the heads that look at it, passages come window by window then;
+---prompt: text before, for spelling and style; continue: each window sees what was written before
+---(default false: it can repeat its errors)
 ---@return fun(): heed.audio.Segment?
 local function transcribe(model, tokenizer, samples, options)
     check_arguments(model, tokenizer, samples)

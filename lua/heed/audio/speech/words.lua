@@ -43,7 +43,8 @@ local function with_marks(list)
     local following = {}
     for i = #list, 1, -1 do -- from the end on: a mark before a word joins what it found there
         local word, next_word = list[i], following[1]
-        if next_word and word.text:sub(1, 1) == " " and holds(BEFORE, word.text:match "^%s*(.-)%s*$") then
+        local mark = word.text:match "^ %s*(.-)%s*$"
+        if next_word and mark and holds(BEFORE, mark) then
             next_word.text = word.text .. next_word.text
         else
             table.insert(following, 1, word)
