@@ -1,4 +1,4 @@
-# fuzz-safetensors, fuzz-npy, fuzz-npz, fuzz-gguf, fuzz-marian, fuzz-json, fuzz-csv, fuzz-png, fuzz-jpeg, fuzz-charsmap: campaigns of their own, not part of the tests. spec/fuzz says how they are used.
+# fuzz-safetensors, fuzz-npy, fuzz-npz, fuzz-gguf, fuzz-marian, fuzz-json, fuzz-csv, fuzz-png, fuzz-jpeg, fuzz-audio, fuzz-charsmap: campaigns of their own, not part of the tests. spec/fuzz says how they are used.
 file(GLOB fuzz_sources ${CMAKE_SOURCE_DIR}/csrc/base/*.c ${CMAKE_SOURCE_DIR}/csrc/tensor/*.c ${CMAKE_SOURCE_DIR}/csrc/io/*.c
      ${CMAKE_SOURCE_DIR}/csrc/kernels/blocks.c ${CMAKE_SOURCE_DIR}/csrc/text/charsmap.c
      ${CMAKE_SOURCE_DIR}/csrc/text/text.c ${CMAKE_SOURCE_DIR}/csrc/text/array.c)
@@ -6,7 +6,7 @@ set(fuzz_sanitizers address,undefined)
 if(CMAKE_C_COMPILER_ID MATCHES "Clang")
   set(fuzz_sanitizers fuzzer,address,undefined)
 endif()
-foreach(format safetensors npy npz gguf marian json csv png jpeg charsmap)
+foreach(format safetensors npy npz gguf marian json csv png jpeg audio charsmap)
   set(fuzz fuzz-${format})
   add_executable(${fuzz} EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/spec/fuzz/${format}_fuzz.c ${fuzz_sources})
   target_link_libraries(${fuzz} PRIVATE heed_flags ${heed_compute_libraries})

@@ -21,7 +21,7 @@ if(HEED_INSTALL_HOST)
     set(HEED_PC_KISSFFT ", kissfft-float")
   endif()
   if(SNDFILE_FOUND)
-    set(HEED_PC_SNDFILE ", sndfile")
+    set(HEED_PC_SNDFILE " -lsndfile") # its package asks for encoders that nobody needs to link with it
   endif()
   if(SOXR_FOUND)
     set(HEED_PC_SOXR ", soxr")

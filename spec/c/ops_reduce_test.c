@@ -205,6 +205,19 @@ static void test_cdist(void) {
     }
 }
 
+static hd_tensor *rfft(hd_tensor *const *in, const void *arg) {
+    (void)arg;
+    return hd_rfft(cx, in[0]);
+}
+static void test_rfft(void) {
+    static const int64_t lengths[] = {1, 2, 12, 15, 14};
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        hd_tensor *in[] = {parameter(HD_F64, SHAPE(3, lengths[i]))};
+        check("rfft", rfft, 1, in, NULL);
+        release_inputs(1, in);
+    }
+}
+
 static hd_tensor *matmul(hd_tensor *const *in, const void *arg) {
     (void)arg;
     return hd_matmul(cx, in[0], in[1]);
@@ -362,6 +375,7 @@ int main(void) {
     test_reduction_corners();
     test_long_sums();
     test_cdist();
+    test_rfft();
     test_matmul();
     test_creation();
     test_threads();

@@ -50,7 +50,7 @@ end
 ---local path = os.tmpname() .. ".wav"
 ---assert(heed.audio.save(path, heed.tensor { 0, 0.5, -0.5, 1 }, 16000))
 ---local samples, rate = heed.audio.wav(path)
----print(samples, rate) --> [ 0.0000,  0.5000, -0.5000,  1.0000] f32 [4] 16000
+---print(samples, rate) --> [ 0.0000, 0.5000, -0.5000, 1.0000] f32 [4] 16000
 ---print(heed.audio.wav(path, { channels = "all" }).shape) --> [1, 4]
 ---os.remove(path)
 ---```

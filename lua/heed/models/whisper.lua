@@ -60,6 +60,7 @@ function Whisper:init(c)
     self.speech = speech.of(c)
 end
 
+---What the encoder makes of a sound: two convolutions, the second of stride 2, positions, layers.
 ---@param spectrum heed.Tensor [B, num_mel_bins, 2 S] of heed.audio.log_mel
 ---@return heed.Tensor memory [B, S, E]
 function Whisper:encode(spectrum)
@@ -67,6 +68,7 @@ function Whisper:encode(spectrum)
     return self.encoder(self.dropout(self.encoder_positions(x)))
 end
 
+---Hidden states of tokens, each from itself and those before it and from the sound.
 ---@param ids heed.Ids [B, L]
 ---@param memory heed.Tensor [B, S, E] of encode
 ---@param options? { cache?: heed.Cache }
