@@ -4,36 +4,10 @@
 
 local alignment = require "heed.audio.speech.alignment"
 local heed = require "heed"
-local shell = require "spec.support.shell"
+local tiny = require "spec.support.tiny_whisper"
 local words = require "heed.audio.speech.words"
 
--- ---- a tokenizer of letters --------------------------------------------------------------------
-
-local SPECIALS = { "<|endoftext|>", "<|startoftranscript|>", "<|de|>", "<|en|>", "<|translate|>",
-    "<|transcribe|>", "<|startoflm|>", "<|startofprev|>", "<|nospeech|>", "<|notimestamps|>" }
-local LETTERS = "abcdefghijklmnopqrstuvwxyz.,\"!"
-local PLACES = 20 -- of a window's memory: 0.4 s
-
-local function new_tokenizer()
-    local vocabulary, added, count = { ["\u{120}"] = 0 }, {}, 1
-    for letter in LETTERS:gmatch "." do vocabulary[letter], count = count, count + 1 end
-    for i, text in ipairs(SPECIALS) do
-        added[i] = { id = count + i - 1, content = text, special = true, single_word = false,
-            lstrip = false, rstrip = false, normalized = false }
-    end
-    local folder = shell.lines "mktemp -d"[1]
-    local file = assert(io.open(folder .. "/tokenizer.json", "w"))
-    file:write(heed.json.encode { version = "1.0", added_tokens = added,
-        pre_tokenizer = { type = "ByteLevel", add_prefix_space = false, use_regex = true },
-        decoder = { type = "ByteLevel" },
-        model = { type = "BPE", vocab = vocabulary, merges = heed.json.array {} } })
-    file:close()
-    local tokenizer = assert(heed.text.tokenizer(folder))
-    os.execute("rm -r " .. folder)
-    return tokenizer
-end
-
-local tokenizer = new_tokenizer()
+local PLACES, tokenizer = tiny.PLACES, tiny.tokenizer()
 local function id(text) return tokenizer:id(text) end
 
 local START, STOP, NO_TIMES = id "<|startoftranscript|>", id "<|endoftext|>",
@@ -186,25 +160,11 @@ end)
 
 -- ---- a model of random numbers ------------------------------------------------------------------
 
-local function random_model(seed)
-    heed.manual_seed(seed)
-    local model = heed.models.Whisper { vocab_size = V, num_mel_bins = 80, d_model = 16,
-        encoder_layers = 1, decoder_layers = 2, encoder_attention_heads = 2,
-        decoder_attention_heads = 2, encoder_ffn_dim = 16, decoder_ffn_dim = 16,
-        max_source_positions = PLACES, max_target_positions = 48, activation_function = "gelu",
-        dropout = 0, attention_dropout = 0, tie_word_embeddings = true,
-        generation_config = { is_multilingual = false, suppress_tokens = { 0, 1 } } }
-    for _, p in model:named_parameters() do
-        if p:dim() > 1 then heed.no_grad(function() p:normal_(0, 0.7) end) end
-    end
-    return model
-end
-
 describe("what a model of random numbers writes", function()
     it("keeps the rules of times", function()
         local passages = 0
         for seed = 1, 6 do
-            local model, last = random_model(seed), 0
+            local model, last = tiny.model(seed), 0
             for segment in heed.audio.transcribe(model, tokenizer, heed.randn(16000)) do
                 passages = passages + 1
                 assert.is_true(segment.from >= last - 1e-9 and segment.to >= segment.from)
@@ -221,7 +181,7 @@ describe("what a model of random numbers writes", function()
     it("has each word once, in order, inside its window", function()
         local checked = 0
         for seed = 1, 6 do
-            local model = random_model(seed)
+            local model = tiny.model(seed)
             for segment in heed.audio.transcribe(model, tokenizer, heed.randn(16000),
                 { words = true }) do
                 local texts, last = {}, 0
