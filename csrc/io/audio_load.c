@@ -35,8 +35,9 @@ static bool is_known(const uint8_t start[12]) {
            (start[0] == 0xff && (start[1] & 0xe0) == 0xe0);
 }
 
-/* libsndfile takes a WAV file that ends early for a shorter one. Its chunks: a name, a u32 size, so many bytes and one
- * more where they are odd; the samples' is "data". Writers that could not go back leave 0 or 2^32 - 1 for a size. */
+/* libsndfile takes a WAV file that ends early for a shorter one. Its chunks: a name, a u32 size, so many
+ * bytes and one more where they are odd; the samples' is "data". Writers that could not go back leave 0 or
+ * 2^32 - 1 for a size. */
 static hd_status check_wav_whole(hd_source *s) {
     int64_t at = 12;
     for (int i = 0; i < MOST_CHUNKS && at + 8 <= s->size; i++) {

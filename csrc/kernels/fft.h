@@ -2,8 +2,9 @@
  *
  *     y[k] = sum over j of x[j] e^(-2 pi i j k / n), k = 0 .. n / 2: pairs of real and imaginary part
  *
- * f32 of a length without prime factors above 5 goes through kissfft. Everything else is the sum itself, in
- * f64 and of n * n / 2 steps: f64 is for checking, and kissfft's general step allocates memory that nobody counts.
+ * f32 of a length without prime factors above 5 goes through kissfft. Everything else is the sum itself,
+ * in f64 and of n * n / 2 steps: f64 is for checking, and kissfft's general step allocates memory that
+ * nobody counts.
  */
 #ifndef HD_FFT_H
 #define HD_FFT_H
@@ -30,7 +31,8 @@ void hd_fft_end(hd_ctx *cx, hd_fft *fft);
 
 /* Bytes that each thread needs. */
 size_t hd_fft_scratch(const hd_fft *fft);
-/* y[pairs][2] of x[n]; of an adjoint x[n] of y[pairs][2], x[j] = sum over k of Re(y[k] e^(2 pi i j k / n)). */
+/* y[pairs][2] of x[n]; of an adjoint x[n] of y[pairs][2], x[j] = sum over k of Re(y[k] e^(2 pi i j k /
+ * n)). */
 void hd_fft_line(const hd_fft *fft, const void *from, void *to, void *scratch);
 
 /* What computes f32: "kissfft", or "none" in a build without it. */

@@ -214,7 +214,7 @@ hd_tensor *hd_linear(hd_ctx *cx, hd_tensor *x, hd_tensor *w, hd_tensor *b, hd_ac
 hd_tensor *hd_linear_residual(hd_ctx *cx, hd_tensor *residual, hd_tensor *x, hd_tensor *w, hd_tensor *b,
                               double dropout);
 
-/* rfft.c: the Fourier transform of the last dimension: [.., n] -> [.., n / 2 + 1, 2], real and imaginary part */
+/* rfft.c: the Fourier transform of the last dimension, [.., n] -> [.., n / 2 + 1, 2]: real, imaginary part */
 hd_tensor *hd_rfft(hd_ctx *cx, hd_tensor *x);
 
 /* cdist.c: (sum |x - y|^p)^(1/p) of all rows x [.., P, M] and y [.., R, M]: [.., P, R]; p >= 0 */

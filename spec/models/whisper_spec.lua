@@ -129,7 +129,8 @@ describe("a damaged model.bin", function()
         local wrong = 0
         for _ = 1, 150 do
             local at = draw(3) == 1 and draw(#whole) or draw(400)
-            local kind, bytes = draw(3)
+            local kind = draw(3)
+            local bytes
             if kind == 1 then
                 bytes = whole:sub(1, at - 1) .. string.char(draw(256) - 1) .. whole:sub(at + 1)
             elseif kind == 2 then
