@@ -148,6 +148,10 @@ describe("heed.audio.transcribe", function()
             assert.is_false(ok)
             assert.matches(message, problem, 1, true)
         end
+        local few = scripted { {} }
+        few.output.weight = heed.zeros(NO_TIMES, 1)
+        assert.has_error(function() said(few, 0.3) end, "heed.audio.transcribe: model: expected "
+            .. "logits of the tokenizer's special tokens and of times, got " .. NO_TIMES)
         local ok, problem = pcall(said, model, 0.3, { language = "de" })
         assert.is_false(ok)
         assert.matches("expected one of several languages", problem, 1, true)

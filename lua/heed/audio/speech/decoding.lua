@@ -55,9 +55,11 @@ end
 ---@return table
 function decoding.rules(model, s)
     local V, own = model.output.weight:size(1), model.speech
-    local never = without(V, own.suppress, { s.transcribe, s.translate, s.start, s.previous,
-        s.no_speech, s.start_of_model })
-    return { specials = s, never = never, first = without(V, own.suppress_first),
+    local never, n = { s.transcribe, s.translate, s.start }, 3
+    for _, name in ipairs { "previous", "no_speech", "start_of_model" } do
+        if s[name] then never[n + 1], n = s[name], n + 1 end
+    end
+    return { specials = s, never = without(V, own.suppress, never), first = without(V, own.suppress_first),
         last_start = own.last_start or 50 }
 end
 
