@@ -59,7 +59,8 @@ function decoding.rules(model, s)
     for _, name in ipairs { "previous", "no_speech", "start_of_model" } do
         if s[name] then never[n + 1], n = s[name], n + 1 end
     end
-    return { specials = s, never = without(V, own.suppress, never), first = without(V, own.suppress_first),
+    return { specials = s, never = without(V, own.suppress, never),
+        first = without(V, own.suppress_first),
         last_start = own.last_start or 50 }
 end
 

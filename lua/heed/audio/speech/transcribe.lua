@@ -235,8 +235,8 @@ local function transcribe(model, tokenizer, samples, options)
     local o, s = read_options(options), specials.of(WHERE, tokenizer)
     local V, context = model.output.weight:size(1), model.positions.weight:size(1)
     if V < (o.times and s.first_time or s.no_times) then
-        errors.raise("%s: model: expected logits of the tokenizer's special tokens%s, got %d", WHERE,
-            o.times and " and of times" or "", V)
+        errors.raise("%s: model: expected logits of the tokenizer's special tokens%s, got %d",
+            WHERE, o.times and " and of times" or "", V)
     end
     local self = { model = model, tokenizer = tokenizer, options = o, specials = s, seek = 0,
         rules = decoding.rules(model, s), guarded = modes.of(model), room = context // 2,
