@@ -64,11 +64,12 @@ function decoding.rules(model, s)
         last_start = own.last_start or 50 }
 end
 
--- Logits [V] behind these tokens, and of the first of them when `all`.
+-- Hidden states [1, L, E] of these tokens.
 local function ask(model, tokens, memory, cache)
     return model:decode(core.tensor({ tokens }, { dtype = "i64" }), memory, { cache = cache })
 end
 
+-- Logits [V] behind the token at this place.
 local function logits_at(model, hidden, place)
     return model.output(hidden:narrow(2, place, 1)):view(-1):to "f32"
 end
