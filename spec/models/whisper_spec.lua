@@ -5,7 +5,8 @@ local heed = require "heed"
 local shell = require "spec.support.shell"
 require "heed.luassert"
 
-local loaded, check_gradients, FOLDER = families.loaded, families.check_gradients, families.FOLDER
+local loaded, check_gradients = families.loaded, families.check_gradients
+local CTRANSLATE2 = "spec/fixtures/ctranslate2/whisper_"
 
 -- The likeliest token again and again.
 local function greedy(model, spectrum, first, count, with_cache)
@@ -72,12 +73,21 @@ describe("heed.models.load of CTranslate2's directories", function()
     for _, kind in ipairs { "float16", "int8" } do
         it("gives the same logits: " .. kind, function()
             local _, recorded = loaded "whisper"
-            local model, values, config = loaded("whisper_ctranslate2_" .. kind, { dtype = "f32" })
+            local model, message, config = heed.models.load(CTRANSLATE2 .. kind, { dtype = "f32" })
+            assert(model, message)
+            local values = assert(heed.safetensors.load(CTRANSLATE2 .. kind
+                .. "/values.safetensors"))
             assert.equal("whisper", config.model_type)
             assert.is_close(model(recorded.spectrum, recorded.ids + 1), values.logits, 1e-5)
             assert.same({ { 2, 1 }, { 2, 3 } }, model.speech.heads)
         end)
     end
+
+    it("keeps f16 as it is stored", function()
+        local model = assert(heed.models.load(CTRANSLATE2 .. "float16"))
+        assert.equal("f16", model.tokens.weight.dtype)
+        assert.equal("f16", model.encoder.layers[1].self_attn.in_proj_weight.dtype)
+    end)
 end)
 
 describe("a damaged model.bin", function()
@@ -85,7 +95,7 @@ describe("a damaged model.bin", function()
 
     setup(function()
         folder = shell.lines "mktemp -d"[1]
-        os.execute(("cp %swhisper_ctranslate2_int8/* %s"):format(FOLDER, folder))
+        os.execute(("cp %sint8/* %s"):format(CTRANSLATE2, folder))
         whole = shell.read(folder .. "/model.bin")
     end)
     teardown(function() os.execute("rm -r " .. folder) end)

@@ -67,7 +67,7 @@ function tiny.write(folder, seed)
     write(folder .. "/config.json", heed.json.encode(CONFIG))
     local tensors = {}
     for ours, parameter in tiny.model(seed):named_parameters() do
-        local theirs = names.theirs(heed.models.Whisper.names, ours)
+        local theirs = names.theirs(heed.models.Whisper.names, ours, "")
         local rows = parameter:size(1) // #theirs
         for i, their in ipairs(theirs) do
             local part = parameter:detach():narrow(1, (i - 1) * rows + 1, rows)

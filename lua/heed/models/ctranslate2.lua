@@ -15,6 +15,7 @@ local ctranslate2 = {}
 
 local DTYPES = { [0] = "f32", "i8", "i16", "i32", "f16", "bf16" }
 local SIZES = { f32 = 4, i8 = 1, i16 = 2, i32 = 4, f16 = 2, bf16 = 2 }
+local READ_AS = { i8 = "f32", i16 = "f32" } -- what is divided by scales
 local OLDEST, NEWEST, MOST_DIMS = 4, 6, 8
 
 -- By a specification's name where tensors of Hugging Face's names are, and the config.
@@ -191,13 +192,22 @@ function ctranslate2.open(directory)
         local place = known.place(theirs)
         return place and place.name or theirs
     end
+    local function tensor(theirs)
+        local place = known.place(theirs)
+        return part_of(tensor_of(path, variables, place.name), place)
+    end
     return config, {
         names = weights_of(variables, aliases), name_of = name_of,
         has = function(theirs) return variables[name_of(theirs)] ~= nil end,
-        tensor = function(theirs)
+        info = function(theirs)
             local place = known.place(theirs)
-            return part_of(tensor_of(path, variables, place.name), place)
+            local variable = variables[place.name]
+            local shape = table.move(variable.shape, 1, #variable.shape, 1, {})
+            if place.of then shape[1] = shape[1] // place.of end
+            return READ_AS[variable.dtype] or variable.dtype, shape, false
         end,
+        into = function(theirs, t) t:copy_(tensor(theirs)) end,
+        tensor = tensor,
     }
 end
 
