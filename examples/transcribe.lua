@@ -54,7 +54,7 @@ end
 
 local samples, problem = heed.audio.wav(args.audio, { rate = RATE })
 if not samples then error(problem, 0) end
-local model, tokenizer = heed.models.load(args.dir, { dtype = "f32" })
+local model, tokenizer = heed.models.load(args.dir)
 if not model then error(tokenizer, 0) end
 if not tokenizer then error(args.dir .. ": expected a tokenizer.json in it", 0) end
 for segment in heed.audio.transcribe(model, tokenizer, samples, { words = args.words,

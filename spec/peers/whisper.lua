@@ -17,7 +17,7 @@ times = math.tointeger(tonumber(times or 1))
 
 local RATE, WINDOW = 16000, 480000
 local begin = heed.clock()
-local model, tokenizer = assert(heed.models.load(directory, { dtype = "f32" }))
+local model, tokenizer = assert(heed.models.load(directory))
 local once = assert(heed.audio.wav(path, { rate = RATE }))
 local loaded = heed.clock() - begin
 local samples = once:tile(times)

@@ -212,7 +212,7 @@ end
 ---
 ---```lua
 ---local function transcribe(directory, path)
----    local model, tokenizer = assert(heed.models.load(directory, { dtype = "f32" }))
+---    local model, tokenizer = assert(heed.models.load(directory))
 ---    local samples = assert(heed.audio.wav(path, { rate = 16000 }))
 ---    for segment in heed.audio.transcribe(model, tokenizer, samples) do
 ---        print(segment.from, segment.to, segment.text)
