@@ -26,7 +26,7 @@ describe("models of images: heed.models.load", function()
             assert.is_close(model:text_features(ids), values.texts, 1e-5)
             assert.is_close(model:image_features(values.pixels), values.images, 1e-5)
             local logits = model(ids, values.pixels, { lengths = values.lengths })
-            assert.is_close(logits, values.logits, 1e-5)
+            assert.is_close(logits, values.logits, 5e-5) -- cosines times 14
             ;(logits * values.weights):sum():backward()
             check_gradients(name, model, heed.models.Clip, values)
         end)

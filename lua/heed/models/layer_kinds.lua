@@ -1,6 +1,7 @@
 --- Layers of a decoder that are not alike: some see all that came before, others a window of it,
 --- and they may turn queries and keys by other angles.
 
+local check = require "heed.check"
 local masks = require "heed.mask"
 local rope = require "heed.models.rope"
 local steps = require "heed.text.tokenizer.steps"
@@ -25,7 +26,7 @@ end
 ---@param slides fun(layer: integer): boolean where the config does not list them
 ---@return string[]
 function layer_kinds.of(c, slides)
-    local count = c.num_hidden_layers
+    local count = check.integer("heed.models", "config: num_hidden_layers", c.num_hidden_layers)
     if c.layer_types then return check_kinds(c.layer_types, count) end
     local kinds = {}
     for i = 1, count do kinds[i] = slides(i) and "sliding_attention" or "full_attention" end
