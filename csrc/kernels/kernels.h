@@ -16,6 +16,7 @@
 #include "kernels/attention_rows.h"
 #include "kernels/conv.h"
 #include "kernels/operations.h"
+#include "kernels/panels.h"
 #include "kernels/planes.h"
 #include "tensor/dtype.h"
 
@@ -250,6 +251,7 @@ typedef struct hd_kernels {
     const hd_conv_kernels *conv[HD_DTYPE_COUNT];           /* see kernels/conv.h */
     const hd_pool_kernels *pool[HD_DTYPE_COUNT];           /* see kernels/planes.h */
     const hd_channel_norm_kernels *channel_norm[HD_DTYPE_COUNT];
+    const hd_panel_kernels *panels; /* see kernels/panels.h */
 } hd_kernels;
 
 /* 0 to 3 for elements of 1, 2, 4 and 8 bytes. */

@@ -22,6 +22,7 @@ void HD_ISA(hd_fill_softmax_columns)(hd_kernels *k);
 void HD_ISA(hd_fill_norm)(hd_kernels *k);
 void HD_ISA(hd_fill_recurrent)(hd_kernels *k);
 void HD_ISA(hd_fill_conv)(hd_kernels *k);
+void HD_ISA(hd_fill_panels)(hd_kernels *k);
 void HD_ISA(hd_fill_pool)(hd_kernels *k);
 void HD_ISA(hd_fill_channel_norm)(hd_kernels *k);
 void HD_ISA(hd_fill_rotary)(hd_kernels *k);

@@ -21,6 +21,7 @@ void HD_ISA(hd_fill_kernels)(hd_kernels *k) {
     HD_ISA(hd_fill_norm)(k);
     HD_ISA(hd_fill_recurrent)(k);
     HD_ISA(hd_fill_conv)(k);
+    HD_ISA(hd_fill_panels)(k);
     HD_ISA(hd_fill_pool)(k);
     HD_ISA(hd_fill_channel_norm)(k);
     HD_ISA(hd_fill_rotary)(k);
