@@ -20,70 +20,92 @@ bool hd_panel_kind_named(const char *format, hd_panel_kind *kind) {
 
 /* ---- a unit of one row, taken apart ------------------------------------------------------------------ */
 
-enum { MOST = 256 };
+/* Elements of a block are read four at a time: a word holds the four of a group, a byte each, and the planes
+ * of a row are words that hold several groups (below: in the bits from `width` times a whole number on). */
+enum { BLOCKS = 8 /* of a unit, at most */, PLANES = 8 /* of a block, at most */ };
 
 typedef struct unit {
     uint16_t d, m;
-    uint8_t q[MOST];
+    uint32_t planes[BLOCKS][PLANES];
     uint8_t scale[16], least[16]; /* of parts, as a panel has them */
 } unit;
 
-static uint16_t u16_at(const uint8_t *p) {
+static inline uint16_t u16_at(const uint8_t *p) {
     return (uint16_t)(p[0] | p[1] << 8);
 }
 
-/* Element k of 32 in the low half of byte k, element k + 16 in its high half. */
-static void halves(const uint8_t *from, uint8_t *q) {
-    for (int k = 0; k < 16; k++) q[k] = from[k] & 15, q[k + 16] = from[k] >> 4;
+static inline uint32_t word_at(const uint8_t *p) {
+    return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
-static void fifth_bits(const uint8_t *from, uint8_t *q) {
-    for (int k = 0; k < 32; k++) q[k] |= (uint8_t)((from[k / 8] >> k % 8 & 1) << 4);
+/* Planes of `width` bits from the eight groups in 32 bytes, of which an element's byte has it from bit
+ * `shift` on. */
+static inline void put_planes(const uint8_t *bytes, int shift, int width, uint32_t *planes) {
+    const int count = width;
+    const uint32_t mask = 0x01010101u * ((1u << width) - 1);
+    for (int i = 0; i < count; i++) planes[i] = 0;
+    for (int g = 0; g < HD_PANEL_GROUPS; g++)
+        planes[g % count] |= (word_at(bytes + 4 * g) >> shift & mask) << g / count * width;
+}
+
+/* A byte of a file that has element k in its low half and k + 16 in its high half is a byte of a plane. */
+static inline void copy_planes(const uint8_t *bytes, uint32_t *planes) {
+    for (int i = 0; i < 4; i++) planes[i] = word_at(bytes + 4 * i);
+}
+
+/* The fifth bits of 32 elements, one behind the other. */
+static inline uint32_t plane_of_bits(const uint8_t *bytes) {
+    const uint32_t bits = word_at(bytes);
+    uint32_t plane = 0;
+    for (int e = 0; e < 4; e++) { /* every fourth bit, drawn together */
+        uint32_t x = bits >> e & 0x11111111;
+        x = (x | x >> 3) & 0x03030303;
+        x = (x | x >> 6) & 0x000F000F;
+        plane |= ((x | x >> 12) & 0xFF) << 8 * e;
+    }
+    return plane;
 }
 
 static void read_q4_0(const uint8_t *b, unit *u) {
     u->d = u16_at(b);
-    halves(b + 2, u->q);
+    copy_planes(b + 2, u->planes[0]);
 }
 
 static void read_q4_1(const uint8_t *b, unit *u) {
     u->d = u16_at(b), u->m = u16_at(b + 2);
-    halves(b + 4, u->q);
+    copy_planes(b + 4, u->planes[0]);
 }
 
 static void read_q5_0(const uint8_t *b, unit *u) {
     u->d = u16_at(b);
-    halves(b + 6, u->q);
-    fifth_bits(b + 2, u->q);
+    copy_planes(b + 6, u->planes[0]);
+    u->planes[0][4] = plane_of_bits(b + 2);
 }
 
 static void read_q5_1(const uint8_t *b, unit *u) {
     u->d = u16_at(b), u->m = u16_at(b + 2);
-    halves(b + 8, u->q);
-    fifth_bits(b + 4, u->q);
+    copy_planes(b + 8, u->planes[0]);
+    u->planes[0][4] = plane_of_bits(b + 4);
 }
 
 static void read_q8_0(const uint8_t *b, unit *u) {
     u->d = u16_at(b);
-    for (int k = 0; k < 32; k++) u->q[k] = b[2 + k] ^ 0x80;
-}
-
-/* Two bits of each of 256 elements in 64 bytes: of 128 elements byte k has element k + 32 s from bit 2 s. */
-static void quarters(const uint8_t *from, uint8_t *q) {
-    for (int k = 0; k < MOST; k++) q[k] = from[k / 128 * 32 + k % 32] >> k % 128 / 32 * 2 & 3;
+    for (int g = 0; g < HD_PANEL_GROUPS; g++) u->planes[0][g] = word_at(b + 2 + 4 * g) ^ 0x80808080;
 }
 
 static void read_q2_k(const uint8_t *b, unit *u) {
     u->d = u16_at(b + 80), u->m = u16_at(b + 82);
     memcpy(u->scale, b, 16);
-    quarters(b + 16, u->q);
+    for (int p = 0; p < BLOCKS; p++) put_planes(b + 16 + p / 4 * 32, p % 4 * 2, 2, u->planes[p]);
 }
 
 static void read_q3_k(const uint8_t *b, unit *u) {
     const uint8_t *scales = b + 96;
     u->d = u16_at(b + 108);
-    quarters(b + 32, u->q);
-    for (int k = 0; k < MOST; k++) u->q[k] |= (uint8_t)((b[k % 32] >> k / 32 & 1) << 2);
+    for (int p = 0; p < BLOCKS; p++) {
+        put_planes(b + 32 + p / 4 * 32, p % 4 * 2, 2, u->planes[p]);
+        put_planes(b, p, 1, u->planes[p] + 2);
+    }
     for (int p = 0; p < 16; p++) {
         const int low = scales[p % 8] >> p / 8 * 4 & 15, high = scales[8 + p % 4] >> p / 4 * 2 & 3;
         u->scale[p] = (uint8_t)((low | high << 4) - 32);
@@ -102,34 +124,33 @@ static void six_bits(const uint8_t *packed, unit *u) {
 static void read_q4_k(const uint8_t *b, unit *u) {
     u->d = u16_at(b), u->m = u16_at(b + 2);
     six_bits(b + 4, u);
-    for (int k = 0; k < MOST; k++) u->q[k] = b[16 + k / 64 * 32 + k % 32] >> k / 32 % 2 * 4 & 15;
+    for (int p = 0; p < BLOCKS; p++) put_planes(b + 16 + p / 2 * 32, p % 2 * 4, 4, u->planes[p]);
 }
 
 static void read_q5_k(const uint8_t *b, unit *u) {
     u->d = u16_at(b), u->m = u16_at(b + 2);
     six_bits(b + 4, u);
-    for (int k = 0; k < MOST; k++) {
-        const int low = b[48 + k / 64 * 32 + k % 32] >> k / 32 % 2 * 4 & 15;
-        u->q[k] = (uint8_t)(low | (b[16 + k % 32] >> k / 32 & 1) << 4);
+    for (int p = 0; p < BLOCKS; p++) {
+        put_planes(b + 48 + p / 2 * 32, p % 2 * 4, 4, u->planes[p]);
+        put_planes(b + 16, p, 1, u->planes[p] + 4);
     }
 }
 
 static void read_q6_k(const uint8_t *b, unit *u) {
     u->d = u16_at(b + 208);
     memcpy(u->scale, b + 192, 16);
-    for (int k = 0; k < MOST; k++) {
-        const int low = b[k / 128 * 64 + k % 64] >> k / 64 % 2 * 4 & 15;
-        const int high = b[128 + k / 128 * 32 + k % 32] >> k / 32 % 4 * 2 & 3;
-        u->q[k] = (uint8_t)(low | high << 4);
+    for (int p = 0; p < BLOCKS; p++) {
+        put_planes(b + p / 4 * 64 + p % 2 * 32, p % 4 / 2 * 4, 4, u->planes[p]);
+        put_planes(b + 128 + p / 4 * 32, p % 4 * 2, 2, u->planes[p] + 4);
     }
 }
 
 static void read_iq4_xs(const uint8_t *b, unit *u) {
     const int high = u16_at(b + 2);
     u->d = u16_at(b);
-    for (int p = 0; p < 8; p++) {
+    for (int p = 0; p < BLOCKS; p++) {
         u->scale[p] = (uint8_t)(((b[4 + p / 2] >> p % 2 * 4 & 15) | (high >> 2 * p & 3) << 4) - 32);
-        halves(b + 8 + 16 * p, u->q + 32 * p);
+        copy_planes(b + 8 + 16 * p, u->planes[p]);
     }
 }
 
@@ -146,23 +167,13 @@ static const source sources[HD_PANEL_KINDS] = {
 
 /* ---- into a panel ------------------------------------------------------------------------------------ */
 
-/* Bits of element e of row r, in planes of 64 bytes that begin with the widest: a plane of 4 bits has
- * groups g and g + 4 in a byte, one of 2 bits g, g + 2, g + 4 and g + 6, one of 1 bit all. */
-static void put_bits(uint8_t *plane, int width, int r, int e, int value) {
-    const int planes = width, group = e / 4;
-    plane[group % planes * 64 + 4 * r + e % 4] |= (uint8_t)(value << group / planes * width);
-}
-
-static void put_element(const hd_panel_layout *l, uint8_t *planes, int r, int e, int q) {
-    const int base = l->bits == 8 ? 8 : l->bits >= 4 ? 4 : 2, rest = l->bits - base;
-    put_bits(planes, base, r, e, q & ((1 << base) - 1));
-    if (rest) put_bits(planes + 64 * base, rest, r, e, q >> base);
+static inline void put_word(uint8_t *to, uint32_t word) {
+    for (int i = 0; i < 4; i++) to[i] = (uint8_t)(word >> 8 * i);
 }
 
 static void put_scales(const hd_panel_layout *l, uint8_t *to, int r, int block, const unit *u) {
     const int parts = HD_PANEL_BLOCK / l->part;
-    if (l->scales == HD_SCALES_NONE) return;
-    for (int p = 0; p < parts; p++) {
+    for (int p = 0; p < parts && l->scales != HD_SCALES_NONE; p++) {
         to[HD_PANEL_ROWS * p + r] = u->scale[block * parts + p];
         if (l->scales == HD_SCALES_AND_MINIMA)
             to[HD_PANEL_ROWS * (parts + p) + r] = u->least[block * parts + p];
@@ -175,8 +186,8 @@ static void put_unit(const hd_panel_layout *l, uint8_t *to, int r, const unit *u
     to += 2 * HD_PANEL_ROWS * (l->has_m ? 2 : 1);
     for (int block = 0; block < l->unit / HD_PANEL_BLOCK; block++, to += hd_panel_block_bytes(l)) {
         put_scales(l, to, r, block, u);
-        for (int e = 0; e < HD_PANEL_BLOCK; e++)
-            put_element(l, to + hd_panel_scale_bytes(l), r, e, u->q[HD_PANEL_BLOCK * block + e]);
+        uint8_t *plane = to + hd_panel_scale_bytes(l) + 4 * r;
+        for (int i = 0; i < l->bits; i++, plane += 64) put_word(plane, u->planes[block][i]);
     }
 }
 
@@ -184,11 +195,12 @@ void hd_panel_pack(hd_panel_kind kind, int rows, int64_t in, const uint8_t *bloc
                    uint8_t *panel) {
     const hd_panel_layout *l = &hd_panel_layouts[kind];
     const source *s = &sources[kind];
-    memset(panel, 0, hd_panel_bytes(l, in));
+    const size_t unit_bytes = (size_t)hd_panel_unit_bytes(l);
+    if (rows < HD_PANEL_ROWS) memset(panel, 0, hd_panel_bytes(l, in));
     for (int64_t i = 0; i < in / l->unit; i++)
         for (int r = 0; r < rows; r++) {
             unit u;
             s->read(blocks + (size_t)r * row_bytes + (size_t)i * (size_t)s->bytes, &u);
-            put_unit(l, panel + (size_t)i * (size_t)hd_panel_unit_bytes(l), r, &u);
+            put_unit(l, panel + (size_t)i * unit_bytes, r, &u);
         }
 }
