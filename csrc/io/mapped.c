@@ -13,8 +13,10 @@ static hd_status check(hd_ctx *cx, void *owner) {
     return hd_mapping_check(cx, owner);
 }
 
+const hd_memory_owner hd_mapped_memory = {.release = release, .check = check};
+
 hd_tensor *hd_mapped_tensor(hd_ctx *cx, hd_mapping *m, int64_t offset, hd_dtype dtype, int ndim,
                             const int64_t *shape) {
-    static const hd_memory_owner kind = {.release = release, .check = check};
-    return hd_tensor_in(cx, dtype, ndim, shape, hd_mapping_bytes(m) + offset, &kind, hd_mapping_retain(m));
+    return hd_tensor_in(cx, dtype, ndim, shape, hd_mapping_bytes(m) + offset, &hd_mapped_memory,
+                        hd_mapping_retain(m));
 }

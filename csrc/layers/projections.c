@@ -5,6 +5,8 @@
  */
 #include "layers/sublayers.h"
 
+#include "ops/product/quantized.h"
+
 /* ---- sizes ------------------------------------------------------------------------------------------- */
 
 static hd_status expect_rows(hd_ctx *cx, const char *name, const hd_tensor *w, int64_t rows) {
@@ -125,6 +127,7 @@ void hd_mha_end_unbatched(hd_mha_call *one) {
 
 /* Rows [first, first + count) of t. */
 static hd_tensor *rows_of(hd_ctx *cx, hd_tensor *t, int64_t first, int64_t count) {
+    if (hd_quantized_of(t)) return hd_quantized_rows(cx, t, first, count);
     return count == t->shape[0] ? hd_retain(t) : hd_narrow(cx, t, 0, first, count, 1);
 }
 

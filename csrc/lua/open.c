@@ -15,6 +15,7 @@ static void register_rooms(hd_registrar *r) {
     hd_register_scatter(r);
     hd_register_einsum(r);
     hd_register_cdist(r);
+    hd_register_quantized(r);
     hd_register_rfft(r);
     hd_register_unary(r);
     hd_register_parametric(r);

@@ -1,7 +1,9 @@
 /* GGUF files: what they say as tables, and their tensors. */
 #include "io/gguf.h"
 
+#include "io/mapped.h"
 #include "lua/io/files.h"
+#include "ops/product/quantized.h"
 
 /* What a file said when it was opened. It is not held open: its tensors are read by its path, from the
  * same file or not at all, or, once one was asked for as memory, from its mapping. User value 1: the path. */
@@ -170,6 +172,17 @@ static hd_status read_again(hd_call *c, const char *path, const wish *w, hd_tens
     return status;
 }
 
+/* Maps the file that was opened, where this thread can. */
+static hd_status map_again(hd_call *c, const wish *w) {
+    lua_getiuservalue(c->L, 1, 1);
+    hd_source source;
+    hd_status status = hd_source_open(c->cx, &source, lua_tostring(c->L, -1));
+    if (!status) status = hd_source_check_same(&source, &w->box->source.stamp);
+    if (!status) w->box->mapping = hd_source_map(&source);
+    hd_source_close(&source);
+    return status;
+}
+
 static wish wish_at(hd_call *c, int map) {
     hd_gguf_box *box = hd_to_type(c->L, c->h->gguf_type, 1);
     if (!box || !box->account) hd_arg_expected(c, 1, "file", "an open file");
@@ -188,6 +201,31 @@ static int gguf_tensor(lua_State *L) {
     hd_tensor *t = NULL;
     if (grant(&c, &w, &t) == HD_EIO) return hd_nil_and_message(&c, HD_EIO);
     return hd_return(&c, t);
+}
+
+/* Can products take these blocks as they lie in the mapping? */
+static bool are_taken(const wish *w) {
+    const hd_gguf_tensor *t = &w->box->file.tensors[w->i];
+    return w->box->mapping && t->type.blocks && hd_quantized_takes(t->type.blocks) && t->ndim == 2 &&
+           hd_gguf_bytes(t) > 0;
+}
+
+static hd_tensor *blocks_of(hd_call *c, const wish *w) {
+    const hd_gguf_tensor *t = &w->box->file.tensors[w->i];
+    hd_mapping *m = w->box->mapping;
+    const uint8_t *bytes = (const uint8_t *)hd_mapping_bytes(m) + t->offset;
+    return hd_quantized_new(c->cx, t->type.blocks, t->shape[0], t->shape[1], bytes, &hd_mapped_memory,
+                            hd_mapping_retain(m));
+}
+
+/* gguf_quantized(file, i) -> the i-th tensor of the file as a quantised weight; false where that cannot be */
+static int gguf_quantized(lua_State *L) {
+    hd_call c = hd_enter(L, "gguf.quantized");
+    const wish w = wish_at(&c, 0);
+    if (!w.box->mapping && map_again(&c, &w)) return hd_nil_and_message(&c, HD_EIO);
+    if (are_taken(&w)) return hd_return(&c, blocks_of(&c, &w));
+    lua_pushboolean(L, false);
+    return 1;
 }
 
 /* gguf_tensor_into(file, i, map, t): true, or nil and message */
@@ -243,6 +281,7 @@ static const hd_function functions[] = {
     {"gguf_open", gguf_open, HD_INTERNAL},
     {"gguf_tensor", gguf_tensor, HD_INTERNAL},
     {"gguf_tensor_into", gguf_tensor_into, HD_INTERNAL},
+    {"gguf_quantized", gguf_quantized, HD_INTERNAL},
     {"gguf_save", gguf_save, HD_INTERNAL},
     {NULL, NULL, 0},
 };

@@ -109,6 +109,22 @@ hd_tensor *hd_field_opt_tensor(const hd_fields *f, hd_field field) {
     return hd_tensor_at(f->c, index, path_of(f, field));
 }
 
+hd_tensor *hd_field_opt_weight(const hd_fields *f, hd_field field) {
+    lua_State *L = f->c->L;
+    const int type = push(f, field);
+    if (type == LUA_TNIL || !lua_toboolean(L, -1)) return NULL;
+    const hd_handle *handle = type == LUA_TUSERDATA ? hd_to_handle(L, f->c->h, -1) : NULL;
+    if (handle && handle->t && handle->t->storage->owner_kind == NULL) return handle->t;
+    const int index = lua_gettop(L);
+    return hd_weight_at(f->c, index, path_of(f, field));
+}
+
+hd_tensor *hd_field_weight(const hd_fields *f, hd_field field) {
+    hd_tensor *t = hd_field_opt_weight(f, field);
+    if (!t) hd_field_expected(f, field, "a tensor");
+    return t;
+}
+
 hd_tensor *hd_field_tensor(const hd_fields *f, hd_field field) {
     hd_tensor *t = hd_field_opt_tensor(f, field);
     if (!t) hd_field_expected(f, field, "a tensor");

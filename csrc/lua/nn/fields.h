@@ -46,6 +46,9 @@ hd_fields hd_fields_opt(const hd_fields *outer, hd_field field);
 /* Messages name fields by their path, "self_attn.out_proj.weight". */
 hd_tensor *hd_field_tensor(const hd_fields *f, hd_field field);
 hd_tensor *hd_field_opt_tensor(const hd_fields *f, hd_field field); /* NULL when it is nil or false */
+/* The same, or a quantised weight. */
+hd_tensor *hd_field_weight(const hd_fields *f, hd_field field);
+hd_tensor *hd_field_opt_weight(const hd_fields *f, hd_field field);
 double hd_field_number(const hd_fields *f, hd_field field, double otherwise);
 double hd_field_probability(const hd_fields *f, hd_field field, double otherwise);
 int64_t hd_field_integer(const hd_fields *f, hd_field field, int64_t otherwise);

@@ -10,7 +10,7 @@
 
 static hd_linear_params linear_at(const hd_fields *outer, hd_field field) {
     const hd_fields f = hd_fields_in(outer, field);
-    hd_tensor *weight = hd_field_tensor(&f, HD_FIELD_weight);
+    hd_tensor *weight = hd_field_weight(&f, HD_FIELD_weight);
     return (hd_linear_params){weight, hd_field_opt_tensor(&f, HD_FIELD_bias)};
 }
 
@@ -37,14 +37,14 @@ static hd_norm_params opt_norm_at(const hd_fields *outer, hd_field field) {
 
 /* What projects queries, keys and values. */
 static hd_mha_params projections_of(const hd_fields *f) {
-    hd_mha_params p = {.in_proj_weight = hd_field_opt_tensor(f, HD_FIELD_in_proj_weight),
+    hd_mha_params p = {.in_proj_weight = hd_field_opt_weight(f, HD_FIELD_in_proj_weight),
                        .in_proj_bias = hd_field_opt_tensor(f, HD_FIELD_in_proj_bias),
                        .num_heads = hd_field_count(f, HD_FIELD_num_heads),
                        .num_kv_heads = hd_field_count(f, HD_FIELD_num_kv_heads)};
     if (p.in_proj_weight) return p;
-    p.q_proj_weight = hd_field_tensor(f, HD_FIELD_q_proj_weight);
-    p.k_proj_weight = hd_field_tensor(f, HD_FIELD_k_proj_weight);
-    p.v_proj_weight = hd_field_tensor(f, HD_FIELD_v_proj_weight);
+    p.q_proj_weight = hd_field_weight(f, HD_FIELD_q_proj_weight);
+    p.k_proj_weight = hd_field_weight(f, HD_FIELD_k_proj_weight);
+    p.v_proj_weight = hd_field_weight(f, HD_FIELD_v_proj_weight);
     return p;
 }
 

@@ -111,7 +111,7 @@ static int attention(lua_State *L) {
 static int linear(lua_State *L) {
     hd_call c = hd_enter(L, "linear");
     hd_no_more(&c, 5);
-    hd_tensor *x = hd_arg_tensor(&c, 1, "x"), *w = hd_arg_tensor(&c, 2, "weight"),
+    hd_tensor *x = hd_arg_tensor(&c, 1, "x"), *w = hd_arg_weight(&c, 2, "weight"),
               *b = hd_opt_tensor(&c, 3, "bias");
     hd_activation act = hd_opt_activation(&c, 4, "activation");
     return hd_return(&c, hd_linear(c.cx, x, w, b, act, hd_opt_probability(&c, 5, "dropout")));
@@ -147,7 +147,7 @@ static int rotary(lua_State *L) {
 static int embedding(lua_State *L) {
     hd_call c = hd_enter(L, "embedding");
     hd_no_more(&c, 4);
-    hd_tensor *tokens = hd_arg_ids(&c, 2, "tokens"), *weight = hd_arg_tensor(&c, 1, "weight");
+    hd_tensor *tokens = hd_arg_ids(&c, 2, "tokens"), *weight = hd_arg_weight(&c, 1, "weight");
     int64_t padding = hd_opt_integer(&c, 3, "padding_idx", 0);
     return hd_return(&c, hd_embedding(c.cx, weight, tokens, padding, hd_opt_number(&c, 4, "scale", 1)));
 }

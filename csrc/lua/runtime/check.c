@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lua/runtime/modes.h"
+#include "ops/product/quantized.h"
 
 /* ---- what came --------------------------------------------------------------------------- */
 
@@ -162,6 +163,15 @@ hd_tensor *hd_tensor_at(hd_call *c, int index, const char *argument) {
     hd_handle *handle = hd_to_handle(c->L, c->h, index);
     if (!handle) hd_arg_expected(c, index, argument, "a tensor");
     return hd_tensor_of(c, handle, argument);
+}
+
+hd_tensor *hd_weight_at(hd_call *c, int index, const char *argument) {
+    const hd_handle *handle = hd_to_handle(c->L, c->h, index);
+    return handle && handle->t && hd_quantized_of(handle->t) ? handle->t : hd_tensor_at(c, index, argument);
+}
+
+hd_tensor *hd_arg_weight(hd_call *c, int index, const char *argument) {
+    return hd_given(c, index) ? hd_weight_at(c, index, argument) : hd_arg_tensor(c, index, argument);
 }
 
 hd_tensor *hd_opt_tensor(hd_call *c, int index, const char *argument) {

@@ -38,6 +38,9 @@ void hd_check_function(hd_call *c, int index, const char *argument, const char *
 hd_tensor *hd_tensor_of(hd_call *c, const hd_handle *handle, const char *argument);
 hd_tensor *hd_arg_tensor(hd_call *c, int index,
                          const char *argument); /* borrowed from the userdata on the stack */
+/* The same, or a quantised weight: for products and look-ups; and for what asks nothing of the elements. */
+hd_tensor *hd_arg_weight(hd_call *c, int index, const char *argument);
+hd_tensor *hd_weight_at(hd_call *c, int index, const char *argument);
 hd_tensor *hd_opt_tensor(hd_call *c, int index, const char *argument); /* NULL when absent */
 hd_tensor *hd_tensor_at(hd_call *c, int index, const char *argument);  /* wherever index points */
 int64_t hd_arg_integer(hd_call *c, int index, const char *argument);

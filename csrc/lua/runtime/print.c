@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "lua/runtime/check.h"
+#include "lua/runtime/property.h"
+#include "ops/product/quantized.h"
 
 #define WHOLE 1000 /* tensors up to this many elements are shown whole */
 #define MOST 1200  /* elements shown of larger ones */
@@ -166,6 +168,13 @@ static void add_description(printer *p) {
     if (p->t->requires_grad) luaL_addstring(p->b, p->t->node ? ", recorded" : ", requires_grad");
 }
 
+static int quantized_tostring(lua_State *L, const hd_tensor *t) {
+    char shape[HD_SHAPE_TEXT];
+    hd_push_dtype(L, t);
+    lua_pushfstring(L, "quantised weight, %s %s", lua_tostring(L, -1), hd_tensor_shape_text(t, shape));
+    return 1;
+}
+
 static int tensor_tostring(lua_State *L) {
     hd_lua *h = lua_touserdata(L, lua_upvalueindex(1));
     lua_settop(L, 1);
@@ -175,7 +184,8 @@ static int tensor_tostring(lua_State *L) {
         return 1;
     }
     hd_call c = hd_enter(L, "tostring");
-    hd_tensor *t = hd_arg_tensor(&c, 1, "t");
+    hd_tensor *t = hd_arg_weight(&c, 1, "t");
+    if (hd_quantized_of(t)) return quantized_tostring(L, t);
     c.out->t = hd_retain(t); /* the buffer's growth may run finalizers */
     luaL_Buffer buffer;
     luaL_buffinit(L, &buffer);

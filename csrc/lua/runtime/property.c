@@ -1,6 +1,8 @@
 /* The fields of a tensor (shape, dtype, grad, requires_grad, is_leaf), and the table that shapes come in. */
 #include "lua/runtime/property.h"
 
+#include "ops/product/quantized.h"
+
 #include <string.h>
 
 /* ---- asking ------------------------------------------------------------------------------ */
@@ -47,13 +49,27 @@ static void push_grad(hd_call *c, hd_handle *handle) {
     lua_rawsetp(L, -3, made->t);
 }
 
+/* Of a quantised weight the format, in lower case as dtypes are. */
+void hd_push_dtype(lua_State *L, const hd_tensor *t) {
+    char name[64];
+    const hd_quantized *q = hd_quantized_of(t);
+    if (!q) {
+        lua_pushstring(L, hd_dtype_name((hd_dtype)t->dtype));
+        return;
+    }
+    hd_quantized_name(q, name);
+    for (char *p = name; *p; p++)
+        if (*p >= 'A' && *p <= 'Z') *p = (char)(*p - 'A' + 'a');
+    lua_pushstring(L, name);
+}
+
 void hd_push_property(lua_State *L, hd_lua *h, int code) {
     hd_call c = {.L = L, .h = h, .cx = h->cx, .name = "t.shape", .top = 1};
     if (!h->cx) luaL_error(L, "heed: this Lua state is closing");
-    hd_tensor *t = hd_arg_tensor(&c, 1, "t");
+    hd_tensor *t = hd_arg_weight(&c, 1, "t");
     switch ((property)code) {
     case SHAPE: hd_push_shape(L, t->ndim, t->shape); return;
-    case DTYPE: lua_pushstring(L, hd_dtype_name((hd_dtype)t->dtype)); return;
+    case DTYPE: hd_push_dtype(L, t); return;
     case GRAD: push_grad(&c, lua_touserdata(L, 1)); return;
     case REQUIRES_GRAD: lua_pushboolean(L, t->requires_grad); return;
     case IS_LEAF: lua_pushboolean(L, t->node == NULL); return;
@@ -67,8 +83,15 @@ static const char *unless_said(const hd_call *c, const char *argument) {
     return strncmp(c->name, "t.", 2) == 0 ? NULL : argument;
 }
 
+static void refuse_quantized(hd_call *c, const hd_tensor *t) {
+    if (hd_quantized_of(t))
+        hd_arg_error(c, unless_said(c, "t"),
+                     "a quantised weight has no gradient; :to \"f32\" gives a tensor that may");
+}
+
 void hd_set_requires_grad(hd_call *c, hd_handle *handle, bool wanted) {
     hd_tensor *t = handle->t;
+    if (wanted) refuse_quantized(c, t);
     if (t->node) {
         if (wanted) return;
         hd_arg_error(c, unless_said(c, "requires_grad"),
@@ -89,6 +112,7 @@ static void set_grad(hd_call *c, hd_tensor *t) {
         hd_release(old);
         return;
     }
+    refuse_quantized(c, t);
     hd_tensor *grad = hd_arg_tensor(c, 3, "value");
     char want[HD_SHAPE_TEXT], got[HD_SHAPE_TEXT];
     if (t->node) hd_arg_error(c, NULL, "only leaves keep a gradient");
@@ -107,7 +131,7 @@ static void set_grad(hd_call *c, hd_tensor *t) {
 
 void hd_set_property(hd_call *c, const char *name) {
     hd_handle *handle = lua_touserdata(c->L, 1);
-    hd_tensor *t = hd_arg_tensor(c, 1, "t");
+    hd_tensor *t = hd_arg_weight(c, 1, "t");
     if (strcmp(name, "grad") == 0) {
         set_grad(c, t);
     } else if (strcmp(name, "requires_grad") == 0) {
@@ -123,7 +147,7 @@ void hd_set_property(hd_call *c, const char *name) {
 static int requires_grad_(lua_State *L) {
     hd_call c = hd_begin(L, "requires_grad_");
     hd_no_more(&c, 2);
-    hd_arg_tensor(&c, 1, "t");
+    hd_arg_weight(&c, 1, "t");
     hd_set_requires_grad(&c, lua_touserdata(L, 1), hd_opt_boolean(&c, 2, "requires_grad", true));
     lua_settop(L, 1);
     return 1;

@@ -193,6 +193,7 @@ void hd_register_split(hd_registrar *r);
 void hd_register_scatter(hd_registrar *r);
 void hd_register_einsum(hd_registrar *r);
 void hd_register_cdist(hd_registrar *r);
+void hd_register_quantized(hd_registrar *r);
 void hd_register_rfft(hd_registrar *r);
 void hd_register_audio(hd_registrar *r);
 void hd_register_unary(hd_registrar *r);

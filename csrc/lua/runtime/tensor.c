@@ -5,7 +5,7 @@
 static int size(lua_State *L) {
     hd_call c = hd_begin(L, "size");
     hd_no_more(&c, 2);
-    hd_tensor *t = hd_arg_tensor(&c, 1, "t");
+    hd_tensor *t = hd_arg_weight(&c, 1, "t");
     if (hd_given(&c, 2)) {
         int dim = hd_arg_dim(&c, 2, "dim", t->ndim);
         if (t->ndim == 0) hd_arg_error(&c, "dim", "a tensor without dimensions has no sizes");
@@ -19,7 +19,7 @@ static int size(lua_State *L) {
 
 static int length(lua_State *L) {
     hd_call c = hd_begin(L, "#t");
-    hd_tensor *t = hd_arg_tensor(&c, 1, "t");
+    hd_tensor *t = hd_arg_weight(&c, 1, "t");
     if (t->ndim == 0)
         hd_arg_error(&c, NULL, "a tensor without dimensions has no length; t:item() is its number");
     lua_pushinteger(L, t->shape[0]);
@@ -29,14 +29,14 @@ static int length(lua_State *L) {
 static int dim(lua_State *L) {
     hd_call c = hd_begin(L, "dim");
     hd_no_more(&c, 1);
-    lua_pushinteger(L, hd_arg_tensor(&c, 1, "t")->ndim);
+    lua_pushinteger(L, hd_arg_weight(&c, 1, "t")->ndim);
     return 1;
 }
 
 static int numel(lua_State *L) {
     hd_call c = hd_begin(L, "numel");
     hd_no_more(&c, 1);
-    lua_pushinteger(L, hd_numel(hd_arg_tensor(&c, 1, "t")));
+    lua_pushinteger(L, hd_numel(hd_arg_weight(&c, 1, "t")));
     return 1;
 }
 
@@ -119,7 +119,7 @@ static int bytes(lua_State *L) {
 static int data_id(lua_State *L) {
     hd_call c = hd_begin(L, "data_id");
     hd_no_more(&c, 1);
-    lua_pushlightuserdata(L, hd_arg_tensor(&c, 1, "t")->storage);
+    lua_pushlightuserdata(L, hd_arg_weight(&c, 1, "t")->storage);
     return 1;
 }
 

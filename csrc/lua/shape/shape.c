@@ -1,5 +1,6 @@
 /* Shapes: views where possible; joins and copies. */
 #include "lua/runtime/check.h"
+#include "ops/product/quantized.h"
 
 /* ---- new sizes --------------------------------------------------------------------------- */
 
@@ -106,7 +107,12 @@ static int to(lua_State *L) {
     hd_take_options(&c, "dtype");
     hd_no_more(&c, 2);
     hd_dtype dtype = hd_arg_dtype(&c, hd_or_option(&c, 2, "dtype"), "dtype");
-    return hd_return_or_same(&c, 1, hd_cast(c.cx, hd_arg_tensor(&c, 1, "t"), dtype));
+    hd_tensor *t = hd_arg_weight(&c, 1, "t"), *numbers = hd_quantized_of(t) ? hd_dequantize(c.cx, t) : NULL;
+    if (!hd_quantized_of(t)) return hd_return_or_same(&c, 1, hd_cast(c.cx, t, dtype));
+    if (!numbers) return hd_return(&c, NULL);
+    hd_tensor *y = hd_cast(c.cx, numbers, dtype);
+    hd_release(numbers);
+    return hd_return(&c, y);
 }
 
 static const hd_function functions[] = {

@@ -8,6 +8,7 @@
 
 #include "base/parallel.h"
 #include "ops/gradient.h"
+#include "ops/product/quantized.h"
 
 #include <string.h>
 
@@ -22,6 +23,7 @@ typedef struct embedding_pass {
     embedding_params params;
     hd_rows weight, out; /* backward: gradients of both */
     const int64_t *tokens;
+    const hd_tensor *quantized; /* the weight, when it is; NULL: weight has the rows */
 } embedding_pass;
 
 static void look_up(void *arg, int64_t first, int64_t last, int worker) {
@@ -29,8 +31,10 @@ static void look_up(void *arg, int64_t first, int64_t last, int worker) {
     const embedding_pass *p = arg;
     int64_t width = p->out.width;
     for (int64_t i = first; i < last; i++) {
-        const void *from = hd_row(&p->weight, p->tokens[i] - 1);
         void *to = hd_row(&p->out, i);
+        if (p->quantized) hd_quantized_look_up(p->quantized, p->tokens[i] - 1, to);
+        const void *from = p->quantized ? to : hd_row(&p->weight, p->tokens[i] - 1);
+        if (p->params.scale == 1 && p->quantized) continue;
         if (p->params.scale == 1)
             memcpy(to, from, (size_t)width * p->out.size);
         else
@@ -98,10 +102,11 @@ hd_tensor *hd_embedding(hd_ctx *cx, hd_tensor *weight, hd_tensor *tokens, int64_
     if (check(cx, weight, tokens, padding_idx)) return NULL;
     embedding_pass p = {
         .kernels = cx->kernels, .dtype = (hd_dtype)weight->dtype, .params = {scale, padding_idx}};
+    if (hd_quantized_of(weight)) p.quantized = weight;
     int64_t shape[HD_MAX_DIMS];
     for (int d = 0; d < tokens->ndim; d++) shape[d] = tokens->shape[d];
     shape[tokens->ndim] = weight->shape[1];
-    hd_tensor *rows = hd_as_rows(cx, weight, &p.weight), *flat = hd_contiguous_detached(cx, tokens),
+    hd_tensor *rows = p.quantized ? hd_retain(weight) : hd_as_rows(cx, weight, &p.weight), *flat = hd_contiguous_detached(cx, tokens),
               *result = NULL;
     hd_tensor *y = rows && flat ? hd_tensor_new(cx, p.dtype, tokens->ndim + 1, shape) : NULL;
     if (y) {

@@ -12,6 +12,7 @@
 
 #include "base/parallel.h"
 #include "kernels/gemm.h"
+#include "ops/product/quantized.h"
 
 #include <string.h>
 
@@ -51,6 +52,7 @@ static void finish_rows(void *arg, int64_t first, int64_t last, int worker) {
 
 static hd_status product(hd_ctx *cx, hd_dtype dtype, const hd_rows *x, const hd_tensor *w,
                          const hd_tensor *z) {
+    if (hd_quantized_of(w)) return hd_quantized_product(cx, w, x, hd_data(z));
     hd_gemm g = {.dtype = dtype, .m = x->count, .n = w->shape[0], .k = w->shape[1], .batch = 1, .alpha = 1};
     g.a = (hd_matrix){x->data, x->stride, 1, 0};
     g.b = (hd_matrix){hd_data(w), w->stride[1], w->stride[0], 0};
@@ -236,6 +238,11 @@ static hd_tensor *gradient_of_x(hd_ctx *cx, hd_node *node, const hd_tensor *g, c
     shape[g->ndim - 1] = w->shape[1];
     hd_tensor *dx = hd_tensor_new(cx, (hd_dtype)g->dtype, g->ndim, shape);
     if (!dx) return NULL;
+    if (hd_quantized_of(w)) {
+        if (!hd_quantized_product_grad(cx, w, dz, hd_data(dx))) return dx;
+        hd_release(dx);
+        return NULL;
+    }
     hd_gemm m = {.dtype = (hd_dtype)g->dtype,
                  .m = dz->count,
                  .n = w->shape[1],

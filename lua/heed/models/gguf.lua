@@ -62,6 +62,13 @@ local function tensors_of(file, places, known, map)
         if not t then unknown.refuse("%s", problem) end
         return converted(t, entry)
     end
+    function self.quantized(theirs)
+        local place, entry = find(theirs)
+        if entry.added or entry.transposed then return false end
+        local t, problem = core.gguf_quantized(file.core, place)
+        if t == nil then unknown.refuse("%s", problem) end
+        return t
+    end
     function self.into(theirs, t)
         local place, entry = find(theirs)
         if entry.added or entry.transposed then return t:copy_(self.tensor(theirs)) end

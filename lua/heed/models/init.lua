@@ -93,7 +93,8 @@ local function load(path, options)
     config.of_sentences = sentences.are_in(path)
     local ok, model, shapes = pcall(weights.bare, family, config)
     if not ok then unknown.refuse("config: %s", tostring(model)) end
-    local prefix = weights.fill(model, shapes, file, family, config, options.dtype)
+    local prefix = weights.fill(model, shapes, file, family, config, options.dtype,
+        not options.grad and (options.dtype == nil or options.dtype == "as stored"))
     origins.keep(model, { path = path, family = family, given = given, config = config,
         prefix = prefix, gguf = file.gguf })
     if options.grad then check_trainable(model) end

@@ -33,6 +33,10 @@ local function add_parts(list, tensor, owner, theirs, transposed)
     end
 end
 
+local function numbers_of(tensor)
+    return core.is_quantized(tensor) and tensor:to "f32" or tensor:detach()
+end
+
 -- Factors of single rates are a tensor in GGUF files, which no parameter is, and nothing elsewhere.
 local function refuse_factors(config)
     local scaling = config.rope_scaling
@@ -57,9 +61,9 @@ return function(model, family, config, prefix)
         if not theirs then unknown.refuse("%s: the family's table does not name it", name) end
         if entry.part then
             fused[theirs[1]] = fused[theirs[1]] or {}
-            fused[theirs[1]][entry.part] = tensor:detach()
+            fused[theirs[1]][entry.part] = numbers_of(tensor)
         else
-            add_parts(list, tensor:detach(), owner, theirs, entry.transposed)
+            add_parts(list, numbers_of(tensor), owner, theirs, entry.transposed)
         end
     end)
     for their, parts in pairs(fused) do list[their] = core.cat(parts, 1) end

@@ -154,6 +154,29 @@ local function dtype_of(stored, dtype)
     return dtype or (core.dtypes.halves[stored] and "f32") or stored
 end
 
+-- The piece as the blocks of the file, for those modules that take them; nil: as numbers.
+local function blocks_of(file, piece)
+    local entry, parts = piece.entry, {}
+    if not (file.quantized and piece.owner.takes_quantized) or entry.transposed then return nil end
+    for i, their in ipairs(piece.theirs) do
+        local part = their and file.quantized(their)
+        if not part then return nil end
+        parts[i] = part
+    end
+    if entry.part then
+        local rows = parts[1]:size(1) // entry.of
+        return core.quantized_rows(parts[1], (entry.part - 1) * rows + 1, rows)
+    end
+    return #parts == 1 and parts[1] or core.quantized_cat(parts)
+end
+
+-- Weights that stay quantised take no memory of their own before they are used.
+local function keep_blocks(file, pieces)
+    for _, piece in ipairs(pieces) do
+        if piece.theirs then piece.blocks = blocks_of(file, piece) end
+    end
+end
+
 -- Must the piece be copied, or can it stay where the file has it?
 local function is_copied(file, piece, dtype)
     local stored, _, in_place = file.info(piece.theirs[1])
@@ -172,7 +195,7 @@ end
 local function check_memory(file, pieces, dtype)
     local bytes = 0
     for _, piece in ipairs(pieces) do
-        if piece.theirs and is_copied(file, piece, dtype) then
+        if piece.theirs and not piece.blocks and is_copied(file, piece, dtype) then
             bytes = bytes + bytes_of(piece.shape,
                 dtype_of(file.info(piece.theirs[1]), dtype))
         end
@@ -238,6 +261,7 @@ end
 ---@field vocabulary? string where its tokenizer is, if it is not in the same place
 ---@field gguf? heed.gguf.File what was opened
 ---@field into? fun(name: string, t: heed.Tensor) writes it into a tensor of its dtype
+---@field quantized? fun(name: string): heed.Tensor|false as a quantised weight, where it can be one
 ---@field name_of? fun(name: string): string what `names` call it, where that is another name
 
 ---A model without numbers: no memory is taken and nothing is drawn for what a file will give.
@@ -262,17 +286,19 @@ end
 ---@param family heed.models.Family
 ---@param config table
 ---@param dtype? heed.DType|"as stored" of parameters; default: as stored, and f32 for halves
+---@param quantized boolean may weights stay quantised?
 ---@return string prefix what the file has before the names of the model itself
-function weights.fill(model, shapes, file, family, config, dtype)
+function weights.fill(model, shapes, file, family, config, dtype, quantized)
     file = completed(file)
     local entries = names.entries(family, config)
     local prefix = prefix_of(entries, family.prefixes or { "" }, file)
     local pieces = pieces_of(model, shapes, file, family, entries, prefix)
+    if quantized then keep_blocks(file, pieces) end
     check_memory(file, pieces, dtype)
     local made = {}
     for _, piece in ipairs(pieces) do
         if not made[piece.tensor] then
-            local t = read(file, piece, dtype)
+            local t = piece.blocks or read(file, piece, dtype)
             made[piece.tensor] = piece.kind == "parameter" and module.parameter(t) or t
         end
         piece.owner[piece.key] = made[piece.tensor]

@@ -47,6 +47,8 @@ local KNOWN = check.set("dropout", "bias", "qkv_bias", "num_kv_heads", "head_dim
 ---@field rotary heed.nn.Rotary|nil
 local MultiHeadAttention = module.Module:extend "MultiHeadAttention"
 
+MultiHeadAttention.takes_quantized = true -- of its matrices
+
 MultiHeadAttention.gives_attention = true
 MultiHeadAttention.keeps_cache = true
 

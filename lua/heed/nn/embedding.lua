@@ -16,6 +16,8 @@ local embedding = core.embedding
 ---@field weight heed.Tensor [count, dim]
 local Embedding = module.Module:extend "Embedding"
 
+Embedding.takes_quantized = true -- of its matrices
+
 ---Initial values N(0, 1), as PyTorch's.
 ---@param count integer tokens are 1..count
 ---@param dim integer

@@ -22,6 +22,8 @@ local linear, parameter = core.linear, module.parameter
 ---@field bias heed.Tensor|nil [out]
 local Linear = module.Module:extend "Linear"
 
+Linear.takes_quantized = true -- of its matrices
+
 ---Initial values U(±1/sqrt(inputs)), as PyTorch's.
 ---@param inputs integer
 ---@param outputs integer

@@ -52,8 +52,12 @@ local FLOATS, HALVES = core.dtypes.floats, core.dtypes.halves
 ---```
 ---@param t heed.Tensor floats; its values are shared, not copied
 ---@return heed.Tensor parameter a leaf that wants a gradient; of f16 and bf16, which are for storing,
----one that wants none
+---one that wants none; a quantised weight as it is
 local function parameter(t)
+    if core.is_quantized(t) then
+        walk.is_parameter[t] = true
+        return t
+    end
     if not check.is_live(t) or not FLOATS[t.dtype] then
         errors.raise("heed.nn.parameter: t: expected a tensor of floats, got %s", check.describe(t))
     end

@@ -575,6 +575,25 @@ function inside.directory_names(path) end
 ---@return string? message
 function inside.make_directory(path) end
 
+---The i-th tensor of a file as a quantised weight; false where it cannot be one.
+---@param file userdata
+---@param i integer
+---@return heed.Tensor|false|nil
+---@return string? message
+function inside.gguf_quantized(file, i) end
+
+---The rows of quantised weights, one behind the other.
+---@param weights heed.Tensor[]
+---@return heed.Tensor
+function inside.quantized_cat(weights) end
+
+---Rows of a quantised weight.
+---@param w heed.Tensor
+---@param first integer
+---@param count integer
+---@return heed.Tensor
+function inside.quantized_rows(w, first, count) end
+
 ---Replaces a file whole or not at all.
 ---@param path string
 ---@param bytes string

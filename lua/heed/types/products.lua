@@ -77,3 +77,28 @@ function both.rfft(t) end
 ---@param ... heed.Tensor|heed.Tensor[] the operands
 ---@return heed.Tensor
 function core.einsum(equation, ...) end
+
+---A matrix of weights in a quantised format of GGUF files, 32 elements to a scale: a thing of its own that
+---linear, embedding and the layers made of them take as their weight. It has a shape and a dtype, its
+---format; `:to "f32"` gives its numbers. It has no elements to index, view or write, and no gradient;
+---gradients flow through it to the input. Products round x to bytes, 32 at a time (docs/models.md).
+---
+---```lua
+---local w = heed.quantize(heed.randn(64, 32), "q8_0")
+---print(w) --> quantised weight, q8_0 [64, 32]
+---print(heed.linear(heed.randn(3, 32), w).shape, w:to("f32").shape) --> [3, 64] [64, 32]
+---```
+---@param x heed.Tensor f32 [out, in], in a multiple of 32; finite
+---@param type "q4_0"|"q4_1"|"q5_0"|"q5_1"|"q8_0"
+---@return heed.Tensor weight
+function heed.quantize(x, type) end
+
+---Is this a quantised weight?
+---
+---```lua
+---print(heed.is_quantized(heed.quantize(heed.ones(1, 32), "q4_0")), heed.is_quantized(heed.ones(2))) --> true false
+---```
+---@param value any
+---@return boolean
+function heed.is_quantized(value) end
+
