@@ -104,13 +104,16 @@ void hd_panel_pack(hd_panel_kind kind, int rows, int64_t in, const uint8_t *bloc
 
 /* ---- x, in bytes ----------------------------------------------------------------------------------- */
 
-/* Rows of x, 32 elements of which share a scale: x is about scale q, q in -127 .. 127. */
+/* Rows of x, 32 elements of which share a scale: x is about scale (q + fine / 254), both in -127 .. 127. One
+ * byte would do for most models; large language models have elements a thousand times as large as their
+ * neighbours, whose products would be lost beside them. */
+enum { HD_FINE_STEPS = 254 };
 typedef struct hd_byte_rows {
-    int64_t in;    /* a multiple of 32 */
-    int8_t *q;     /* [rows, in] */
-    float *scale;  /* [rows, in / 32] */
-    int32_t *sums; /* [rows, in / 16]: of q */
-    float *scaled; /* [rows, in / 16]: the same times the scale */
+    int64_t in;       /* a multiple of 32 */
+    int8_t *q, *fine; /* [rows, in] */
+    float *scale;     /* [rows, in / 32] */
+    int32_t *sums;    /* [rows, in / 16, 2]: of q and of fine */
+    float *scaled;    /* [rows, in / 16]: of x as it is here */
 } hd_byte_rows;
 
 typedef struct hd_panel_kernels {

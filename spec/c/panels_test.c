@@ -57,16 +57,21 @@ static void draw_blocks(hd_panel_kind kind, const hd_block_format *f) {
 /* ---- x ------------------------------------------------------------------------------------------------- */
 
 static float x[MOST_ROWS][IN], y[MOST_ROWS][OUT + 3];
-static int8_t q[MOST_ROWS * IN];
+static int8_t q[MOST_ROWS * IN], fine[MOST_ROWS * IN];
 static float scale[MOST_ROWS * IN / 32], scaled[MOST_ROWS * IN / 16];
-static int32_t sums[MOST_ROWS * IN / 16];
-static const hd_byte_rows rows = {IN, q, scale, sums, scaled};
+static int32_t sums[2 * MOST_ROWS * IN / 16];
+static const hd_byte_rows rows = {IN, q, fine, scale, sums, scaled};
 
 static void draw_x(const hd_panel_kernels *k) {
     for (int i = 0; i < MOST_ROWS; i++) {
         for (int c = 0; c < IN; c++) x[i][c] = draw() * (c / 32 % 5 == 4 ? 0 : c / 32 % 3 == 1 ? 1e-6f : 10);
         k->to_bytes(x[i], &rows, i);
     }
+}
+
+/* x as the bytes have it. */
+static double number(int row, int c) {
+    return scale[row * (IN / 32) + c / 32] * (q[row * IN + c] + (double)fine[row * IN + c] / HD_FINE_STEPS);
 }
 
 /* Bytes are as near to x as they can be. */
@@ -77,13 +82,16 @@ static void check_bytes(void) {
             for (int c = 32 * b; c < 32 * b + 32; c++) most = fmaxf(most, fabsf(x[i][c]));
             const float d = scale[i * (IN / 32) + b];
             CHECK(fabsf(d - most / 127) <= 1e-6f * most);
-            for (int c = 32 * b; c < 32 * b + 32; c++)
+            for (int c = 32 * b; c < 32 * b + 32; c++) {
                 CHECK(fabsf(x[i][c] - d * (float)q[i * IN + c]) <= d * 0.5001f);
+                CHECK(fabs(x[i][c] - number(i, c)) <= d * 0.51f / HD_FINE_STEPS);
+            }
             for (int s = 2 * b; s < 2 * b + 2; s++) {
-                int32_t sum = 0;
-                for (int c = 16 * s; c < 16 * s + 16; c++) sum += q[i * IN + c];
-                CHECK(sums[i * (IN / 16) + s] == sum);
-                CHECK(scaled[i * (IN / 16) + s] == (float)sum * d);
+                int32_t sum = 0, fine_sum = 0;
+                for (int c = 16 * s; c < 16 * s + 16; c++) sum += q[i * IN + c], fine_sum += fine[i * IN + c];
+                CHECK(sums[2 * (i * (IN / 16) + s)] == sum && sums[2 * (i * (IN / 16) + s) + 1] == fine_sum);
+                const float want = ((float)sum + (float)fine_sum / HD_FINE_STEPS) * d;
+                CHECK(fabsf(scaled[i * (IN / 16) + s] - want) <= 1e-6f * fabsf(want));
             }
         }
 }
@@ -105,7 +113,7 @@ static void check_product(int count) {
             const int row = MOST_ROWS - count + i;
             double sum = 0, size = 0;
             for (int c = 0; c < IN; c++) {
-                const double term = (double)weights[j][c] * scale[row * (IN / 32) + c / 32] * q[row * IN + c];
+                const double term = (double)weights[j][c] * number(row, c);
                 sum += term, size += fabs(term);
             }
             CHECK(fabs(y[i][j] - sum) <= 1e-6 * size);

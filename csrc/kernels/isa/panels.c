@@ -111,28 +111,42 @@ HD_INLINE float largest_of_block(const float *x, float *poison) {
     return vf_largest(most);
 }
 
-static void to_bytes(const float *x, const hd_byte_rows *b, int64_t row) {
-    int8_t *q = b->q + row * b->in;
-    float *scale = b->scale + row * (b->in / 32), *scaled = b->scaled + row * (b->in / 16);
-    int32_t *sums = b->sums + row * (b->in / 16);
-    for (int64_t k = 0; k < b->in; k += HD_PANEL_BLOCK, x += HD_PANEL_BLOCK, q += HD_PANEL_BLOCK) {
-        float poison;
-        const float d = largest_of_block(x, &poison) / 127;
-        const vf by = vf_set(poison != 0 || d < 0x1p-120f ? 0 : 1 / d);
-        vi whole[HD_PANEL_BLOCK / VF_LANES];
-        for (int v = 0; v < HD_PANEL_BLOCK / VF_LANES; v++)
-            whole[v] = __builtin_convertvector(vf_rint(vf_load(x + VF_LANES * v) * by), vi);
-        int32_t wide[HD_PANEL_BLOCK];
-        memcpy(wide, whole, sizeof wide);
-        for (int half = 0; half < 2; half++, sums++, scaled++) {
-            *sums = 0;
-            for (int i = 0; i < 16; i++) {
-                q[16 * half + i] = (int8_t)wide[16 * half + i];
-                *sums += wide[16 * half + i];
-            }
-            *scaled = (float)*sums * (d + poison);
+/* The nearest whole numbers of 32, as bytes; their sums by halves. */
+HD_INLINE void put_bytes(const vf *x, int8_t *q, int32_t *sums) {
+    int32_t wide[HD_PANEL_BLOCK];
+    for (int v = 0; v < HD_PANEL_BLOCK / VF_LANES; v++) {
+        const vi whole = __builtin_convertvector(x[v], vi);
+        memcpy(wide + VF_LANES * v, &whole, sizeof whole);
+    }
+    for (int half = 0; half < 2; half++) {
+        int32_t sum = 0;
+        for (int i = 16 * half; i < 16 * half + 16; i++) {
+            q[i] = (int8_t)wide[i];
+            sum += wide[i];
         }
+        sums[2 * half] = sum;
+    }
+}
+
+static void to_bytes(const float *x, const hd_byte_rows *b, int64_t row) {
+    int8_t *q = b->q + row * b->in, *fine = b->fine + row * b->in;
+    float *scale = b->scale + row * (b->in / 32), *scaled = b->scaled + row * (b->in / 16);
+    int32_t *sums = b->sums + 2 * row * (b->in / 16);
+    for (int64_t k = 0; k < b->in; k += HD_PANEL_BLOCK, sums += 4, scaled += 2) {
+        float poison;
+        const float d = largest_of_block(x + k, &poison) / 127;
+        const vf by = vf_set(poison != 0 || d < 0x1p-120f ? 0 : 1 / d);
+        vf coarse[HD_PANEL_BLOCK / VF_LANES], rest[HD_PANEL_BLOCK / VF_LANES];
+        for (int v = 0; v < HD_PANEL_BLOCK / VF_LANES; v++) {
+            const vf steps = vf_load(x + k + VF_LANES * v) * by;
+            coarse[v] = vf_rint(steps);
+            rest[v] = vf_rint((steps - coarse[v]) * HD_FINE_STEPS);
+        }
+        put_bytes(coarse, q + k, sums);
+        put_bytes(rest, fine + k, sums + 1);
         *scale++ = d + poison;
+        for (int half = 0; half < 2; half++)
+            scaled[half] = ((float)sums[2 * half] + (float)sums[2 * half + 1] / HD_FINE_STEPS) * (d + poison);
     }
 }
 

@@ -43,14 +43,42 @@ TARGET HD_INLINE void NAME(scales)(const hd_panel_layout l, const uint8_t *unit,
     }
 }
 
+/* Of ROWS rows: the sums of a part's products with x's bytes and with their fine parts. */
+typedef struct NAME(sums) {
+    vi coarse[MOST_TILE_ROWS], fine[MOST_TILE_ROWS];
+} NAME(sums);
+
+/* planes: of these lanes; q, fine and start: of the block and part of the first row. */
+TARGET HD_INLINE void NAME(part_sums)(const hd_panel_layout l, int ROWS, const uint8_t *planes, int part,
+                                      const hd_byte_rows *x, const int8_t *q, const int8_t *fine,
+                                      const int32_t *start, NAME(sums) * sum) {
+    const int64_t sums_row = 2 * (x->in / 16);
+    for (int r = 0; r < ROWS; r++) {
+        const int32_t *s = start + r * sums_row;
+        const bool two = l.part == 32;
+        sum->coarse[r] = vi_set(l.zero ? -l.zero * (s[0] + (two ? s[2] : 0)) : 0);
+        sum->fine[r] = vi_set(l.zero ? -l.zero * (s[1] + (two ? s[3] : 0)) : 0);
+    }
+    for (int g = part * l.part / 4; g < (part + 1) * l.part / 4; g++) {
+        const vu u = NAME(group)(l, planes, g);
+        for (int r = 0; r < ROWS; r++) {
+            const vi four = vi_four_bytes(q + r * x->in + 4 * g),
+                     rest = vi_four_bytes(fine + r * x->in + 4 * g);
+            const bool wide = l.bits == 8 || l.listed;
+            sum->coarse[r] = wide ? WIDE_DOT4(sum->coarse[r], u, four) : DOT4(sum->coarse[r], u, four);
+            sum->fine[r] = wide ? WIDE_DOT4(sum->fine[r], u, rest) : DOT4(sum->fine[r], u, rest);
+        }
+    }
+}
+
 /* ROWS rows from row i on. */
 TARGET HD_INLINE void NAME(tile)(const hd_panel_layout l, int ROWS, const uint8_t *panel,
                                  const hd_byte_rows *x, int64_t i, float *y, int64_t y_row, int columns) {
     const int blocks = l.unit / HD_PANEL_BLOCK, parts = HD_PANEL_BLOCK / l.part, sixteens = l.part / 16;
     const int64_t in = x->in, scales_row = in / 32, sums_row = in / 16;
-    const int8_t *q = x->q + i * in;
+    const int8_t *q = x->q + i * in, *fine = x->fine + i * in;
     const float *dx = x->scale + i * scales_row, *scaled = x->scaled + i * sums_row;
-    const int32_t *sums = x->sums + i * sums_row;
+    const int32_t *start = x->sums + 2 * i * sums_row;
     vf total[MOST_TILE_ROWS][VECTORS] = {{{0}}};
     for (int64_t u = 0; u < in / l.unit; u++) {
         const uint8_t *unit = panel, *block = panel + 2 * HD_PANEL_ROWS * (l.has_m ? 2 : 1);
@@ -58,31 +86,22 @@ TARGET HD_INLINE void NAME(tile)(const hd_panel_layout l, int ROWS, const uint8_
         for (int b = 0; b < blocks; b++, block += hd_panel_block_bytes(&l)) {
             for (int p = 0; p < parts; p++)
                 for (int v = 0; v < VECTORS; v++) {
-                    const uint8_t *planes = block + hd_panel_scale_bytes(&l) + HD_VEC_BYTES * v;
                     vf scale, offset;
-                    vi sum[MOST_TILE_ROWS];
-                    for (int r = 0; r < ROWS; r++) {
-                        const int32_t *s = sums + r * sums_row + sixteens * p;
-                        sum[r] = vi_set(l.zero ? -l.zero * (s[0] + (sixteens > 1 ? s[1] : 0)) : 0);
-                    }
-                    const int first = p * l.part / 4;
-                    for (int g = first; g < first + l.part / 4; g++) {
-                        const vu elements = NAME(group)(l, planes, g);
-                        for (int r = 0; r < ROWS; r++) {
-                            const vi four = vi_four_bytes(q + r * in + 4 * g);
-                            sum[r] = l.bits == 8 || l.listed ? WIDE_DOT4(sum[r], elements, four)
-                                                             : DOT4(sum[r], elements, four);
-                        }
-                    }
+                    NAME(sums) sum;
+                    NAME(part_sums)
+                    (l, ROWS, block + hd_panel_scale_bytes(&l) + HD_VEC_BYTES * v, p, x, q, fine,
+                     start + 2 * sixteens * p, &sum);
                     NAME(scales)(l, unit, block, p, VF_LANES * v, &scale, &offset);
                     for (int r = 0; r < ROWS; r++) {
-                        total[r][v] += vf_of_vi(sum[r]) * (scale * vf_set(dx[r * scales_row]));
+                        const vf both =
+                            vf_of_vi(sum.coarse[r]) + vf_of_vi(sum.fine[r]) * (1.0f / HD_FINE_STEPS);
+                        total[r][v] += both * (scale * vf_set(dx[r * scales_row]));
                         if (!l.has_m) continue;
                         const float *s = scaled + r * sums_row + sixteens * p;
                         total[r][v] += offset * vf_set(sixteens > 1 ? s[0] + s[1] : s[0]);
                     }
                 }
-            q += HD_PANEL_BLOCK, dx++, scaled += 2, sums += 2;
+            q += HD_PANEL_BLOCK, fine += HD_PANEL_BLOCK, dx++, scaled += 2, start += 4;
         }
     }
     for (int r = 0; r < ROWS; r++)

@@ -14,7 +14,8 @@ static const hd_block_format *format_at(hd_call *c, int index) {
     for (size_t i = 0; i < length; i++)
         name[i] = (char)(text[i] >= 'a' && text[i] <= 'z' ? text[i] - 'a' + 'A' : text[i]);
     const hd_block_format *format = hd_block_format_named(name);
-    if (!format || !format->quantize || !hd_quantized_takes(format)) hd_arg_expected(c, index, "type", expected);
+    if (!format || !format->quantize || !hd_quantized_takes(format))
+        hd_arg_expected(c, index, "type", expected);
     return format;
 }
 

@@ -166,7 +166,8 @@ hd_tensor *hd_quantize(hd_ctx *cx, hd_tensor *x, const hd_block_format *format) 
         status = b->own ? hd_parallel_ranges(cx, b->rows, hd_rows_grain(b->in), quantize_rows, &p)
                         : cx->error.status;
         if (!status && p.failed)
-            status = hd_fail(cx, HD_EARG, "x: expected numbers that are finite and that a scale of f16 can hold");
+            status =
+                hd_fail(cx, HD_EARG, "x: expected numbers that are finite and that a scale of f16 can hold");
     }
     hd_release(rows);
     if (!status) return tensor_of(cx, 1, &b);
@@ -199,7 +200,8 @@ hd_status hd_blocks_check(hd_ctx *cx, const hd_tensor *w) {
     const hd_quantized *q = hd_quantized_of(w);
     for (int i = 0; i < q->count; i++) {
         const hd_blocks *b = q->parts[i];
-        if (b->owner_kind && b->owner_kind->check && b->owner_kind->check(cx, b->owner)) return cx->error.status;
+        if (b->owner_kind && b->owner_kind->check && b->owner_kind->check(cx, b->owner))
+            return cx->error.status;
     }
     return HD_OK;
 }

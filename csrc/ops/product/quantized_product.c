@@ -55,12 +55,12 @@ static void make_bytes(void *arg, int64_t first, int64_t last, int worker) {
 
 /* All in one piece of memory, which begins at q. */
 static hd_status allocate_bytes(hd_ctx *cx, int64_t rows, int64_t in, hd_byte_rows *b) {
-    const size_t count = (size_t)(rows * in);
-    char *memory = hd_alloc(cx, count + count / 32 * sizeof(float) + 2 * (count / 16 * sizeof(float)));
+    const size_t count = (size_t)(rows * in), numbers = count / 32 + 3 * (count / 16);
+    char *memory = hd_alloc(cx, 2 * count + numbers * sizeof(float));
     if (!memory) return cx->error.status;
-    float *scale = (float *)(memory + count);
-    *b = (hd_byte_rows){in, (int8_t *)memory, scale, (int32_t *)(scale + count / 32),
-                        scale + count / 32 + count / 16};
+    float *scale = (float *)(memory + 2 * count), *scaled = scale + count / 32;
+    *b = (hd_byte_rows){
+        in, (int8_t *)memory, (int8_t *)memory + count, scale, (int32_t *)(scaled + count / 16), scaled};
     return HD_OK;
 }
 
@@ -142,7 +142,12 @@ static void look_up_rows(void *arg, int64_t first, int64_t last, int worker) {
 }
 
 static hd_status add_part(hd_ctx *cx, const part *p, int64_t rows, const hd_rows *dz, float *dx) {
-    hd_gemm g = {.dtype = HD_F32, .m = dz->count, .n = p->w->shape[1], .k = rows, .batch = 1, .alpha = 1,
+    hd_gemm g = {.dtype = HD_F32,
+                 .m = dz->count,
+                 .n = p->w->shape[1],
+                 .k = rows,
+                 .batch = 1,
+                 .alpha = 1,
                  .beta = p->first > 0};
     g.a = (hd_matrix){(float *)dz->data + p->first, dz->stride, 1, 0};
     g.b = (hd_matrix){p->numbers, g.n, 1, 0};
