@@ -17,7 +17,7 @@ if not arg[1] then
     print "Give it a model: heed examples/13_looking_inside.lua MODEL.gguf"
     return
 end
-local model, tokenizer, config = heed.models.load(arg[1])
+local model, tokenizer, config = heed.models.load(arg[1], { dtype = "f32" })
 if not model then error(tokenizer, 0) end
 heed.manual_seed(3)
 

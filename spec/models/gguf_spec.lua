@@ -24,7 +24,7 @@ end
 local TEMPLATE = "{% for m in messages %}{{ m.content }}{% endfor %}c"
 
 -- The tiny Llama as a GGUF file, with a vocabulary of letters.
-local function write(path, change)
+local function write(path, change, options)
     local tensors = {}
     for name, t in pairs(assert(heed.safetensors.load(FOLDER .. "model.safetensors"))) do
         if name:find "q_proj" then t = neighbours(t, 4) end
@@ -47,7 +47,7 @@ local function write(path, change)
     }
     tokens[40] = "ab"
     if change then change(tensors, metadata) end
-    assert(heed.gguf.save(path, metadata, tensors))
+    assert(heed.gguf.save(path, metadata, tensors, options))
 end
 
 describe("a model in a GGUF file", function()
@@ -68,6 +68,32 @@ describe("a model in a GGUF file", function()
         assert.are.same({ 60, 1 }, { tokenizer.eos, tokenizer.bos })
         local written = heed.generate(model, values.ids + 1, { max_new_tokens = 12 })
         assert.are.same((values.written + 1):narrow(2, 8, 12):totable(), written)
+    end)
+
+    it("computes with quantised weights as they lie, of several types in one matrix", function()
+        local kinds = { attn_q = "Q4_0", attn_k = "Q8_0", attn_v = "Q5_1", ffn_up = "Q4_1", ffn_gate = "Q8_0",
+            attn_output = "Q8_0" }
+        local types = {}
+        for part, kind in pairs(kinds) do
+            for i = 0, 1 do types[("blk.%d.%s.weight"):format(i, part)] = kind end
+        end
+        types["token_embd.weight"], types["output.weight"] = "Q8_0", "Q5_0"
+        write(path, nil, { types = types })
+        local model, numbers = assert(heed.models.load(path)), assert(heed.models.load(path, { dtype = "f32" }))
+        local weight = model.decoder.layers[1].self_attn.in_proj_weight
+        assert.are.equal("q4_0, q8_0, q5_1", weight.dtype)
+        assert.is_true(heed.equal(weight:to "f32", numbers.decoder.layers[1].self_attn.in_proj_weight))
+        assert.are.equal("q5_0", model.output.weight.dtype)
+        assert.are.equal("f32", model.decoder.layers[1].linear2.weight.dtype) -- 48 columns are no blocks
+        local ids = heed.ids { { 3, 17, 42, 5, 9, 30, 2 } }
+        assert.is_close(model(ids), numbers(ids), 1e-4)
+        local options = { max_new_tokens = 12, stop = {} }
+        assert.are.same(heed.generate(numbers, ids, options), heed.generate(model, ids, options))
+        for _, p in ipairs(heed.models.load(path, { grad = true }):parameters()) do
+            assert.is_true(p.requires_grad)
+        end
+        local message = select(2, pcall(model.requires_grad_, model))
+        assert.matches("a quantised weight has no gradient", message, 1, true)
     end)
 
     it("ties what it has no output for", function()

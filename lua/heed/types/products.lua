@@ -91,7 +91,7 @@ function core.einsum(equation, ...) end
 ---@param x heed.Tensor f32 [out, in], in a multiple of 32; finite
 ---@param type "q4_0"|"q4_1"|"q5_0"|"q5_1"|"q8_0"
 ---@return heed.Tensor weight
-function heed.quantize(x, type) end
+function core.quantize(x, type) end
 
 ---Is this a quantised weight?
 ---
@@ -100,5 +100,4 @@ function heed.quantize(x, type) end
 ---```
 ---@param value any
 ---@return boolean
-function heed.is_quantized(value) end
-
+function core.is_quantized(value) end
