@@ -45,11 +45,15 @@ local function bind_encoder_decoder(self, model, src, lengths)
     end
 end
 
+-- Does it make logits of those hidden states alone that a function `last` gives?
+local function takes_last(model) return type(model) == "table" and model.takes_last end
+
 local function bind(self, model)
     if type(model) == "function" then
         self.run = model
-    elseif self.cache then
-        function self.run(tokens, _, cache) return model(tokens, { cache = cache }) end
+    elseif self.cache or takes_last(model) then
+        local last = takes_last(model) and function(hidden) return self:last(hidden) end or nil
+        function self.run(tokens, _, cache) return model(tokens, { cache = cache, last = last }) end
     else
         function self.run(tokens) return model(tokens) end
     end
@@ -126,6 +130,11 @@ local function last_of(t, lengths, longest)
     return t:reshape(#lengths * longest, t:size(3)):index_select(1, index)
 end
 
+---Of hidden states [B, L, E] those of the last token of each row: [B, E].
+---@param hidden heed.Tensor
+---@return heed.Tensor
+function Source:last(hidden) return last_of(hidden, self.lengths, self.longest) end
+
 local function check_output(t, count, longest)
     if type(t) == "table" then t = core.tensor(t) end
     local fits = check.is_live(t) and (t:dim() == 2 or t:dim() == 3 and t:size(2) == longest)
@@ -170,6 +179,7 @@ local function ask(self)
     outgrow(self)
     restart(self)
     local tokens, lengths, longest = batch_of(self.rows, first_seen(self))
+    self.lengths, self.longest = lengths, longest
     local out = self.run(tokens, core.tensor(lengths, { dtype = "i64" }), self.cache)
     if self.cache then
         local ends = {}

@@ -53,14 +53,16 @@ function Gemma:init(given)
     self.generation = generation.of(c)
 end
 
-Gemma.takes_cache = true
+Gemma.takes_cache, Gemma.takes_last = true, true
 
 ---@param ids heed.Ids [B, L]
----@param options? { cache?: heed.Cache }
+---@param options? { cache?: heed.Cache, last?: fun(hidden: heed.Tensor): heed.Tensor } last: which
+---of the hidden states [B, L, E] get logits; default: all
 ---@return heed.Tensor logits [B, L, V]
 function Gemma:forward(ids, options)
-    local cache = options and options.cache
-    local logits = self.output(self.decoder(self.tokens(ids), { mask = self.masks, cache = cache }))
+    local cache, last = options and options.cache, options and options.last
+    local x = self.decoder(self.tokens(ids), { mask = self.masks, cache = cache })
+    local logits = self.output(last and last(x) or x)
     return self.softcap and (logits / self.softcap):tanh() * self.softcap or logits
 end
 

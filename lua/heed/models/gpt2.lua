@@ -46,15 +46,17 @@ function GPT2:init(given)
     self.generation = generation.of(c)
 end
 
-GPT2.takes_cache = true
+GPT2.takes_cache, GPT2.takes_last = true, true
 
 ---@param ids heed.Ids [B, L]
----@param options? { cache?: heed.Cache }
+---@param options? { cache?: heed.Cache, last?: fun(hidden: heed.Tensor): heed.Tensor } last: which
+---of the hidden states [B, L, E] get logits; default: all
 ---@return heed.Tensor logits [B, L, V]
 function GPT2:forward(ids, options)
-    local cache = options and options.cache
+    local cache, last = options and options.cache, options and options.last
     local x = self.dropout(self.positions(self.tokens(ids), { cache = cache }))
-    return self.output(self.decoder(x, { mask = causal(), cache = cache }))
+    x = self.decoder(x, { mask = causal(), cache = cache })
+    return self.output(last and last(x) or x)
 end
 
 GPT2.config = { n_positions = 1024, layer_norm_epsilon = 1e-5, activation_function = "gelu_new",

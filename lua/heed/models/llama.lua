@@ -59,14 +59,16 @@ function Llama:init(given)
     end
 end
 
-Llama.takes_cache = true
+Llama.takes_cache, Llama.takes_last = true, true
 
 ---@param ids heed.Ids [B, L]
----@param options? { cache?: heed.Cache }
+---@param options? { cache?: heed.Cache, last?: fun(hidden: heed.Tensor): heed.Tensor } last: which
+---of the hidden states [B, L, E] get logits; default: all
 ---@return heed.Tensor logits [B, L, V]
 function Llama:forward(ids, options)
-    local cache = options and options.cache
-    return self.output(self.decoder(self.tokens(ids), { mask = self.masks, cache = cache }))
+    local cache, last = options and options.cache, options and options.last
+    local x = self.decoder(self.tokens(ids), { mask = self.masks, cache = cache })
+    return self.output(last and last(x) or x)
 end
 
 Llama.config = { rms_norm_eps = 1e-6, rope_theta = 10000.0, tie_word_embeddings = false,
