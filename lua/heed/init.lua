@@ -23,32 +23,42 @@ end
 local autograd = require "heed.autograd"
 
 heed.attention = require "heed.attention"
-heed.audio = require "heed.audio"
 heed.autograd = autograd
 heed.capture = require("heed.capture").new
-heed.checkpoint = require "heed.checkpoint"
-heed.data = require "heed.data"
 heed.generate = require "heed.generate"
-heed.gguf = require "heed.gguf"
 heed.grad = autograd.grad
 heed.gradcheck = autograd.gradcheck
-heed.image = require "heed.image"
 heed.info = require "heed.info"
-heed.json = require "heed.json"
 heed.loss = require "heed.loss"
 heed.mask = require "heed.mask"
-heed.metrics = require "heed.metrics"
-heed.models = require "heed.models"
 heed.nn = require "heed.nn"
-heed.npy = require "heed.npy"
-heed.npz = require "heed.npz"
 heed.on_interrupt = require("heed.interrupts").on_interrupt
 heed.optim = require "heed.optim"
-heed.progress = require "heed.progress"
 heed.safetensors = require "heed.safetensors"
-heed.stft = require "heed.audio.stft"
-heed.text = require "heed.text"
 heed.value_and_grad = autograd.value_and_grad
-heed.viz = require "heed.viz"
 
-return heed
+-- Rooms that are read when they are first asked for, so that a program starts without those that it
+-- does not use.
+local LATE = {
+    audio = "heed.audio", checkpoint = "heed.checkpoint", data = "heed.data", gguf = "heed.gguf",
+    image = "heed.image", json = "heed.json", metrics = "heed.metrics", models = "heed.models",
+    npy = "heed.npy", npz = "heed.npz", progress = "heed.progress", stft = "heed.audio.stft",
+    text = "heed.text", viz = "heed.viz",
+}
+
+local late = {}
+
+function late.__index(_, name)
+    local path = LATE[name]
+    if not path then return nil end
+    heed[name] = require(path)
+    return rawget(heed, name)
+end
+
+-- Whoever looks at all of heed sees them too.
+function late.__pairs()
+    for name in pairs(LATE) do late.__index(heed, name) end
+    return next, heed, nil
+end
+
+return setmetatable(heed, late)

@@ -63,8 +63,9 @@ static int quantized_rows(lua_State *L) {
 
 /* is_quantized(t) */
 static int is_quantized(lua_State *L) {
-    hd_lua *h = lua_touserdata(L, lua_upvalueindex(1));
-    const hd_handle *handle = hd_to_handle(L, h, 1);
+    hd_call c = hd_begin(L, "is_quantized");
+    hd_no_more(&c, 1);
+    const hd_handle *handle = hd_to_handle(L, c.h, 1);
     lua_pushboolean(L, handle && handle->t && hd_quantized_of(handle->t));
     return 1;
 }
