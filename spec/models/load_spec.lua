@@ -139,6 +139,10 @@ describe("heed.models.load refuses", function()
     it("a directory without files", function()
         os.remove(folder .. "/model.safetensors")
         refused "model.safetensors: No such file"
+        for _, name in ipairs { "pytorch_model.bin.index.json", "pytorch_model.bin" } do
+            assert(io.open(folder .. "/" .. name, "w")):close()
+            refused("expected model.safetensors in it, got " .. name .. ": pickles are not read")
+        end
         os.remove(folder .. "/config.json")
         refused "config.json: No such file"
     end)

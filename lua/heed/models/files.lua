@@ -15,6 +15,11 @@ local function read_all(path)
     return text
 end
 
+local function is_there(path)
+    local file = io.open(path, "rb")
+    return file ~= nil and file:close()
+end
+
 ---A JSON object from a file of a directory.
 ---@param path string
 ---@return table
@@ -33,9 +38,7 @@ end
 ---@param path string
 ---@return table|nil
 function files.object_if_there(path)
-    local file = io.open(path, "rb")
-    if not file then return nil end
-    file:close()
+    if not is_there(path) then return nil end
     return files.object(path)
 end
 
@@ -82,16 +85,25 @@ local function of_shards(directory, index, map)
     return files.of_tensors(all, not map)
 end
 
+local function refuse_pickle(directory)
+    if is_there(directory .. "/model.safetensors") then return end
+    for _, name in ipairs { "pytorch_model.bin", "pytorch_model.bin.index.json" } do
+        if is_there(directory .. "/" .. name) then
+            unknown.refuse("expected model.safetensors in it, got %s: pickles are not read; "
+                .. "docs/models.md says how to turn them into safetensors", name)
+        end
+    end
+end
+
 ---The tensors of a Hugging Face directory.
 ---@param directory string
 ---@param map? boolean in the file's pages, where they can be
 ---@return heed.models.File
 function files.of_directory(directory, map)
-    local index = io.open(directory .. "/model.safetensors.index.json", "rb")
-    if index then
-        index:close()
+    if is_there(directory .. "/model.safetensors.index.json") then
         return of_shards(directory, files.object(directory .. "/model.safetensors.index.json"), map)
     end
+    refuse_pickle(directory)
     return files.of_tensors(loaded(directory .. "/model.safetensors"), not map)
 end
 
