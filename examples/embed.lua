@@ -10,16 +10,22 @@
 local argparse = require "argparse"
 local heed = require "heed"
 
+local function count(text)
+    local number = math.tointeger(tonumber(text))
+    return number and number > 0 and number or nil
+end
+
 local parser = argparse("embed.lua", "Sentences as vectors.")
 parser:argument("model", "a Hugging Face directory")
 parser:option("--search", "a query, and a file of lines"):args(2)
-parser:option("--cluster", "how many groups"):convert(math.tointeger)
-parser:option("--top", "so many lines are shown", "5"):convert(math.tointeger)
+parser:option("--cluster", "how many groups"):convert(count)
+parser:option("--top", "so many lines are shown", "5"):convert(count)
 parser:flag("--vectors", "a line of numbers for each line")
 local args = parser:parse()
 
 local model, message = heed.models.load(args.model)
 if not model then error(message, 0) end
+if not model.embed then error("the model is no encoder of sentences", 0) end
 
 local function lines_of(file, all)
     local lines = {}

@@ -161,6 +161,10 @@ describe("examples/embed.lua", function()
         assert.matches("xyz q", shell.run(search))
         local groups = shell.run(("%s --cluster 5 < %s/lines.txt"):format(heed_command, folder))
         assert.are.equal("group 1\n  abc\ngroup 2\n  xyz q\n", groups)
+        assert.matches("malformed argument '0'",
+            shell.run(("%s --cluster 0 < %s/lines.txt 2>&1"):format(heed_command, folder)))
+        assert.matches("the model is no encoder of sentences", shell.run(heed_command:sub(1, -#folder - 1)
+            .. FOLDER .. " < /dev/null 2>&1"))
         put("lines.txt", "abc\n\nxyz q")
         local vectors = shell.lines(("%s --vectors < %s/lines.txt"):format(heed_command, folder))
         assert.are.equal(3, #vectors) -- a line for each, and of each number the f32 itself
