@@ -145,6 +145,8 @@ describe("heed.models.load refuses", function()
         end
         os.remove(folder .. "/config.json")
         refused "config.json: No such file"
+        assert.are.same({ nil, "README.md: expected a directory, a GGUF file, or one that marian-nmt wrote" },
+            { heed.models.load "README.md" })
     end)
 
     it("types of numbers that are not read, with the tensor's name", function()

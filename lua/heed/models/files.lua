@@ -4,7 +4,7 @@ local json = require "heed.json"
 local safetensors = require "heed.safetensors"
 local unknown = require "heed.text.tokenizer.unknown"
 
-local files = {}
+local files, NOT_A_DIRECTORY = {}, 20 -- errno's ENOTDIR
 
 local function read_all(path)
     local file, message = io.open(path, "rb")
@@ -18,6 +18,12 @@ end
 local function is_there(path)
     local file = io.open(path, "rb")
     return file ~= nil and file:close()
+end
+
+local function is_other_file(directory)
+    local file, _, number = io.open(directory .. "/config.json")
+    if file then file:close() end
+    return number == NOT_A_DIRECTORY
 end
 
 ---A JSON object from a file of a directory.
@@ -114,6 +120,9 @@ end
 ---@return table config
 ---@return heed.models.File
 function files.open(directory, map)
+    if is_other_file(directory) then
+        unknown.refuse "expected a directory, a GGUF file, or one that marian-nmt wrote"
+    end
     local config = files.object(directory .. "/config.json")
     config.generation_config = files.object_if_there(directory .. "/generation_config.json")
     return config, files.of_directory(directory, map)
