@@ -10,7 +10,7 @@
 local argparse = require "argparse"
 local heed = require "heed"
 
-local function count(text)
+local function positive(text)
     local number = math.tointeger(tonumber(text))
     return number and number > 0 and number or nil
 end
@@ -18,8 +18,8 @@ end
 local parser = argparse("embed.lua", "Sentences as vectors.")
 parser:argument("model", "a Hugging Face directory")
 parser:option("--search", "a query, and a file of lines"):args(2)
-parser:option("--cluster", "how many groups"):convert(count)
-parser:option("--top", "so many lines are shown", "5"):convert(count)
+parser:option("--cluster", "how many groups"):convert(positive)
+parser:option("--top", "so many lines are shown", "5"):convert(positive)
 parser:flag("--vectors", "a line of numbers for each line")
 local args = parser:parse()
 
