@@ -106,7 +106,8 @@ function capture.description(value) return descriptions[value] end
 ---`on_token` may gather; with `cache = false` everything up to it.
 ---
 ---To switch a head off (ablation), zero its columns of the output projection, and copy them back:
----`attention.out_proj.weight:narrow(2, (head - 1) * D + 1, D):zero_()` with D = attention.head_dim.
+---`attention.out_proj.weight:narrow(2, (head - 1) * D + 1, D):zero_()` with D = attention.head_dim
+---(weights of a GGUF file are loaded with `dtype = "f32"` for it).
 ---
 ---```lua
 ---local model = nn.TransformerEncoder(2, 8, 2, 16)
