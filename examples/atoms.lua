@@ -1,8 +1,10 @@
 -- Which atom of a product was which of the reactants, from one head of attention of RXNMapper's model
 -- (Schwaller et al. 2021), an ALBERT over reactions in SMILES. DIR holds config.json, vocab.txt and
--- model.safetensors; the SVG shows what atoms attend to, and in blue which is which.
+-- model.safetensors (docs/models.md makes it of pytorch_model.bin); the SVG shows what atoms attend
+-- to, and in blue which is which.
 --     heed examples/atoms.lua DIR "CCO.CC(=O)O>>CC(=O)OCC" [MAP.svg]
 
+local argparse = require "argparse"
 local heed = require "heed"
 local TOKENS = [=[\[[^\]]+]|Br?|Cl?|N|O|S|P|F|I|b|c|n|o|s|p|\(|\)|\.|=|#|-|\+|\\|/|:|~|@|\?|]=]
     .. [=[>>?|\*|\$|\%[0-9]{2}|[0-9]]=]
@@ -78,17 +80,25 @@ local function draw(path, both, reactants, products, found)
     add "</svg>"
 end
 
-local model = assert(heed.models.load(arg[1]))
-local tokenizer = assert(heed.text.tokenizer(arg[1] .. "/vocab.txt", { pattern = TOKENS }))
-local tokens, arrow, ids, offsets = {}, nil, tokenizer:encode(arg[2], { offsets = true })
+local parser = argparse("atoms.lua", "Which atom of a product was which of the reactants.")
+parser:argument("dir", "of RXNMapper's model: config.json, vocab.txt, model.safetensors")
+parser:argument("reaction", "in SMILES")
+parser:argument("map", "an SVG of it"):args "?"
+local args = parser:parse()
+
+local model = assert(heed.models.load(args.dir))
+local tokenizer = assert(heed.text.tokenizer(args.dir .. "/vocab.txt", { pattern = TOKENS }))
+local tokens, arrow, ids, offsets = {}, nil, tokenizer:encode(args.reaction, { offsets = true })
 for i, pair in ipairs(offsets) do
-    tokens[i] = arg[2]:sub(pair[1], pair[2])
+    tokens[i] = args.reaction:sub(pair[1], pair[2])
     arrow = tokens[i] == ">>" and i or arrow
 end
+if table.concat(tokens) ~= args.reaction then error("a part of the reaction is no SMILES", 0) end
 local seen <close> = heed.capture(model, { layers = { LAYER }, heads = { HEAD } })
 model:hidden { ids }
 local reactants = atoms_of(tokens, 2, assert(arrow, "no >> in the reaction") - 1)
 local products = atoms_of(tokens, arrow + 1, #tokens - 1)
+if #reactants == 0 or #products == 0 then error("no atoms on a side of >>", 0) end
 local both = attention(select(2, next(seen))[1][1]:to "f64", reactants, products)
 local found, confidence = map(both, reactants, products)
 for p, product in ipairs(products) do
@@ -96,4 +106,4 @@ for p, product in ipairs(products) do
     print(p, product.text, of and of.atom, of and reactants[of.atom].text, of and of.share)
 end
 print("confidence", confidence)
-if arg[3] then draw(arg[3], both, reactants, products, found) end
+if args.map then draw(args.map, both, reactants, products, found) end

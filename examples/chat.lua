@@ -1,6 +1,7 @@
 -- Talks with a chat model: a GGUF file, or a Hugging Face directory.
 --
---     heed examples/chat.lua MODEL                       a line is a question; Ctrl-C stops the answer
+--     heed examples/chat.lua MODEL                       a line is a question; Ctrl-C stops the answer,
+--                                                        or ends the talk
 --     heed examples/chat.lua MODEL --prompt TEXT         answers once, and prints nothing else
 --     heed examples/chat.lua MODEL --prompt TEXT --attention PAGE.html
 --                                                        draws what each token looked at, too
@@ -66,6 +67,17 @@ local function draw(ids, path)
     assert(heed.viz.attention(capture, { x = labels, y = labels }):save(path))
 end
 
+-- A line of the user's; nil at the end of the input, and at Ctrl-C.
+local function read()
+    local ok, line = pcall(function()
+        io.write "> "
+        io.flush()
+        return io.read "l"
+    end)
+    if ok and line then return line end
+    print()
+end
+
 local messages = {}
 if args.system then messages[1] = { role = "system", content = args.system } end
 
@@ -85,10 +97,6 @@ local function ask(question)
 end
 
 if args.prompt then return ask(args.prompt) end
-while true do
-    io.write "> "
-    io.flush()
-    local line = io.read "l"
-    if not line then return end
+for line in read do
     if line:find "%S" then ask(line) end
 end

@@ -1,7 +1,8 @@
 -- Sentences as vectors, by an encoder of Hugging Face (all-MiniLM-L6-v2, all-mpnet-base-v2).
 --
 --     heed examples/embed.lua DIR                        lines in, how alike each is to the one before
---     heed examples/embed.lua DIR --vectors              lines in, a line of numbers each
+--     heed examples/embed.lua DIR --vectors              lines in, a line of numbers each, of empty
+--                                                        ones too
 --     heed examples/embed.lua DIR --search QUERY FILE    the lines of FILE nearest to QUERY, with
 --                                                        their cosines; FILE.vectors keeps the index
 --     heed examples/embed.lua DIR --cluster 5            lines in, in five groups of like ones
@@ -9,21 +10,27 @@
 local argparse = require "argparse"
 local heed = require "heed"
 
+local function positive(text)
+    local number = math.tointeger(tonumber(text))
+    return number and number > 0 and number or nil
+end
+
 local parser = argparse("embed.lua", "Sentences as vectors.")
 parser:argument("model", "a Hugging Face directory")
 parser:option("--search", "a query, and a file of lines"):args(2)
-parser:option("--cluster", "how many groups"):convert(math.tointeger)
-parser:option("--top", "so many lines are shown", "5"):convert(math.tointeger)
+parser:option("--cluster", "how many groups"):convert(positive)
+parser:option("--top", "so many lines are shown", "5"):convert(positive)
 parser:flag("--vectors", "a line of numbers for each line")
 local args = parser:parse()
 
 local model, message = heed.models.load(args.model)
 if not model then error(message, 0) end
+if not model.embed then error("the model is no encoder of sentences", 0) end
 
-local function lines_of(file)
+local function lines_of(file, all)
     local lines = {}
     for line in file:lines() do
-        if line:find "%S" then lines[#lines + 1] = line end
+        if all or line:find "%S" then lines[#lines + 1] = line end
     end
     if #lines == 0 then error("expected lines of text", 0) end
     return lines
@@ -43,8 +50,9 @@ local function indexed(path, lines)
         return kept.vectors
     end
     local vectors = model:embed(lines)
-    assert(heed.safetensors.save(index, { vectors = vectors },
-        { metadata = { checksum = sum, model = args.model } }))
+    local ok, problem = heed.safetensors.save(index, { vectors = vectors },
+        { metadata = { checksum = sum, model = args.model } })
+    if not ok then io.stderr:write("the index is not kept: ", problem, "\n") end
     return vectors
 end
 
@@ -74,16 +82,20 @@ local function groups_of(vectors, count)
 end
 
 if args.search then return search(args.search[1], args.search[2]) end
-local lines = lines_of(io.stdin)
+local lines = lines_of(io.stdin, args.vectors)
 local vectors = model:embed(lines)
 if args.cluster then
-    local group = groups_of(vectors, math.min(args.cluster, #lines))
-    for k = 1, args.cluster do
+    local count = math.min(args.cluster, #lines)
+    local group = groups_of(vectors, count)
+    for k = 1, count do
         print(("group %d"):format(k))
         for i, line in ipairs(lines) do if group[i] == k then print("  " .. line) end end
     end
 elseif args.vectors then
-    for i = 1, #lines do print(table.concat(vectors[i]:totable(), " ")) end
+    for i = 1, #lines do -- nine digits: an f32, exactly
+        local numbers = vectors[i]:totable()
+        print((("%.9g "):rep(#numbers - 1) .. "%.9g"):format(table.unpack(numbers)))
+    end
 else
     for i, line in ipairs(lines) do
         print(("%.4f  %s"):format(i > 1 and (vectors[i] * vectors[i - 1]):sum():item() or 1, line))

@@ -52,10 +52,17 @@ local function count(ids)
             characters / math.max(#ids, 1)) or ", no UTF-8"))
 end
 
+-- In one line: what moves a terminal's cursor is written as Lua would.
+local function in_line(token)
+    return (token:gsub("%c", { ["\n"] = "\\n", ["\r"] = "\\r", ["\t"] = "\\t" })
+        :gsub("%c", function(c) return ("\\x%02X"):format(c:byte()) end))
+end
+
 local function list(ids, offsets)
     for i, id in ipairs(ids) do
         local first, last = table.unpack(offsets[i])
-        print(("%d\t%d-%d\t%s"):format(id - shift, first, last, tokenizer:token(id)))
+        print(("%d\t%d-%d\t%s"):format(id - shift, first, last,
+            in_line(tokenizer:token(id))))
     end
 end
 

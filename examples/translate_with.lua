@@ -19,9 +19,11 @@ local args, BATCH = parser:parse(), 32
 local model, tokenizer = heed.models.load(args.model)
 if not model or not tokenizer.encode then error(tokenizer, 0) end
 
+-- Tokens of languages are special: a decoded text is without them. Others are words.
 local function language(name)
-    return tokenizer:id("__" .. name .. "__") or tokenizer:id(name)
-        or error("there is no token for the language " .. name, 0)
+    local id = tokenizer:id("__" .. name .. "__") or tokenizer:id(name)
+    if id and tokenizer:decode { id } == "" then return id end
+    error("there is no token for the language " .. name, 0)
 end
 
 local prefix, most = model.generation.prefix, model.longest or math.maxinteger

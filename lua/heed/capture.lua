@@ -45,6 +45,22 @@ local function wanted(path, layers)
     return false
 end
 
+local function nothing_meant(model, layers)
+    local paths = {}
+    for path, part in model:named_modules() do
+        if part.gives_attention then paths[#paths + 1] = path == "" and "the model" or path end
+    end
+    if #paths == 0 then
+        errors.raise("heed.capture: model: expected attention modules in it, got %s",
+            check.describe(model))
+    end
+    local shown = {}
+    for i, layer in ipairs(layers) do shown[i] = check.describe(layer) end
+    errors.raise("heed.capture: layers: expected numbers of layers or parts of module paths, "
+        .. "got { %s }; attention is in %s%s", table.concat(shown, ", "), paths[1],
+        #paths > 1 and " ... " .. paths[#paths] or "")
+end
+
 ---Is anybody collecting from this state's models?
 ---@return boolean
 function capture.is_open() return next(listening) ~= nil end
@@ -89,6 +105,10 @@ function capture.description(value) return descriptions[value] end
 ---Under heed.generate the last run is the last step: with a cache the row of one token, which
 ---`on_token` may gather; with `cache = false` everything up to it.
 ---
+---To switch a head off (ablation), zero its columns of the output projection, and copy them back:
+---`attention.out_proj.weight:narrow(2, (head - 1) * D + 1, D):zero_()` with D = attention.head_dim
+---(weights of a GGUF file are loaded with `dtype = "f32"` for it).
+---
 ---```lua
 ---local model = nn.TransformerEncoder(2, 8, 2, 16)
 ---model:eval()
@@ -120,7 +140,7 @@ local function new(model, options)
             of[part], paths[#paths + 1] = path, path
         end
     end
-    if #paths == 0 then errors.raise "heed.capture: model: no attention module in it is meant" end
+    if #paths == 0 then nothing_meant(model, options.layers) end
     descriptions[self] = { paths = paths, heads = options.heads, rows = options.rows }
     listening[self] = { paths = of, wish = wish }
     return self

@@ -210,7 +210,9 @@ end
 function Progress:print(format, ...)
     local text = select("#", ...) > 0 and format:format(...) or format
     self.stream:write(self.terminal and "\r\27[K" or "", text, "\n")
-    self.drawn = 0
+    self.stream:flush()
+    if not self.terminal then return end
+    self.drawn = 0 -- the line was written over
     draw(self)
 end
 

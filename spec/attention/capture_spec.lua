@@ -175,7 +175,15 @@ describe("capture", function()
 
     it("teaches on misuse", function()
         assert.error_matches(function() heed.capture(5) end, "expected a module, got 5")
-        assert.error_matches(function() heed.capture(nn.Linear(1, 1)) end, "no attention module")
+        assert.error_matches(function() heed.capture(nn.Linear(1, 1)) end,
+            "model: expected attention modules in it, got a Linear")
+        assert.error_matches(function() heed.capture(model, { layers = { 9, "x" } }) end,
+            'layers: expected numbers of layers or parts of module paths, got { 9, "x" }; '
+            .. "attention is in encoder.layers.1.self_attn ... decoder.layers.2.multihead_attn")
+        assert.error_matches(function()
+            heed.capture(nn.MultiHeadAttention(4, 2), { layers = { 1 } })
+        end, "got { 1 }; attention is in the model")
+        assert.error_matches(function() heed.capture(model, { layers = {} }) end, "got {  }")
         assert.error_matches(function() heed.capture(model, { layers = 1 }) end,
             "layers: expected a table, got 1")
     end)

@@ -154,7 +154,12 @@ describe("heed.audio.transcribe", function()
             .. "logits of the tokenizer's special tokens and of times, got " .. NO_TIMES)
         local ok, problem = pcall(said, model, 0.3, { language = "de" })
         assert.is_false(ok)
-        assert.matches("expected one of several languages", problem, 1, true)
+        assert.matches('language: expected "en", as the model knows English alone, got "de"', problem,
+            1, true)
+        ok, problem = pcall(said, model, 0.3, { task = "translate" })
+        assert.is_false(ok)
+        assert.matches('task: expected "transcribe", as the model knows English alone, '
+            .. 'got "translate"', problem, 1, true)
         ok, problem = pcall(said, scripted({ {} }, { multilingual = true }), 0.3,
             { language = "xx" })
         assert.is_false(ok)

@@ -51,5 +51,13 @@ describe("examples/atoms.lua", function()
     it("says what is wrong", function()
         assert.matches("no >> in the reaction", select(2, run(FOLDER, "CCO")))
         assert.matches("nowhere/config.json", select(2, run("nowhere", "C>>C")))
+        for _, reaction in ipairs { "hello>>C", "C>>C?!", "C C>>C" } do
+            local output, errors, status = run(FOLDER, reaction)
+            assert.are.equal("", output)
+            assert.are.equal(1, status)
+            assert.matches("a part of the reaction is no SMILES", errors)
+        end
+        assert.matches("no atoms on a side of >>", select(2, run(FOLDER, "C>>=")))
+        assert.matches("Usage: atoms.lua", select(2, run()))
     end)
 end)

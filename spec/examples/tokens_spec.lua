@@ -24,6 +24,16 @@ describe("examples/tokens.lua", function()
         assert.matches("^3\t1%-3\tthe\n", run("--zero " .. folder .. "/text"))
     end)
 
+    it("writes control characters out: a token is a line", function()
+        local file = assert(io.open(folder .. "/tokenizer.json", "w"))
+        file:write [[{ "added_tokens": [], "model": { "type": "WordLevel", "unk_token": "?",
+            "vocab": { "?": 0, "a\nb\t\u0001": 1 } } }]]:close()
+        file = assert(io.open(folder .. "/lines", "w"))
+        file:write "a\nb\t\1":close()
+        assert.are.equal("2\t1-5\ta\\nb\\t\\x01\n",
+            shell.run(HEED .. folder .. "/tokenizer.json " .. folder .. "/lines 2>&1"))
+    end)
+
     it("counts", function()
         assert.are.equal("4 ids, 14 bytes, 14 characters, 3.50 of them an id\n",
             run("--count " .. folder .. "/text"))

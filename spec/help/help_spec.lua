@@ -34,6 +34,22 @@ describe("help", function()
         has(heed.ones(2), "heed.Tensor", "requires_grad", "softmax")
     end)
 
+    it("says an option once, as the class itself has it", function()
+        local page = text(heed.nn.TransformerEncoder)
+        assert.equal(1, select(2, page:gsub("rotary%?", "")))
+        has(heed.nn.TransformerEncoder, "rotary?             boolean|table|heed.nn.Rotary one for all layers")
+        has(heed.nn.TransformerEncoderLayer, "rotary?             boolean|table|heed.nn.Rotary turns queries")
+    end)
+
+    it("says in a list what each is in a sentence", function()
+        local page = text(heed.models):gsub("%s+", " ")
+        for _, want in ipairs { "Albert ALBERT: BERT with an embedding of fewer features than the "
+            .. "layers have, and one layer's parameters in all layers of a group. Bart",
+            "Llama Llama: logits of the next token. Marian" } do
+            assert.is_truthy(page:find(want, 1, true), page)
+        end
+    end)
+
     it("says of a tokenizer how one opens it, and what it does", function()
         has(heed.text.tokenizer, "heed.text.tokenizer(path)", "->  Tokenizer|nil",
             ":encode(text, options?)")

@@ -1,5 +1,6 @@
 local heed = require "heed"
 local shell = require "spec.support.shell"
+local typing = require "spec.support.typing"
 require "heed.luassert"
 
 local FOLDER = "spec/fixtures/families/llama/"
@@ -121,6 +122,13 @@ describe("a model in a GGUF file", function()
         local ids = tokenizer:encode "DEFc"
         local want = heed.generate(model, { ids }, { max_new_tokens = 5, stop = 60 })[1]
         assert.are.equal(tokenizer:decode(want) .. "\n", shell.run(command))
+        local talk = "printf 'DEF\\n\\n' | " .. command:gsub("%-%-prompt DEF ", "")
+        assert.are.equal("> " .. tokenizer:decode(want) .. "\n> > \n", shell.run(talk))
+        if typing.possible() then
+            local seen, status = typing.at_terminal({ "wait > ", "send \\c" },
+                { arguments = "examples/chat.lua " .. path })
+            assert.are.same({ "> ^C\r\n", 0 }, { seen, status })
+        end
         local page = os.tmpname() .. ".html"
         shell.run(command:gsub("2>&1", "--attention " .. page .. " 2>&1"))
         assert.is_truthy(shell.read(page):find("<svg", 1, true))
@@ -151,10 +159,24 @@ describe("examples/embed.lua", function()
         assert.are.equal("1.0000  xyz\n", shell.run(search))
         put("lines.txt", "abc\nxyz q\n")
         assert.matches("xyz q", shell.run(search))
-        local vectors = shell.run(("%s --vectors < %s/lines.txt"):format(heed_command, folder))
-        assert.are.equal(2 * 32, select(2, vectors:gsub("%S+", "")))
-        local groups = shell.run(("%s --cluster 2 < %s/lines.txt"):format(heed_command, folder))
-        assert.matches("group 1\n  abc\ngroup 2\n  xyz q", groups)
+        local groups = shell.run(("%s --cluster 5 < %s/lines.txt"):format(heed_command, folder))
+        assert.are.equal("group 1\n  abc\ngroup 2\n  xyz q\n", groups)
+        assert.matches("malformed argument '0'",
+            shell.run(("%s --cluster 0 < %s/lines.txt 2>&1"):format(heed_command, folder)))
+        assert.matches("the model is no encoder of sentences", shell.run(heed_command:sub(1, -#folder - 1)
+            .. FOLDER .. " < /dev/null 2>&1"))
+        put("lines.txt", "abc\n\nxyz q")
+        local vectors = shell.lines(("%s --vectors < %s/lines.txt"):format(heed_command, folder))
+        assert.are.equal(3, #vectors) -- a line for each, and of each number the f32 itself
+        local want = heed.models.load(folder):embed { "abc", "", "xyz q" }
+        for i, line in ipairs(vectors) do
+            local numbers = {}
+            for word in line:gmatch "%S+" do numbers[#numbers + 1] = tonumber(word) end
+            assert.is_true(heed.tensor(numbers):equal(want[i]))
+        end
+        os.execute(("cd %s && cp lines.txt other && ln -s none other.vectors"):format(folder))
+        assert.matches("^the index is not kept: [^\n]*no file\n%d[^\n]*xyz q\n$",
+            shell.run((search:gsub("lines.txt", "other"))))
         os.execute("rm -r " .. folder)
     end)
 end)

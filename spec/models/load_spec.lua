@@ -139,8 +139,14 @@ describe("heed.models.load refuses", function()
     it("a directory without files", function()
         os.remove(folder .. "/model.safetensors")
         refused "model.safetensors: No such file"
+        for _, name in ipairs { "pytorch_model.bin.index.json", "pytorch_model.bin" } do
+            assert(io.open(folder .. "/" .. name, "w")):close()
+            refused("expected model.safetensors in it, got " .. name .. ": pickles are not read")
+        end
         os.remove(folder .. "/config.json")
         refused "config.json: No such file"
+        assert.are.same({ nil, "README.md: expected a directory, a GGUF file, or one that marian-nmt wrote" },
+            { heed.models.load "README.md" })
     end)
 
     it("types of numbers that are not read, with the tensor's name", function()

@@ -133,6 +133,27 @@ describe("nn.Module", function()
         assert.is_truthy(tostring(nn.Linear(1000, 1234)):find "\n1,235,234 parameters$")
     end)
 
+    it("prints neighbours of a list that read the same once", function()
+        local model = nn.Sequential(nn.ReLU(), nn.ReLU(), nn.Linear(2, 2), nn.Linear(2, 2),
+            nn.Linear(2, 2, { bias = false }), nn.ReLU())
+        assert.are.equal([[
+Sequential() {
+  (1-2): 2 x ReLU()
+  (3-4): 2 x Linear(2, 2)  6
+  (5): Linear(2, 2, bias = false)  4
+  (6): ReLU()
+}
+16 parameters]], tostring(model))
+        model[4].weight = model[3].weight -- one parameter is counted once, so the two differ
+        assert.is_truthy(tostring(model):find("(3): Linear(2, 2)  6\n  (4): Linear(2, 2)  2\n", 1, true))
+        local text = tostring(nn.TransformerEncoder(3, 4, 2, 4))
+        assert.is_truthy(text:find("(layers.1-3): 3 x TransformerEncoderLayer() {", 1, true))
+        assert.is_truthy(text:find("(norm1): LayerNorm(4)  8\n    (norm2)", 1, true))
+        local shared = nn.Linear(2, 2)
+        assert.is_truthy(tostring(nn.Sequential(shared, shared, shared)):find(
+            "(1): Linear(2, 2)  6\n  (2-3): 2 x Linear (shown above)\n", 1, true))
+    end)
+
     it("parameters are leaves of floats", function()
         local p = nn.parameter(heed.ones(2) * 3)
         assert.is_true(p.requires_grad)

@@ -73,4 +73,11 @@ describe("progress", function()
         assert.is_truthy(out.text():find "epoch 1\n")
         assert.is_truthy(tostring(bar):find "20%% 1/5")
     end)
+
+    it("writes no line of its own for a text in a file, and its last one once", function()
+        local out = sink()
+        local bar = heed.progress(2, { stream = out })
+        for _ in bar do bar:print "text" end
+        assert.are.equal("text\ntext\n", (out.text():gsub("[^\n]*100%%[^\n]*\n$", "")))
+    end)
 end)

@@ -227,6 +227,13 @@ describe("a tokenizer's file", function()
         assert.has_error(function() tokenizer:encode("a", { size = 1 }) end)
         assert.has_error(function() tokenizer:decode { 0 } end)
         assert.has_error(function() tokenizer:decode { 1 << 40 } end)
+        local uniform = function(ids) return heed.zeros(ids:size(1), #tokenizer) end
+        local ok, problem = pcall(function()
+            return tokenizer:decode(heed.generate(uniform, { 1 }, { max_new_tokens = 2, scores = true }))
+        end)
+        assert.is_false(ok)
+        assert.matches("; heed.generate gives two results, and in parentheses only the first: "
+            .. "tokenizer:decode((heed.generate(model, ids)))", problem, 1, true)
         assert.has_error(function() tokenizer.encode "a" end)
     end)
 end)

@@ -280,13 +280,13 @@ end
 ---The model is
 ---
 ---- a decoder-only one, `model(tokens)` giving logits [B, L, V], each position from itself and
----- those before; when it has a field
----  `takes_cache = true`, or with `cache = true`, it is called `model(tokens, { cache = cache })` with what is new only;
----- an encoder-decoder as nn.Transformer, the prompt being its source: `model:encode(src, {
----- src_lengths = })`,
----  `model:decode(tgt, memory, { src_lengths =, cache = })`, and `model.output`, if there is one, from there to logits;
+---  those before; when it has a field `takes_cache = true`, or with `cache = true`, it is called
+---  `model(tokens, { cache = cache })` with what is new only;
+---- an encoder-decoder as nn.Transformer, the prompt being its source:
+---  `model:encode(src, { src_lengths = })`, `model:decode(tgt, memory, { src_lengths =, cache = })`,
+---  and `model.output`, if there is one, from there to logits;
 ---- a function of tokens [B, L] and lengths [B] that gives logits [B, L, V], or [B, V] of each
----- row's last.
+---  row's last.
 ---
 ---A model's field `generation` has its own prefix, stop and suppress, for where the options say
 ---nothing: what heed.models.load found in the files.

@@ -21,12 +21,19 @@ local read = {}
 
 local class_entry, read_aliases
 
--- The fields of a class of options, and of what it extends, as a table type, and what is said of
--- each.
+-- The fields of a class and of what it extends, each once: a class's own takes its parent's place.
+local function all_fields(entry)
+    local list = entry.parent and all_fields(class_entry(entry.parent)) or {}
+    local places = {}
+    for i, field in ipairs(list) do places[field.name] = i end
+    for _, field in ipairs(entry.fields) do list[places[field.name] or #list + 1] = field end
+    return list
+end
+
+-- The fields of a class of options as a table type, and what is said of each.
 local function fields_of_class(entry)
     local types, texts = {}, {}
-    if entry.parent then types[1], texts[1] = fields_of_class(class_entry(entry.parent)) end
-    for _, field in ipairs(entry.fields) do
+    for _, field in ipairs(all_fields(entry)) do
         types[#types + 1] = ("%s%s: %s"):format(field.name, field.optional and "?" or "",
             field.type)
         if field.text ~= "" then texts[#texts + 1] = ("%s: %s"):format(field.name, field.text) end

@@ -21,7 +21,7 @@ heed.totable  tolist numpy list
 heed.amax  max
 heed.attention  scaled_dot_product_attention sdpa flash is_causal enable_gqa
 heed.bincount  bag of words counts histogram histc
-heed.capture  need_weights average_attn_weights hook hooks register_forward_hook activations inspect
+heed.capture  need_weights average_attn_weights hook hooks register_forward_hook activations inspect ablation
 heed.cat  concat concatenate hstack vstack
 heed.checkpoint  torch.save torch.load resume checkpoint
 heed.checkpoint.load  torch.load resume load model checkpoint
@@ -65,6 +65,7 @@ heed.metrics.mae  mean absolute error
 heed.metrics.precision_recall_f1  f1_score classification_report
 heed.metrics.roc_auc  roc_auc_score auroc
 heed.models.load  from_pretrained AutoModel transformers hugging face
+heed.models.save  save_pretrained push_to_hub hugging face
 heed.nn.BatchNorm1d  batch normalization
 heed.nn.Dropout  regularization
 heed.nn.Embedding  EmbeddingBag bag word vectors lookup weight tying tied weights

@@ -194,11 +194,15 @@ local function param_rows(params)
     return rows
 end
 
--- Up to the first stop that a new sentence follows.
+-- Up to the first stop that a new sentence follows: not that of "et al.", nor the colon of "BERT: ".
 local function first_sentence(prose)
     local all = prose[1] or ""
-    for stop in all:gmatch "()[.:] %u" do
-        if not all:sub(1, stop):find "al%.$" then return all:sub(1, stop) end
+    for stop in all:gmatch "()[.:] " do
+        local head, rest = all:sub(1, stop), all:sub(stop + 2)
+        if (rest:find "^%u" or rest:find "^heed%.") and not head:find "al%.$"
+            and not head:find "^%S+:$" then
+            return head
+        end
     end
     return all
 end

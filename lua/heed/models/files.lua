@@ -4,7 +4,7 @@ local json = require "heed.json"
 local safetensors = require "heed.safetensors"
 local unknown = require "heed.text.tokenizer.unknown"
 
-local files = {}
+local files, NOT_A_DIRECTORY = {}, 20 -- errno's ENOTDIR
 
 local function read_all(path)
     local file, message = io.open(path, "rb")
@@ -13,6 +13,17 @@ local function read_all(path)
     file:close()
     if not text then return nil, path .. ": " .. problem end
     return text
+end
+
+local function is_there(path)
+    local file = io.open(path, "rb")
+    return file ~= nil and file:close()
+end
+
+local function is_other_file(directory)
+    local file, _, number = io.open(directory .. "/config.json")
+    if file then file:close() end
+    return number == NOT_A_DIRECTORY
 end
 
 ---A JSON object from a file of a directory.
@@ -33,9 +44,7 @@ end
 ---@param path string
 ---@return table|nil
 function files.object_if_there(path)
-    local file = io.open(path, "rb")
-    if not file then return nil end
-    file:close()
+    if not is_there(path) then return nil end
     return files.object(path)
 end
 
@@ -82,16 +91,25 @@ local function of_shards(directory, index, map)
     return files.of_tensors(all, not map)
 end
 
+local function refuse_pickle(directory)
+    if is_there(directory .. "/model.safetensors") then return end
+    for _, name in ipairs { "pytorch_model.bin", "pytorch_model.bin.index.json" } do
+        if is_there(directory .. "/" .. name) then
+            unknown.refuse("expected model.safetensors in it, got %s: pickles are not read; "
+                .. "docs/models.md says how to turn them into safetensors", name)
+        end
+    end
+end
+
 ---The tensors of a Hugging Face directory.
 ---@param directory string
 ---@param map? boolean in the file's pages, where they can be
 ---@return heed.models.File
 function files.of_directory(directory, map)
-    local index = io.open(directory .. "/model.safetensors.index.json", "rb")
-    if index then
-        index:close()
+    if is_there(directory .. "/model.safetensors.index.json") then
         return of_shards(directory, files.object(directory .. "/model.safetensors.index.json"), map)
     end
+    refuse_pickle(directory)
     return files.of_tensors(loaded(directory .. "/model.safetensors"), not map)
 end
 
@@ -102,6 +120,9 @@ end
 ---@return table config
 ---@return heed.models.File
 function files.open(directory, map)
+    if is_other_file(directory) then
+        unknown.refuse "expected a directory, a GGUF file, or one that marian-nmt wrote"
+    end
     local config = files.object(directory .. "/config.json")
     config.generation_config = files.object_if_there(directory .. "/generation_config.json")
     return config, files.of_directory(directory, map)

@@ -7,6 +7,7 @@ local core = require "heed.core"
 local errors = require "heed.errors"
 local check_name = require("heed.nn.names").check
 local positional = require "heed.nn.positional"
+local printing = require "heed.nn.printing"
 local walk = require "heed.nn.walk"
 
 local getinfo = debug and debug.getinfo
@@ -667,40 +668,11 @@ end
 
 -- ---- printing -----------------------------------------------------------------------------------
 
-local function grouped(n)
-    local text = tostring(n):reverse():gsub("(%d%d%d)", "%1,"):reverse()
-    return (text:gsub("^,", ""))
-end
-
 ---What stands in the parentheses after the class name. A class may give its own.
 ---@return string
 function Module:extra() return "" end -- luacheck: ignore self
 
-function Module:__tostring()
-    local counted, visited = {}, {}
-    local total = 0
-    local function describe(module, indent)
-        if visited[module] then return module.class_name .. " (shown above)" end
-        visited[module] = true
-        local lines, own = {}, 0
-        each_member(module, 1, function(name, _, _, value)
-            if is_module(value) then
-                lines[#lines + 1] = ("%s  (%s): %s"):format(indent, name,
-                    describe(value, indent .. "  "))
-            elseif not counted[value] then
-                counted[value] = true
-                own = own + value:numel()
-            end
-        end)
-        total = total + own
-        local head = ("%s(%s)"):format(module.class_name, module:extra())
-        if own > 0 then head = head .. "  " .. grouped(own) end
-        if #lines == 0 then return head end
-        return head .. " {\n" .. table.concat(lines, "\n") .. "\n" .. indent .. "}"
-    end
-    local text = describe(self, "")
-    return ("%s\n%s parameters"):format(text, grouped(total))
-end
+Module.__tostring = printing.text
 
 for name, value in pairs(Module) do Module[name] = calls.method(name, value) end
 

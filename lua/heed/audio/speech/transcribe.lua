@@ -59,14 +59,19 @@ end
 
 -- ---- prompts ------------------------------------------------------------------------------------
 
+local function english_alone(name, value, only)
+    if value and value ~= only then
+        errors.raise("%s: %s: expected %q, as the model knows English alone, got %q", WHERE, name,
+            only, value)
+    end
+end
+
 -- Start, language and task: models of English alone are told neither.
 local function start_of(self, memory)
     local s, model, o = self.specials, self.model, self.options
     if not model.speech.multilingual then
-        if o.task ~= "transcribe" or o.language and o.language ~= "en" then
-            errors.raise("%s: model: expected one of several languages for another language or "
-                .. "task than English as it is said", WHERE)
-        end
+        english_alone("task", o.task, "transcribe")
+        english_alone("language", o.language, "en")
         return { s.start }
     end
     self.language = self.language or o.language

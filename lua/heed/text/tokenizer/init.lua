@@ -298,6 +298,13 @@ local function tokens_of(self, where, ids, specials)
     return list
 end
 
+-- `tokenizer:decode(heed.generate(...))` passes both of its results.
+local OF_GENERATE = {}
+for name in pairs(check.set("tokens", "text", "score", "log_probs", "reason")) do
+    OF_GENERATE[name] = "heed.generate gives two results, and in parentheses only the first: "
+        .. "tokenizer:decode((heed.generate(model, ids)))"
+end
+
 ---The text of ids.
 ---
 ---```lua
@@ -313,7 +320,7 @@ end
 ---@return string
 function Tokenizer:decode(ids, options)
     local where = method(self, "decode")
-    options = check.options(where, options, check.set("specials"))
+    options = check.options(where, options, check.set("specials"), OF_GENERATE)
     if check.is_tensor(ids) then ids = ids:totable() end
     local specials = check.flag(where, "specials", options.specials, false)
     return table.concat(self.decoding(tokens_of(self, where, ids, specials)))
