@@ -2,7 +2,7 @@
 --- trained transliterator, its vocabularies and golden.tsv.
 
 local heed = require "heed"
-local names = require "heed.models.names"
+local names = require "heed.models.weights.names"
 local shell = require "spec.support.shell"
 require "heed.luassert"
 

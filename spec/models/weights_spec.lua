@@ -1,7 +1,7 @@
-local files = require "heed.models.files"
+local files = require "heed.models.files.huggingface"
 local heed = require "heed"
-local parts = require "heed.models.parts"
-local weights = require "heed.models.weights"
+local parts = require "heed.models.save.tensors"
+local weights = require "heed.models.weights.fill"
 require "heed.luassert"
 
 local Joined = heed.nn.Module:extend "Joined"

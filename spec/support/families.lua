@@ -2,7 +2,7 @@
 
 local assert = require "luassert"
 local heed = require "heed"
-local names = require "heed.models.names"
+local names = require "heed.models.weights.names"
 
 local families = { FOLDER = "spec/fixtures/families/" }
 

@@ -77,7 +77,7 @@ local function rounded(t) return (t * 16):round():clamp(-120, 120) / 16 end
 ---@return heed.models.Marian
 ---@return table[] items
 function marian.tiny(as_bytes)
-    local names = require "heed.models.names"
+    local names = require "heed.models.weights.names"
     local model, items = heed.models.Marian(CONFIG):eval(), {}
     for ours, parameter in model:named_parameters() do
         heed.no_grad(function() parameter:copy_(rounded(parameter)) end)

@@ -2,7 +2,7 @@
 --- for specs of what is written with such a model.
 
 local heed = require "heed"
-local names = require "heed.models.names"
+local names = require "heed.models.weights.names"
 local shell = require "spec.support.shell"
 
 local SPECIALS = { "<|endoftext|>", "<|startoftranscript|>", "<|de|>", "<|en|>", "<|translate|>",

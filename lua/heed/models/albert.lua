@@ -1,11 +1,11 @@
 --- ALBERT (Lan et al. 2019).
 
-local activations = require "heed.models.activations"
-local heads = require "heed.models.heads"
+local activations = require "heed.models.settings.activations"
+local heads = require "heed.models.parts.heads"
 local nn = require "heed.nn"
 local padding = require("heed.mask").padding
-local TextEncoder = require "heed.models.text_encoder"
-local unknown = require "heed.text.tokenizer.unknown"
+local TextEncoder = require "heed.models.parts.text_encoder"
+local unknown = require "heed.unknown"
 local walk = require "heed.nn.walk"
 
 ---ALBERT: BERT with an embedding of fewer features than the layers have, and one layer's parameters

@@ -2,13 +2,13 @@
 --- positions are: mBART (Liu et al. 2020), M2M-100 and NLLB (Fan et al. 2021), and Marian's models
 --- as Hugging Face has them (Junczys-Dowmunt et al. 2018).
 
-local activations = require "heed.models.activations"
+local activations = require "heed.models.settings.activations"
 local check = require "heed.check"
-local EncoderDecoder = require "heed.models.encoder_decoder"
-local generation = require "heed.models.generation"
+local EncoderDecoder = require "heed.models.parts.encoder_decoder"
+local generation = require "heed.models.settings.generation"
 local heed = require "heed.core"
 local nn = require "heed.nn"
-local unknown = require "heed.text.tokenizer.unknown"
+local unknown = require "heed.unknown"
 
 ---BART and its kin, by config.model_type: "bart", "mbart", "marian", "m2m_100". Called as
 ---nn.Transformer.

@@ -1,10 +1,10 @@
 --- BERT (Devlin et al. 2018), and encoders of sentences made of it (Reimers and Gurevych 2019).
 
-local activations = require "heed.models.activations"
-local heads = require "heed.models.heads"
+local activations = require "heed.models.settings.activations"
+local heads = require "heed.models.parts.heads"
 local nn = require "heed.nn"
 local padding = require("heed.mask").padding
-local TextEncoder = require "heed.models.text_encoder"
+local TextEncoder = require "heed.models.parts.text_encoder"
 
 ---BERT: hidden states of tokens, or with a head what its task asks for, and a vector of each text.
 ---heed.models.load makes it of files; of a config alone it has initial values.

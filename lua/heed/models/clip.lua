@@ -1,14 +1,14 @@
 --- CLIP (Radford et al. 2021): images and texts as vectors of one space.
 
-local activations = require "heed.models.activations"
+local activations = require "heed.models.settings.activations"
 local check = require "heed.check"
 local heed = require "heed.core"
-local ImageProcessor = require "heed.models.image_processor"
+local ImageProcessor = require "heed.models.parts.image_processor"
 local masks = require "heed.mask"
 local nn = require "heed.nn"
-local patches = require "heed.models.patches"
+local patches = require "heed.models.parts.patches"
 local steps = require "heed.text.tokenizer.steps"
-local TextEncoder = require "heed.models.text_encoder"
+local TextEncoder = require "heed.models.parts.text_encoder"
 
 -- What a config leaves out of its two parts.
 local TEXT = { vocab_size = 49408, hidden_size = 512, intermediate_size = 2048,

@@ -1,10 +1,10 @@
 --- DistilBERT (Sanh et al. 2019).
 
-local activations = require "heed.models.activations"
-local heads = require "heed.models.heads"
+local activations = require "heed.models.settings.activations"
+local heads = require "heed.models.parts.heads"
 local nn = require "heed.nn"
 local padding = require("heed.mask").padding
-local TextEncoder = require "heed.models.text_encoder"
+local TextEncoder = require "heed.models.parts.text_encoder"
 
 local EPS = 1e-12 -- of the norms; config.json does not say it
 

@@ -1,13 +1,13 @@
 --- Gemma 2 and 3 (Gemma Team 2024, 2025): norms before and behind each part, layers that see a
 --- window between those that see all, which turn by other angles in Gemma 3.
 
-local activations = require "heed.models.activations"
+local activations = require "heed.models.settings.activations"
 local check = require "heed.check"
-local config = require "heed.models.config"
-local generation = require "heed.models.generation"
-local layer_kinds = require "heed.models.layer_kinds"
+local config = require "heed.models.settings.config"
+local generation = require "heed.models.settings.generation"
+local layer_kinds = require "heed.models.settings.layer_kinds"
 local nn = require "heed.nn"
-local unknown = require "heed.text.tokenizer.unknown"
+local unknown = require "heed.unknown"
 
 ---Gemma 2, and the text model of Gemma 3: logits of the next token. heed.models.load makes it of
 ---files; of a config alone it has initial values.

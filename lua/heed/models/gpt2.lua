@@ -1,12 +1,12 @@
 --- GPT-2 (Radford et al. 2019).
 
-local activations = require "heed.models.activations"
+local activations = require "heed.models.settings.activations"
 local check = require "heed.check"
-local config = require "heed.models.config"
-local generation = require "heed.models.generation"
+local config = require "heed.models.settings.config"
+local generation = require "heed.models.settings.generation"
 local nn = require "heed.nn"
 local causal = require("heed.mask").causal
-local unknown = require "heed.text.tokenizer.unknown"
+local unknown = require "heed.unknown"
 
 ---GPT-2: logits of the next token. heed.models.load makes it of files; of a config alone it has
 ---initial values.

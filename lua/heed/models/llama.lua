@@ -2,13 +2,13 @@
 --- layers see a window, Qwen 2 (Yang et al. 2024) with biases of queries, keys and values, Qwen 3
 --- (Yang et al. 2025) with norms of queries and keys; SmolLM.
 
-local activations = require "heed.models.activations"
+local activations = require "heed.models.settings.activations"
 local check = require "heed.check"
-local config = require "heed.models.config"
-local generation = require "heed.models.generation"
-local layer_kinds = require "heed.models.layer_kinds"
+local config = require "heed.models.settings.config"
+local generation = require "heed.models.settings.generation"
+local layer_kinds = require "heed.models.settings.layer_kinds"
 local nn = require "heed.nn"
-local rope = require "heed.models.rope"
+local rope = require "heed.models.settings.rope"
 
 ---Llama: logits of the next token. heed.models.load makes it of files; of a config alone it has
 ---initial values.

@@ -1,12 +1,12 @@
 --- The fast translators of marian-nmt (Kim et al. 2019, "From Research to Production and Back"):
 --- the Transformer, with a simple recurrence where its decoder has self-attention.
 
-local activations = require "heed.models.activations"
-local EncoderDecoder = require "heed.models.encoder_decoder"
+local activations = require "heed.models.settings.activations"
+local EncoderDecoder = require "heed.models.parts.encoder_decoder"
 local heed = require "heed.core"
 local check = require "heed.check"
 local nn = require "heed.nn"
-local unknown = require "heed.text.tokenizer.unknown"
+local unknown = require "heed.unknown"
 
 -- ---- a layer of the decoder ---------------------------------------------------------------------
 

@@ -1,11 +1,11 @@
 --- MPNet (Song et al. 2020).
 
-local activations = require "heed.models.activations"
-local heads = require "heed.models.heads"
+local activations = require "heed.models.settings.activations"
+local heads = require "heed.models.parts.heads"
 local nn = require "heed.nn"
 local padding = require("heed.mask").padding
 local Roberta = require "heed.models.roberta"
-local TextEncoder = require "heed.models.text_encoder"
+local TextEncoder = require "heed.models.parts.text_encoder"
 
 local PAD = 2 -- 1 in the files, whatever config.json says
 

@@ -1,7 +1,7 @@
 --- The Transformer (Vaswani et al. 2017) as OpenNMT trains it and CTranslate2 has it.
 
 local check = require "heed.check"
-local EncoderDecoder = require "heed.models.encoder_decoder"
+local EncoderDecoder = require "heed.models.parts.encoder_decoder"
 local nn = require "heed.nn"
 
 ---OpenNMT's Transformer. Called as nn.Transformer.

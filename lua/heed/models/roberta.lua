@@ -1,11 +1,11 @@
 --- RoBERTa (Liu et al. 2019), and XLM-RoBERTa (Conneau et al. 2019).
 
-local activations = require "heed.models.activations"
-local heads = require "heed.models.heads"
+local activations = require "heed.models.settings.activations"
+local heads = require "heed.models.parts.heads"
 local heed = require "heed.core"
 local nn = require "heed.nn"
 local padding = require("heed.mask").padding
-local TextEncoder = require "heed.models.text_encoder"
+local TextEncoder = require "heed.models.parts.text_encoder"
 
 ---RoBERTa: BERT, whose positions begin behind the padding token's id. Tokens of padding have no
 ---position and are not counted.

@@ -1,10 +1,10 @@
 --- T5 (Raffel et al. 2020) and mT5: an encoder-decoder whose positions are a bias of the scores,
 --- with RMSNorm before each part, no biases elsewhere, and no scaling of the scores.
 
-local activations = require "heed.models.activations"
+local activations = require "heed.models.settings.activations"
 local check = require "heed.check"
-local EncoderDecoder = require "heed.models.encoder_decoder"
-local generation = require "heed.models.generation"
+local EncoderDecoder = require "heed.models.parts.encoder_decoder"
+local generation = require "heed.models.settings.generation"
 local heed = require "heed.core"
 local nn = require "heed.nn"
 

@@ -1,13 +1,13 @@
 --- The Vision Transformer (Dosovitskiy et al. 2020).
 
-local activations = require "heed.models.activations"
+local activations = require "heed.models.settings.activations"
 local check = require "heed.check"
-local heads = require "heed.models.heads"
+local heads = require "heed.models.parts.heads"
 local heed = require "heed.core"
-local ImageProcessor = require "heed.models.image_processor"
+local ImageProcessor = require "heed.models.parts.image_processor"
 local nn = require "heed.nn"
-local patches = require "heed.models.patches"
-local unknown = require "heed.text.tokenizer.unknown"
+local patches = require "heed.models.parts.patches"
+local unknown = require "heed.unknown"
 
 ---A Vision Transformer: hidden states of an image's patches behind a class token; or, with a head, the
 ---logits of its classes. heed.models.load makes it of files, with what makes pixels of images beside

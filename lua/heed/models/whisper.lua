@@ -2,7 +2,7 @@
 
 local check = require "heed.check"
 local nn = require "heed.nn"
-local speech = require "heed.models.speech"
+local speech = require "heed.models.settings.speech"
 local causal = require("heed.mask").causal
 
 ---Whisper: logits of the next token of what is said. heed.models.load makes it of files; of a

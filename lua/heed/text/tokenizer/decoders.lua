@@ -3,7 +3,7 @@
 
 local core = require "heed.core"
 local steps = require "heed.text.tokenizer.steps"
-local unknown = require "heed.text.tokenizer.unknown"
+local unknown = require "heed.unknown"
 local valid = require "heed.text.tokenizer.valid"
 
 local decoders = {}

@@ -5,7 +5,7 @@ local json = require "heed.json"
 local json_file = require "heed.text.tokenizer.json_file"
 local spm_file = require "heed.text.tokenizer.spm_file"
 local steps = require "heed.text.tokenizer.steps"
-local unknown = require "heed.text.tokenizer.unknown"
+local unknown = require "heed.unknown"
 local vocab_file = require "heed.text.tokenizer.vocab_file"
 local vocab_json_file = require "heed.text.tokenizer.vocab_json_file"
 

@@ -3,7 +3,7 @@
 local core = require "heed.core"
 local decoders = require "heed.text.tokenizer.decoders"
 local patterns = require "heed.text.tokenizer.gguf_patterns"
-local unknown = require "heed.text.tokenizer.unknown"
+local unknown = require "heed.unknown"
 
 local NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED = 1, 2, 3, 4, 5
 local SPACE = "▁"

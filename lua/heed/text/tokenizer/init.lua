@@ -8,7 +8,7 @@ local errors = require "heed.errors"
 local files = require "heed.text.tokenizer.files"
 local pad = require "heed.data.pad"
 local stream = require "heed.text.tokenizer.stream"
-local unknown = require "heed.text.tokenizer.unknown"
+local unknown = require "heed.unknown"
 
 ---What a file says of a tokenizer: what the core's steps are made of, and what is done in Lua.
 ---@class heed.text.tokenizer.Description

@@ -4,7 +4,7 @@ local decoders = require "heed.text.tokenizer.decoders"
 local json = require "heed.json"
 local post = require "heed.text.tokenizer.post"
 local steps = require "heed.text.tokenizer.steps"
-local unknown = require "heed.text.tokenizer.unknown"
+local unknown = require "heed.unknown"
 
 local absent, flag = steps.absent, steps.flag
 

@@ -2,7 +2,7 @@
 --- tokenizer.json.
 
 local steps = require "heed.text.tokenizer.steps"
-local unknown = require "heed.text.tokenizer.unknown"
+local unknown = require "heed.unknown"
 
 local post = {}
 

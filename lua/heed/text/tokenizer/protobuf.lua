@@ -1,6 +1,6 @@
 --- The wire format of protocol buffers, as far as SentencePiece's models need it.
 
-local unknown = require "heed.text.tokenizer.unknown"
+local unknown = require "heed.unknown"
 
 local protobuf = {}
 

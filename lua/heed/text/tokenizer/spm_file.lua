@@ -2,7 +2,7 @@
 
 local decoders = require "heed.text.tokenizer.decoders"
 local protobuf = require "heed.text.tokenizer.protobuf"
-local unknown = require "heed.text.tokenizer.unknown"
+local unknown = require "heed.unknown"
 
 -- Kinds of pieces, and of models.
 local NORMAL, UNKNOWN, CONTROL, USER_DEFINED = 1, 2, 3, 4

@@ -1,7 +1,7 @@
 --- The normalizers and pre-tokenizers of tokenizer.json, each as the steps that the core has for
 --- it.
 
-local unknown = require "heed.text.tokenizer.unknown"
+local unknown = require "heed.unknown"
 
 local steps = {}
 

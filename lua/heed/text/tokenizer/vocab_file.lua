@@ -4,7 +4,7 @@
 
 local decoders = require "heed.text.tokenizer.decoders"
 local steps = require "heed.text.tokenizer.steps"
-local unknown = require "heed.text.tokenizer.unknown"
+local unknown = require "heed.unknown"
 
 local SPECIAL = { unk = "[UNK]", sep = "[SEP]", pad = "[PAD]", cls = "[CLS]", mask = "[MASK]" }
 

@@ -6,7 +6,7 @@
 local json = require "heed.json"
 local spm_file = require "heed.text.tokenizer.spm_file"
 local steps = require "heed.text.tokenizer.steps"
-local unknown = require "heed.text.tokenizer.unknown"
+local unknown = require "heed.unknown"
 
 local vocab_json_file = {}
 

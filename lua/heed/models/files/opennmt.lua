@@ -1,9 +1,9 @@
 --- A Transformer of OpenNMT's whose tensors have CTranslate2's names, in a safetensors file without
 --- a config: its sizes are those of the tensors, and the number of its heads is in the metadata.
 
-local files = require "heed.models.files"
+local files = require "heed.models.files.huggingface"
 local safetensors = require "heed.safetensors"
-local unknown = require "heed.text.tokenizer.unknown"
+local unknown = require "heed.unknown"
 
 local opennmt_file = {}
 

@@ -2,7 +2,7 @@
 --- sound of the token that they write.
 
 local steps = require "heed.text.tokenizer.steps"
-local unknown = require "heed.text.tokenizer.unknown"
+local unknown = require "heed.unknown"
 
 ---Tokens, layers and heads count from 1.
 ---@class heed.models.Speech

@@ -1,6 +1,6 @@
 --- The metadata of a GGUF file as a config.json says the same.
 
-local unknown = require "heed.text.tokenizer.unknown"
+local unknown = require "heed.unknown"
 
 -- ---- rotary positions ---------------------------------------------------------------------------
 

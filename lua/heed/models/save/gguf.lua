@@ -1,14 +1,14 @@
 --- Writes a model as a GGUF file that llama.cpp loads.
 
-local architectures = require "heed.models.gguf_names"
+local architectures = require "heed.models.files.gguf_names"
 local gguf = require "heed.gguf"
-local models_gguf = require "heed.models.gguf"
-local parts = require "heed.models.parts"
-local rope = require "heed.models.rope"
-local rows = require "heed.models.rotary_rows"
+local models_gguf = require "heed.models.files.gguf"
+local parts = require "heed.models.save.tensors"
+local rope = require "heed.models.settings.rope"
+local rows = require "heed.models.save.rotary_rows"
 local steps = require "heed.text.tokenizer.steps"
-local unknown = require "heed.text.tokenizer.unknown"
-local vocabulary = require "heed.models.gguf_vocabulary"
+local unknown = require "heed.unknown"
+local vocabulary = require "heed.models.save.gguf_vocabulary"
 
 -- ---- tensors ------------------------------------------------------------------------------------
 

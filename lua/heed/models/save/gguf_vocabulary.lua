@@ -4,7 +4,7 @@ local gguf = require "heed.gguf"
 local patterns = require "heed.text.tokenizer.gguf_patterns"
 local steps = require "heed.text.tokenizer.steps"
 local tokenizer_files = require "heed.text.tokenizer.files"
-local unknown = require "heed.text.tokenizer.unknown"
+local unknown = require "heed.unknown"
 
 local NORMAL, CONTROL, USER_DEFINED, UNUSED = 1, 3, 4, 5
 local SPACE = "▁"

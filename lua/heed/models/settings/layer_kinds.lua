@@ -3,9 +3,9 @@
 
 local check = require "heed.check"
 local masks = require "heed.mask"
-local rope = require "heed.models.rope"
+local rope = require "heed.models.settings.rope"
 local steps = require "heed.text.tokenizer.steps"
-local unknown = require "heed.text.tokenizer.unknown"
+local unknown = require "heed.unknown"
 
 local layer_kinds = {}
 

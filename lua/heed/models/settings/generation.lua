@@ -1,7 +1,7 @@
 --- What a model's files say of writing: with what answers begin, what ends them, what never comes.
 
 local steps = require "heed.text.tokenizer.steps"
-local unknown = require "heed.text.tokenizer.unknown"
+local unknown = require "heed.unknown"
 
 ---What heed.generate does with a model where its options say nothing. Tokens count from 1.
 ---@class heed.models.Generation

@@ -1,10 +1,10 @@
 --- From the tensors of a file to a model's parameters.
 
-local available = require "heed.models.available"
+local available = require "heed.models.weights.available"
 local core = require "heed.core"
 local module = require "heed.nn.module"
-local names = require "heed.models.names"
-local unknown = require "heed.text.tokenizer.unknown"
+local names = require "heed.models.weights.names"
+local unknown = require "heed.unknown"
 local walk = require "heed.nn.walk"
 
 local weights = {}

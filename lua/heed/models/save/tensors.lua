@@ -1,8 +1,8 @@
 --- From a model's parameters to the tensors of a file: heed.models.weights the other way.
 
 local core = require "heed.core"
-local names = require "heed.models.names"
-local unknown = require "heed.text.tokenizer.unknown"
+local names = require "heed.models.weights.names"
+local unknown = require "heed.unknown"
 local walk = require "heed.nn.walk"
 
 -- How many of ours' rows each of `count` has: queries of all heads, keys and values of theirs; or

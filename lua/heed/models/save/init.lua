@@ -1,14 +1,14 @@
 --- Models as files that other programs load.
 
 local check = require "heed.check"
-local configs = require "heed.models.config"
-local directory = require "heed.models.directory"
+local configs = require "heed.models.settings.config"
+local directory = require "heed.models.save.huggingface"
 local errors = require "heed.errors"
 local families = require "heed.models.families"
-local gguf_write = require "heed.models.gguf_write"
-local origins = require "heed.models.origins"
+local gguf_write = require "heed.models.save.gguf"
+local origins = require "heed.models.weights.origins"
 local suggest = require "heed.suggest"
-local unknown = require "heed.text.tokenizer.unknown"
+local unknown = require "heed.unknown"
 local walk = require "heed.nn.walk"
 
 local WHERE = "heed.models.save"

@@ -1,11 +1,11 @@
 --- What a directory of sentence-transformers says of vectors of texts: modules.json, and what it
 --- names.
 
-local files = require "heed.models.files"
+local files = require "heed.models.files.huggingface"
 local nn = require "heed.nn"
-local Pooling = require "heed.models.pooling"
+local Pooling = require "heed.models.parts.pooling"
 local steps = require "heed.text.tokenizer.steps"
-local unknown = require "heed.text.tokenizer.unknown"
+local unknown = require "heed.unknown"
 
 local sentences = {}
 

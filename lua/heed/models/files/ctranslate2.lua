@@ -7,9 +7,9 @@
 --- that counts. int8 weights have a "…_scale" beside them, by which each row is divided.
 
 local core = require "heed.core"
-local files = require "heed.models.files"
-local unknown = require "heed.text.tokenizer.unknown"
-local whisper = require "heed.models.ctranslate2_whisper"
+local files = require "heed.models.files.huggingface"
+local unknown = require "heed.unknown"
+local whisper = require "heed.models.files.ctranslate2_whisper"
 
 local ctranslate2 = {}
 

@@ -1,6 +1,6 @@
 --- What CTranslate2 calls the tensors of Whisper, and where it has the config.
 
-local unknown = require "heed.text.tokenizer.unknown"
+local unknown = require "heed.unknown"
 
 local whisper = {}
 

@@ -2,7 +2,7 @@
 --- whose settings are the config; and the file of settings of its decoder, or a directory with one.
 
 local core = require "heed.core"
-local unknown = require "heed.text.tokenizer.unknown"
+local unknown = require "heed.unknown"
 
 local marian_file = {}
 

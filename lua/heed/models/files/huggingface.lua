@@ -2,7 +2,7 @@
 
 local json = require "heed.json"
 local safetensors = require "heed.safetensors"
-local unknown = require "heed.text.tokenizer.unknown"
+local unknown = require "heed.unknown"
 
 local files, NOT_A_DIRECTORY = {}, 20 -- errno's ENOTDIR
 

@@ -2,7 +2,7 @@
 --- tried: the kernel would end the process, or stop the machine, in the middle of it.
 
 local core = require "heed.core"
-local unknown = require "heed.text.tokenizer.unknown"
+local unknown = require "heed.unknown"
 
 local available = {}
 

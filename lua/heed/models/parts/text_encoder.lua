@@ -6,10 +6,10 @@ local errors = require "heed.errors"
 local heed = require "heed.core"
 local nn = require "heed.nn"
 local pad = require "heed.data.pad"
-local Pooling = require "heed.models.pooling"
-local sentences = require "heed.models.sentences"
+local Pooling = require "heed.models.parts.pooling"
+local sentences = require "heed.models.parts.sentences"
 local steps = require "heed.text.tokenizer.steps"
-local unknown = require "heed.text.tokenizer.unknown"
+local unknown = require "heed.unknown"
 
 local BATCH = 32 -- texts at a time
 

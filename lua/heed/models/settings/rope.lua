@@ -1,7 +1,7 @@
 --- A config's rotary positions as options of heed.nn.Rotary.
 
 local steps = require "heed.text.tokenizer.steps"
-local unknown = require "heed.text.tokenizer.unknown"
+local unknown = require "heed.unknown"
 
 local FIELDS = {
     linear = { "factor" }, dynamic = { "factor" },

@@ -3,7 +3,7 @@
 
 local json = require "heed.json"
 local tokenizer_files = require "heed.text.tokenizer.files"
-local unknown = require "heed.text.tokenizer.unknown"
+local unknown = require "heed.unknown"
 
 local null = json.null
 

@@ -2,12 +2,12 @@
 
 local core = require "heed.core"
 local json = require "heed.json"
-local parts = require "heed.models.parts"
-local rows = require "heed.models.rotary_rows"
+local parts = require "heed.models.save.tensors"
+local rows = require "heed.models.save.rotary_rows"
 local safetensors = require "heed.safetensors"
-local sentences = require "heed.models.sentences"
-local tokenizer_json = require "heed.models.tokenizer_json"
-local unknown = require "heed.text.tokenizer.unknown"
+local sentences = require "heed.models.parts.sentences"
+local tokenizer_json = require "heed.models.save.tokenizer_json"
+local unknown = require "heed.unknown"
 
 -- What a directory may have for its tokenizer.
 local TOKENIZER = { "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json",

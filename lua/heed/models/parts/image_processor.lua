@@ -2,12 +2,12 @@
 
 local check = require "heed.check"
 local errors = require "heed.errors"
-local files = require "heed.models.files"
+local files = require "heed.models.files.huggingface"
 local heed = require "heed.core"
 local image = require "heed.image"
 local nn = require "heed.nn"
 local steps = require "heed.text.tokenizer.steps"
-local unknown = require "heed.text.tokenizer.unknown"
+local unknown = require "heed.unknown"
 
 local WHERE = "heed.models.ImageProcessor"
 

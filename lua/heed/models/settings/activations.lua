@@ -1,6 +1,6 @@
 --- The activations of configs as those of heed.nn.
 
-local unknown = require "heed.text.tokenizer.unknown"
+local unknown = require "heed.unknown"
 
 local PLAIN = { relu = "relu", gelu = "gelu", gelu_new = "gelu_tanh", gelu_fast = "gelu_tanh",
     gelu_pytorch_tanh = "gelu_tanh", quick_gelu = "gelu_sigmoid", silu = "silu", swish = "silu",

@@ -1,11 +1,11 @@
 --- GGUF files as what Hugging Face's directories are: a config, and tensors under the names that
 --- they have there.
 
-local architectures = require "heed.models.gguf_names"
+local architectures = require "heed.models.files.gguf_names"
 local core = require "heed.core"
 local gguf = require "heed.gguf"
-local settings = require "heed.models.gguf_settings"
-local unknown = require "heed.text.tokenizer.unknown"
+local settings = require "heed.models.files.gguf_settings"
+local unknown = require "heed.unknown"
 
 local function literally(text) return (text:gsub("%W", "%%%0")) end
 
