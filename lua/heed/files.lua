@@ -17,6 +17,30 @@ function files.read(path)
     return bytes
 end
 
+---Can it be opened?
+---@param path string
+---@return boolean
+function files.exists(path)
+    local file = io.open(path, "rb")
+    if file then file:close() end
+    return file ~= nil
+end
+
+---The first bytes of a file, fewer where it has not so many.
+---@param path string
+---@param count integer
+---@return string|nil bytes nil when it cannot be read
+---@return string? message
+---@return integer? code of the system's error
+function files.beginning(path, count)
+    local file, message = io.open(path, "rb")
+    if not file then return nil, message end
+    local bytes, problem, code = file:read(count)
+    file:close()
+    if bytes or not problem then return bytes or "" end
+    return nil, ("%s: %s"):format(path, problem), code
+end
+
 ---Replaces a file whole or not at all: written beside, synced, renamed.
 ---@param path string
 ---@param bytes string

@@ -1,5 +1,5 @@
---- What a reader of tokenizer files meets and does not know: it ends the reading, and the caller
---- gets nil and the message. Never a guess.
+--- What a reader of other people's files meets and does not know: it ends the reading, and the
+--- caller gets nil and the message. Never a guess.
 
 local null = require("heed.json").null
 
@@ -19,6 +19,20 @@ end
 ---@param part string "normalizer"
 ---@param name any
 function unknown.kind(part, name) unknown.refuse("%s: unknown: %s", part, tostring(name)) end
+
+---Is it left out? Files leave settings out by JSON's null too.
+---@param value any
+---@return boolean
+function unknown.absent(value) return value == nil or value == null end
+
+---A flag of a file.
+---@param value any
+---@param otherwise boolean where it is left out
+---@return boolean
+function unknown.flag(value, otherwise)
+    if unknown.absent(value) then return otherwise end
+    return value == true
+end
 
 ---The value, when it has the type.
 ---@generic T
@@ -41,7 +55,7 @@ end
 ---@return any
 function unknown.optional(described, name, kind, where)
     local value = described[name]
-    if value == nil or value == null then return nil end
+    if unknown.absent(value) then return nil end
     if kind == "integer" and math.type(value) == "integer" then return value end
     return unknown.check(value, kind, ("%s: %s"):format(where, name))
 end

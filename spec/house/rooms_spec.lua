@@ -133,4 +133,25 @@ describe("the modules of lua/heed", function()
             end
         end
     end)
+
+    -- What each room of heed.models may require of the others; "" are the families.
+    local of_models = {
+        settings = {}, files = {}, weights = {},
+        parts = { "settings", "files" },
+        [""] = { "settings", "parts" },
+        save = { "", "settings", "files", "weights", "parts" },
+    }
+
+    it("depend one way within heed.models", function()
+        for _, path in ipairs(shell.files("lua/heed/models", "*.lua")) do
+            local room = path:match "models/(%l+)/" or ""
+            assert.is_not_nil(of_models[room], "a room without a rule: " .. room)
+            for name in requires(path) do
+                local other = name:match "^heed%.models%.(.*)"
+                other = other and (other:match "^(%l+)%." or of_models[other] and other or "")
+                assert.is_true(not other or other == room or contains(of_models[room], other)
+                    or path == "lua/heed/models/init.lua", path .. " must not require " .. name)
+            end
+        end
+    end)
 end)

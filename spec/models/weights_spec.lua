@@ -1,5 +1,5 @@
-local files = require "heed.models.files.huggingface"
 local heed = require "heed"
+local huggingface = require "heed.models.files.huggingface"
 local parts = require "heed.models.save.tensors"
 local weights = require "heed.models.weights.fill"
 require "heed.luassert"
@@ -35,7 +35,7 @@ describe("the parts of a parameter", function()
     it("lie one behind the other, transposed where they must be, with zeros for what is left out",
         function()
             local tensors = given()
-            local model = filled(files.of_tensors(tensors))
+            local model = filled(huggingface.of_tensors(tensors))
             local weight, bias = model.attention.in_proj_weight, model.attention.in_proj_bias
             assert.is_true(weight:narrow(1, 5, 2):equal(tensors["m.k.weight"]:t()))
             assert.is_true(bias:narrow(1, 1, 4):equal(tensors["m.q.bias"]))
@@ -45,7 +45,7 @@ describe("the parts of a parameter", function()
 
     it("go back where they came from", function()
         local tensors = given()
-        local back = parts(filled(files.of_tensors(tensors)), family, {}, "m.")
+        local back = parts(filled(huggingface.of_tensors(tensors)), family, {}, "m.")
         for name, t in pairs(tensors) do assert.is_true(back[name]:equal(t), name) end
         for name in pairs(back) do assert.is_not_nil(tensors[name], name) end
     end)
@@ -59,11 +59,24 @@ describe("the parts of a parameter", function()
         assert.is_true(model.map.weight:equal(tensors["map.weight"]:to "f64"))
     end)
 
-    it("must go together", function()
+    local function refused(name, tensor)
         local tensors = given()
-        tensors["m.q.bias"] = heed.randn(9)
-        local ok, message = pcall(filled, files.of_tensors(tensors))
+        tensors[name] = tensor
+        local ok, refusal = pcall(filled, huggingface.of_tensors(tensors))
         assert.is_false(ok)
-        assert.matches("in_proj_bias: expected parts of %[8%]", tostring(message))
+        return refusal.message
+    end
+
+    it("must go together", function()
+        assert.matches("in_proj_bias: expected parts of %[8%]",
+            refused("m.q.bias", heed.randn(9)))
+        assert.matches("in_proj_bias: expected %[8%], got parts that do not go together",
+            refused("m.v.bias", heed.randn(2, 1)))
+        assert.matches("in_proj_weight: expected %[8, 4%], got parts that do not go together",
+            refused("m.k.weight", heed.randn(3, 2)))
+        for _, name in ipairs { "m.q.weight", "m.k.weight", "m.v.bias" } do
+            assert.matches("got parts that do not go together",
+                refused(name, heed.tensor(1.0)), nil, name)
+        end
     end)
 end)

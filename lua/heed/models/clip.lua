@@ -7,8 +7,8 @@ local ImageProcessor = require "heed.models.parts.image_processor"
 local masks = require "heed.mask"
 local nn = require "heed.nn"
 local patches = require "heed.models.parts.patches"
-local steps = require "heed.text.tokenizer.steps"
 local TextEncoder = require "heed.models.parts.text_encoder"
+local unknown = require "heed.unknown"
 
 -- What a config leaves out of its two parts.
 local TEXT = { vocab_size = 49408, hidden_size = 512, intermediate_size = 2048,
@@ -22,7 +22,7 @@ local function with_defaults(given, defaults)
     local c = {}
     for key, value in pairs(defaults) do
         c[key] = value
-        if given and not steps.absent(given[key]) then c[key] = given[key] end
+        if given and not unknown.absent(given[key]) then c[key] = given[key] end
     end
     return c
 end

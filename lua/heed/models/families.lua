@@ -72,7 +72,7 @@ families.classes = {
 ---@class heed.models.Family
 ---@field config table what a config.json leaves out
 ---@field types? table<string, table> what one of this model_type leaves out, beside that
----@field names table[] heed.models.names
+---@field names table[] heed.models.weights.names
 ---@field names_of? fun(config: table): table[] where they depend on the config
 ---@field prefixes? string[] what files may have before all names
 ---@field read_beside? fun(model: heed.nn.Module, beside: heed.models.Beside) takes what it needs

@@ -3,14 +3,10 @@
 local check = require "heed.check"
 local configs = require "heed.models.settings.config"
 local core = require "heed.core"
-local ctranslate2 = require "heed.models.files.ctranslate2"
 local errors = require "heed.errors"
 local families = require "heed.models.families"
-local files = require "heed.models.files.huggingface"
-local gguf = require "heed.models.files.gguf"
+local files = require "heed.models.files"
 local ImageProcessor = require "heed.models.parts.image_processor"
-local marian_file = require "heed.models.files.marian"
-local opennmt_file = require "heed.models.files.opennmt"
 local origins = require "heed.models.weights.origins"
 local Pooling = require "heed.models.parts.pooling"
 local save = require "heed.models.save"
@@ -45,22 +41,6 @@ local function family_of(name)
     return family
 end
 
--- What a path may be, the first that fits: how it is known, and what opens it, giving the config as
--- it stands there and the tensors.
-local KINDS = {
-    { fits = gguf.fits, open = gguf.open },
-    { fits = ctranslate2.fits, open = ctranslate2.open },
-    { fits = marian_file.fits, open = marian_file.open },
-    { fits = opennmt_file.fits, open = opennmt_file.open },
-    { fits = function() return true end, open = files.open },
-}
-
-local function open(path, map)
-    for _, kind in ipairs(KINDS) do
-        if kind.fits(path) then return kind.open(path, map) end
-    end
-end
-
 local function check_trainable(model)
     for name, p in model:named_parameters() do
         if core.dtypes.halves[p.dtype] then
@@ -87,7 +67,7 @@ local function add_stop(generation, reader)
 end
 
 local function load(path, options)
-    local given, file = open(path, options.map ~= false)
+    local given, file = files.open(path, options.map ~= false)
     local family = family_of(options.family or given.model_type)
     local config = configs.complete(family, given)
     config.of_sentences = sentences.are_in(path)

@@ -7,7 +7,8 @@
 --- that counts. int8 weights have a "…_scale" beside them, by which each row is divided.
 
 local core = require "heed.core"
-local files = require "heed.models.files.huggingface"
+local disk = require "heed.files"
+local huggingface = require "heed.models.files.huggingface"
 local unknown = require "heed.unknown"
 local whisper = require "heed.models.files.ctranslate2_whisper"
 
@@ -165,7 +166,7 @@ local function config_of(known, directory, path, variables)
         end
         return plain(path, variable(name)):view(1):to("i64"):item()
     end
-    return known.config(files.object(directory .. "/config.json"),
+    return known.config(huggingface.object(directory .. "/config.json"),
         function(name) return variable(name).shape end, number,
         function(name) return variables[name] ~= nil end)
 end
@@ -174,9 +175,7 @@ end
 ---@param path string
 ---@return boolean
 function ctranslate2.fits(path)
-    local file = io.open(path .. "/model.bin", "rb")
-    if file then file:close() end
-    return file ~= nil
+    return disk.exists(path .. "/model.bin")
 end
 
 ---@param directory string

@@ -3,6 +3,7 @@
 
 local architectures = require "heed.models.files.gguf_names"
 local core = require "heed.core"
+local disk = require "heed.files"
 local gguf = require "heed.gguf"
 local settings = require "heed.models.files.gguf_settings"
 local unknown = require "heed.unknown"
@@ -12,7 +13,7 @@ local function literally(text) return (text:gsub("%W", "%%%0")) end
 local models_gguf = {}
 
 ---The file's name of a tensor.
----@param tensors { [1]: string, [2]: string }[] of heed.models.gguf_names
+---@param tensors { [1]: string, [2]: string }[] of heed.models.files.gguf_names
 ---@param theirs string Hugging Face's
 ---@return string|nil name nil when the table says nothing of it
 ---@return table? entry
@@ -82,10 +83,7 @@ end
 ---@param path string
 ---@return boolean
 function models_gguf.fits(path)
-    local file = io.open(path, "rb")
-    local begin = file and file:read(4)
-    if file then file:close() end
-    return begin == "GGUF"
+    return disk.beginning(path, 4) == "GGUF"
 end
 
 ---@param path string

@@ -1,24 +1,11 @@
---- The tensors of other people's files under one door: safetensors, whole or in shards, and GGUF.
+--- Hugging Face's directories: JSON, and tensors in safetensors, whole or in shards.
 
+local disk = require "heed.files"
 local json = require "heed.json"
 local safetensors = require "heed.safetensors"
 local unknown = require "heed.unknown"
 
-local files, NOT_A_DIRECTORY = {}, 20 -- errno's ENOTDIR
-
-local function read_all(path)
-    local file, message = io.open(path, "rb")
-    if not file then return nil, message end
-    local text, problem = file:read "a"
-    file:close()
-    if not text then return nil, path .. ": " .. problem end
-    return text
-end
-
-local function is_there(path)
-    local file = io.open(path, "rb")
-    return file ~= nil and file:close()
-end
+local huggingface, NOT_A_DIRECTORY = {}, 20 -- errno's ENOTDIR
 
 local function is_other_file(directory)
     local file, _, number = io.open(directory .. "/config.json")
@@ -29,8 +16,8 @@ end
 ---A JSON object from a file of a directory.
 ---@param path string
 ---@return table
-function files.object(path)
-    local text, message = read_all(path)
+function huggingface.object(path)
+    local text, message = disk.read(path)
     if not text then unknown.refuse("%s", message) end
     local value
     value, message = json.decode(text)
@@ -43,16 +30,15 @@ end
 ---The same, or nil when there is no such file.
 ---@param path string
 ---@return table|nil
-function files.object_if_there(path)
-    if not is_there(path) then return nil end
-    return files.object(path)
+function huggingface.object_if_there(path)
+    return disk.exists(path) and huggingface.object(path) or nil
 end
 
 ---Tensors by name as what a file holds.
 ---@param tensors table<string, heed.Tensor>
 ---@param copied? boolean each when it is asked for; default: they are given as they are
 ---@return heed.models.File
-function files.of_tensors(tensors, copied)
+function huggingface.of_tensors(tensors, copied)
     local list = {}
     for name in pairs(tensors) do list[#list + 1] = name end
     table.sort(list)
@@ -88,13 +74,13 @@ local function of_shards(directory, index, map)
         unknown.refuse("weight_map: %d tensors are not where it says: %s", #absent,
             table.concat(absent, ", ", 1, math.min(#absent, 3)))
     end
-    return files.of_tensors(all, not map)
+    return huggingface.of_tensors(all, not map)
 end
 
 local function refuse_pickle(directory)
-    if is_there(directory .. "/model.safetensors") then return end
+    if disk.exists(directory .. "/model.safetensors") then return end
     for _, name in ipairs { "pytorch_model.bin", "pytorch_model.bin.index.json" } do
-        if is_there(directory .. "/" .. name) then
+        if disk.exists(directory .. "/" .. name) then
             unknown.refuse("expected model.safetensors in it, got %s: pickles are not read; "
                 .. "docs/models.md says how to turn them into safetensors", name)
         end
@@ -105,12 +91,11 @@ end
 ---@param directory string
 ---@param map? boolean in the file's pages, where they can be
 ---@return heed.models.File
-function files.of_directory(directory, map)
-    if is_there(directory .. "/model.safetensors.index.json") then
-        return of_shards(directory, files.object(directory .. "/model.safetensors.index.json"), map)
-    end
+function huggingface.of_directory(directory, map)
+    local index = huggingface.object_if_there(directory .. "/model.safetensors.index.json")
+    if index then return of_shards(directory, index, map) end
     refuse_pickle(directory)
-    return files.of_tensors(loaded(directory .. "/model.safetensors"), not map)
+    return huggingface.of_tensors(loaded(directory .. "/model.safetensors"), not map)
 end
 
 ---A Hugging Face directory. How its model is to write, where it says so, is the config's
@@ -119,13 +104,13 @@ end
 ---@param map boolean in the file's pages, where they can be
 ---@return table config
 ---@return heed.models.File
-function files.open(directory, map)
+function huggingface.open(directory, map)
     if is_other_file(directory) then
         unknown.refuse "expected a directory, a GGUF file, or one that marian-nmt wrote"
     end
-    local config = files.object(directory .. "/config.json")
-    config.generation_config = files.object_if_there(directory .. "/generation_config.json")
-    return config, files.of_directory(directory, map)
+    local config = huggingface.object(directory .. "/config.json")
+    config.generation_config = huggingface.object_if_there(directory .. "/generation_config.json")
+    return config, huggingface.of_directory(directory, map)
 end
 
-return files
+return huggingface

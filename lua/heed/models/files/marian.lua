@@ -2,9 +2,10 @@
 --- whose settings are the config; and the file of settings of its decoder, or a directory with one.
 
 local core = require "heed.core"
+local disk = require "heed.files"
 local unknown = require "heed.unknown"
 
-local marian_file = {}
+local marian = {}
 
 local SETTINGS = "special:model.yml"
 local VERSION = string.pack("<I8", 1)
@@ -38,18 +39,11 @@ end
 
 -- ---- paths --------------------------------------------------------------------------------------
 
-local function beginning(path, count)
-    local file = io.open(path, "rb")
-    local bytes = file and file:read(count)
-    if file then file:close() end
-    return bytes
-end
-
 local function folder_of(path) return path:match "^(.*/)[^/]*$" or "" end
 
 -- A decoder's settings in a directory of marian's.
 local function settings_in(directory)
-    if beginning(directory .. "/config.json", 1) then return nil end
+    if disk.exists(directory .. "/config.json") then return nil end
     local names = core.directory_names(directory) or {}
     table.sort(names)
     for _, name in ipairs(names) do
@@ -60,22 +54,15 @@ end
 ---Is this a file of marian-nmt's, or a directory with one?
 ---@param path string
 ---@return boolean
-function marian_file.fits(path)
-    return path:find "%.ya?ml$" ~= nil or beginning(path, #VERSION) == VERSION
+function marian.fits(path)
+    return path:find "%.ya?ml$" ~= nil or disk.beginning(path, #VERSION) == VERSION
         or settings_in(path) ~= nil
-end
-
-local function read_all(path)
-    local file, message = io.open(path, "rb")
-    if not file then unknown.refuse("%s", message) end
-    local text = file:read "a"
-    file:close()
-    return text
 end
 
 -- The model, and the vocabulary, by the decoder's settings, where paths are relative to them.
 local function named_in(path)
-    local settings = settings_of(read_all(path))
+    local text, message = disk.read(path)
+    local settings = settings_of(text or unknown.refuse("%s", message))
     local function file_of(key)
         local name = type(settings[key]) == "table" and settings[key][1]
         if type(name) ~= "string" then unknown.refuse("%s: expected %s in it", path, key) end
@@ -103,7 +90,7 @@ end
 ---@param path string
 ---@return table config the model's settings
 ---@return heed.models.File
-function marian_file.open(path)
+function marian.open(path)
     local model, vocabulary = path, nil
     local settings = path:find "%.ya?ml$" and path or settings_in(path)
     if settings then model, vocabulary = named_in(settings) end
@@ -124,4 +111,4 @@ function marian_file.open(path)
     }
 end
 
-return marian_file
+return marian

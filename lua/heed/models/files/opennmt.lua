@@ -1,27 +1,22 @@
 --- A Transformer of OpenNMT's whose tensors have CTranslate2's names, in a safetensors file without
 --- a config: its sizes are those of the tensors, and the number of its heads is in the metadata.
 
-local files = require "heed.models.files.huggingface"
+local disk = require "heed.files"
+local huggingface = require "heed.models.files.huggingface"
 local safetensors = require "heed.safetensors"
 local unknown = require "heed.unknown"
 
-local opennmt_file = {}
+local opennmt = {}
 
 -- Every model has it.
 local TELLING = "encoder/layer_0/self_attention/linear_0/weight"
 
-local function exists(path)
-    local file = io.open(path, "rb")
-    if file then file:close() end
-    return file ~= nil
-end
-
 ---Is this a directory with such a file?
 ---@param directory string
 ---@return boolean
-function opennmt_file.fits(directory)
+function opennmt.fits(directory)
     local path = directory .. "/model.safetensors"
-    return not exists(directory .. "/config.json") and exists(path)
+    return not disk.exists(directory .. "/config.json") and disk.exists(path)
         and (safetensors.load(path, { map = true }) or {})[TELLING] ~= nil
 end
 
@@ -58,7 +53,7 @@ end
 ---@return table config with source_vocabulary and target_vocabulary, lists of tokens; where a model
 ---has one token more, that stands for what is unknown
 ---@return heed.models.File
-function opennmt_file.open(directory, map)
+function opennmt.open(directory, map)
     local tensors, metadata = safetensors.load(directory .. "/model.safetensors", { map = true })
     if not tensors then unknown.refuse("%s", metadata) end
     local heads = math.tointeger(tonumber(metadata.heads))
@@ -75,7 +70,7 @@ function opennmt_file.open(directory, map)
         bos = id_of(target, "<s>"), eos = id_of(target, "</s>"),
         source_vocabulary = tokens_in(directory .. "/source_vocabulary.txt"),
         target_vocabulary = target,
-    }, files.of_tensors(tensors, not map)
+    }, huggingface.of_tensors(tensors, not map)
 end
 
-return opennmt_file
+return opennmt

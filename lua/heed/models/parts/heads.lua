@@ -3,7 +3,7 @@
 
 local act = require("heed.nn.activation").by_name
 local nn = require "heed.nn"
-local steps = require "heed.text.tokenizer.steps"
+local unknown = require "heed.unknown"
 
 local heads = {}
 
@@ -70,7 +70,7 @@ function heads.TokenClassification:forward(hidden) return self.labels(hidden) en
 ---@param c table config.json
 ---@return integer
 function heads.count(c)
-    if steps.absent(c.id2label) then return c.num_labels or 2 end
+    if unknown.absent(c.id2label) then return c.num_labels or 2 end
     local count = 0
     for _ in pairs(c.id2label) do count = count + 1 end
     return count
@@ -84,7 +84,7 @@ end
 ---a text's classes
 ---@return heed.nn.Module|nil
 function heads.of(c, E, words, options)
-    local kind = not c.of_sentences and not steps.absent(c.architectures)
+    local kind = not c.of_sentences and not unknown.absent(c.architectures)
         and tostring(c.architectures[1]):match "For(%w+)$"
     if kind == "MaskedLM" or kind == "PreTraining" then
         return heads.MaskedLM(E, words, { activation = options.activation, eps = options.eps,

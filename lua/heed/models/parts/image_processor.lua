@@ -2,11 +2,10 @@
 
 local check = require "heed.check"
 local errors = require "heed.errors"
-local files = require "heed.models.files.huggingface"
 local heed = require "heed.core"
+local huggingface = require "heed.models.files.huggingface"
 local image = require "heed.image"
 local nn = require "heed.nn"
-local steps = require "heed.text.tokenizer.steps"
 local unknown = require "heed.unknown"
 
 local WHERE = "heed.models.ImageProcessor"
@@ -48,18 +47,18 @@ end
 function ImageProcessor:init(c)
     check.type(WHERE, "config", c, "table")
     self.settings = c
-    if steps.flag(c.do_resize, true) then
+    if unknown.flag(c.do_resize, true) then
         -- Old files have one number: CLIP's of the shorter side.
         local kind = c.image_processor_type or c.feature_extractor_type or ""
         self.size = size_of("size", c.size, not kind:find "^CLIP")
         self.filter = FILTERS[c.resample or 2] or unknown.kind("resample", c.resample)
     end
-    if steps.flag(c.do_center_crop, false) then
+    if unknown.flag(c.do_center_crop, false) then
         self.crop = size_of("crop_size", c.crop_size, true)
         if self.crop.shortest then unknown.kind("crop_size", "shortest_edge") end
     end
-    self.factor = steps.flag(c.do_rescale, true) and (c.rescale_factor or 1 / 255) or 1
-    if steps.flag(c.do_normalize, true) then
+    self.factor = unknown.flag(c.do_rescale, true) and (c.rescale_factor or 1 / 255) or 1
+    if unknown.flag(c.do_normalize, true) then
         self.mean = per_channel("image_mean", c.image_mean)
         self.std = per_channel("image_std", c.image_std)
     end
@@ -119,17 +118,10 @@ local KINDS = check.set("ViTImageProcessor", "ViTImageProcessorFast", "ViTFeatur
 
 -- What a directory says of images; nil when it says nothing.
 function ImageProcessor.of_directory(directory)
-    local c
-    for _, name in ipairs { "preprocessor_config.json", "processor_config.json" } do
-        local file = io.open(directory .. "/" .. name, "rb")
-        if file then
-            file:close()
-            c = files.object(directory .. "/" .. name)
-            c = c.image_processor or c
-            break
-        end
-    end
+    local c = huggingface.object_if_there(directory .. "/preprocessor_config.json")
+        or huggingface.object_if_there(directory .. "/processor_config.json")
     if not c then return nil end
+    c = c.image_processor or c
     local kind = c.image_processor_type or c.feature_extractor_type
     if not KINDS[kind] then unknown.kind("preprocessor_config.json: image_processor_type", kind) end
     return ImageProcessor(c)

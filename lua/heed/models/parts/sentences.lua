@@ -1,19 +1,13 @@
 --- What a directory of sentence-transformers says of vectors of texts: modules.json, and what it
 --- names.
 
-local files = require "heed.models.files.huggingface"
+local disk = require "heed.files"
+local huggingface = require "heed.models.files.huggingface"
 local nn = require "heed.nn"
 local Pooling = require "heed.models.parts.pooling"
-local steps = require "heed.text.tokenizer.steps"
 local unknown = require "heed.unknown"
 
 local sentences = {}
-
-local function exists(path)
-    local file = io.open(path, "rb")
-    if file then file:close() end
-    return file ~= nil
-end
 
 ---Is the directory an encoder of sentences? Its config.json may name a head that is not there. (One
 ---module alone is a model with its head: a cross-encoder.)
@@ -21,7 +15,7 @@ end
 ---@return boolean
 function sentences.are_in(directory)
     local path = directory .. "/modules.json"
-    return exists(path) and #files.object(path) > 1
+    return disk.exists(path) and #huggingface.object(path) > 1
 end
 
 -- pooling_mode_mean_tokens = true, and its like.
@@ -40,11 +34,11 @@ local function named_modes(given)
 end
 
 local function modes_of(c)
-    if not steps.absent(c.pooling_mode) then return named_modes(c.pooling_mode) end
+    if not unknown.absent(c.pooling_mode) then return named_modes(c.pooling_mode) end
     local list, known = {}, {}
     for _, mode in ipairs(Pooling.MODES) do
         known[KEYS[mode]] = true
-        if steps.flag(c[KEYS[mode]], false) then list[#list + 1] = mode end
+        if unknown.flag(c[KEYS[mode]], false) then list[#list + 1] = mode end
     end
     for key, value in pairs(c) do
         if key:find "^pooling_mode" and value == true and not known[key] then
@@ -57,15 +51,15 @@ end
 local ACTIVATIONS = { Tanh = nn.Tanh, Identity = nn.Identity, ReLU = nn.ReLU, GELU = nn.GELU }
 
 local function dense(directory)
-    local c = files.object(directory .. "/config.json")
-    if steps.flag(c.use_residual, false) then unknown.kind("Dense", "use_residual") end
+    local c = huggingface.object(directory .. "/config.json")
+    if unknown.flag(c.use_residual, false) then unknown.kind("Dense", "use_residual") end
     if (c.module_input_name or "sentence_embedding") ~= "sentence_embedding" then
         unknown.kind("Dense: module_input_name", c.module_input_name)
     end
     local name = tostring(c.activation_function):match "[%w_]+$"
     if not ACTIVATIONS[name] then unknown.kind("Dense: activation_function", name) end
-    local tensors = files.of_directory(directory)
-    local layer = nn.Linear(c.in_features, c.out_features, { bias = steps.flag(c.bias, true) })
+    local tensors = huggingface.of_directory(directory)
+    local layer = nn.Linear(c.in_features, c.out_features, { bias = unknown.flag(c.bias, true) })
     for _, part in ipairs { "weight", layer.bias and "bias" } do
         local t = tensors.has("linear." .. part) and tensors.tensor("linear." .. part)
         if not t or t.shape ~= layer[part].shape then
@@ -81,10 +75,10 @@ end
 local function limits(directory, model_type)
     for _, name in ipairs { "bert", model_type } do
         local path = ("%s/sentence_%s_config.json"):format(directory, name)
-        if exists(path) then
-            local c = files.object(path)
-            return not steps.absent(c.max_seq_length) and c.max_seq_length or nil,
-                steps.flag(c.do_lower_case, false)
+        if disk.exists(path) then
+            local c = huggingface.object(path)
+            return not unknown.absent(c.max_seq_length) and c.max_seq_length or nil,
+                unknown.flag(c.do_lower_case, false)
         end
     end
 end
@@ -93,7 +87,7 @@ local LONGEST = 1 << 30 -- tokenizers without a limit have one of 10^30
 
 local function limit_of_tokenizer(directory)
     local path = directory .. "/tokenizer_config.json"
-    local most = exists(path) and files.object(path).model_max_length
+    local most = disk.exists(path) and huggingface.object(path).model_max_length
     return type(most) == "number" and most < LONGEST and math.tointeger(most) or nil
 end
 
@@ -101,7 +95,7 @@ end
 local readers = {
     Pooling = function(list, directory)
         if list.modes then unknown.kind("modules.json", "a second Pooling") end
-        list.modes = modes_of(files.object(directory .. "/config.json"))
+        list.modes = modes_of(huggingface.object(directory .. "/config.json"))
     end,
     Dense = function(list, directory) list[#list + 1] = dense(directory) end,
     Normalize = function(list) list[#list + 1] = Pooling.Normalize() end,
@@ -119,7 +113,7 @@ end
 -- The first is the model itself.
 local function read_modules(directory)
     local list = {}
-    for i, entry in ipairs(files.object(directory .. "/modules.json")) do
+    for i, entry in ipairs(huggingface.object(directory .. "/modules.json")) do
         local kind = unknown.check(entry.type, "string", "modules.json: type"):match "[%w_]+$"
         if i == 1 and kind ~= "Transformer" or i > 1 and not readers[kind] then
             unknown.kind("modules.json: type", entry.type)
@@ -136,9 +130,9 @@ end
 ---@return string[]
 function sentences.files(directory, model_type)
     local list = { "sentence_bert_config.json", ("sentence_%s_config.json"):format(model_type) }
-    if not exists(directory .. "/modules.json") then return list end
+    if not disk.exists(directory .. "/modules.json") then return list end
     table.move({ "modules.json", "config_sentence_transformers.json" }, 1, 2, #list + 1, list)
-    for i, entry in ipairs(files.object(directory .. "/modules.json")) do
+    for i, entry in ipairs(huggingface.object(directory .. "/modules.json")) do
         if i > 1 then list[#list + 1] = folder_of(entry) .. "/config.json" end
     end
     return list

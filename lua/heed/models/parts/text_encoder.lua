@@ -8,7 +8,6 @@ local nn = require "heed.nn"
 local pad = require "heed.data.pad"
 local Pooling = require "heed.models.parts.pooling"
 local sentences = require "heed.models.parts.sentences"
-local steps = require "heed.text.tokenizer.steps"
 local unknown = require "heed.unknown"
 
 local BATCH = 32 -- texts at a time
@@ -27,7 +26,7 @@ function TextEncoder.checked(c)
     check.type("heed.models", "config", c, "table")
     if c.is_decoder == true then unknown.kind("config.json", "is_decoder") end
     local positions = c.position_embedding_type
-    if not steps.absent(positions) and positions ~= "absolute" then
+    if not unknown.absent(positions) and positions ~= "absolute" then
         unknown.kind("config.json: position_embedding_type", positions)
     end
     return c

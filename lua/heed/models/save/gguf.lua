@@ -6,7 +6,6 @@ local models_gguf = require "heed.models.files.gguf"
 local parts = require "heed.models.save.tensors"
 local rope = require "heed.models.settings.rope"
 local rows = require "heed.models.save.rotary_rows"
-local steps = require "heed.text.tokenizer.steps"
 local unknown = require "heed.unknown"
 local vocabulary = require "heed.models.save.gguf_vocabulary"
 
@@ -65,7 +64,7 @@ local function settings(architecture, known, config, metadata)
     local function put(key, value) metadata[architecture .. "." .. key] = value end
     for name, key in pairs(known.keys) do
         local value = config[name]
-        if not steps.absent(value) then put(key, FLOATS[name] and value + 0.0 or value) end
+        if not unknown.absent(value) then put(key, FLOATS[name] and value + 0.0 or value) end
     end
     more[architecture](config, put)
 end

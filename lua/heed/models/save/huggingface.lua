@@ -1,6 +1,7 @@
 --- Writes a model as a directory that Hugging Face's transformers loads.
 
 local core = require "heed.core"
+local disk = require "heed.files"
 local json = require "heed.json"
 local parts = require "heed.models.save.tensors"
 local rows = require "heed.models.save.rotary_rows"
@@ -14,15 +15,8 @@ local TOKENIZER = { "tokenizer.json", "tokenizer_config.json", "special_tokens_m
     "added_tokens.json", "vocab.txt", "vocab.json", "merges.txt", "chat_template.jinja",
     "tokenizer.model", "spiece.model", "sentencepiece.bpe.model", "source.spm", "target.spm" }
 
-local function read(path)
-    local file = io.open(path, "rb")
-    local text = file and file:read "a"
-    if file then file:close() end
-    return text
-end
-
 local function write(path, text)
-    local ok, message = core.replace_file(path, text)
+    local ok, message = disk.write(path, text)
     if not ok then unknown.refuse("%s", message) end
 end
 
@@ -58,7 +52,7 @@ end
 local function write_config(path, origin, tensors)
     local dtype = common_dtype(tensors)
     local said = origin.given.dtype or origin.given.torch_dtype or DTYPES.f32
-    local text = not origin.gguf and origin.path and read(origin.path .. "/config.json")
+    local text = not origin.gguf and origin.path and disk.read(origin.path .. "/config.json")
     if not text or dtype and said ~= DTYPES[dtype] then
         text = config_text(origin.given, dtype)
     end
@@ -70,7 +64,7 @@ end
 -- The texts of those files that there are.
 local function texts_in(folder, list)
     local texts = {}
-    for _, name in ipairs(list) do texts[name] = read(folder .. "/" .. name) end
+    for _, name in ipairs(list) do texts[name] = disk.read(folder .. "/" .. name) end
     return texts
 end
 
@@ -79,7 +73,7 @@ end
 local function tokenizer_files(tokenizer)
     local from = tokenizer.path
     if tokenizer.is_gguf then return tokenizer_json(tokenizer) end
-    local text, name = read(from), from:match "[^/]*$"
+    local text, name = disk.read(from), from:match "[^/]*$"
     if text and not (name == "tokenizer.json" or name == "vocab.txt") then
         return { [name] = text }
     end

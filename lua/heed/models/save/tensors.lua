@@ -1,4 +1,4 @@
---- From a model's parameters to the tensors of a file: heed.models.weights the other way.
+--- From a model's parameters to the tensors of a file: heed.models.weights.fill the other way.
 
 local core = require "heed.core"
 local names = require "heed.models.weights.names"

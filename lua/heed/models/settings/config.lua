@@ -1,12 +1,12 @@
 --- What a config.json says, and what it leaves out.
 
-local steps = require "heed.text.tokenizer.steps"
+local unknown = require "heed.unknown"
 
 local config = {}
 
 local function add(to, from)
     for key, value in pairs(from or {}) do
-        if not steps.absent(value) then
+        if not unknown.absent(value) then
             to[key] = value
         elseif to[key] ~= nil then
             to[key] = false -- null is none, not what the family has otherwise

@@ -1,6 +1,5 @@
 --- What a model's files say of writing: with what answers begin, what ends them, what never comes.
 
-local steps = require "heed.text.tokenizer.steps"
 local unknown = require "heed.unknown"
 
 ---What heed.generate does with a model where its options say nothing. Tokens count from 1.
@@ -16,8 +15,8 @@ local generation = {}
 -- generation_config.json before config.json.
 local function value_of(c, name)
     local own = c.generation_config and c.generation_config[name]
-    if not steps.absent(own) then return own end
-    if not steps.absent(c[name]) then return c[name] end
+    if not unknown.absent(own) then return own end
+    if not unknown.absent(c[name]) then return c[name] end
 end
 
 local function token(value, name) return unknown.check(value, "number", name) + 1 end

@@ -4,7 +4,6 @@
 local check = require "heed.check"
 local masks = require "heed.mask"
 local rope = require "heed.models.settings.rope"
-local steps = require "heed.text.tokenizer.steps"
 local unknown = require "heed.unknown"
 
 local layer_kinds = {}
@@ -55,7 +54,7 @@ local function rotary_of(c, kind)
     local slides = kind == "sliding_attention"
     local base = slides and c.rope_local_base_freq or c.rope_theta
     local own = c.rope_parameters and c.rope_parameters[kind]
-    if own and not steps.absent(own) then return rope(c, own, base) end
+    if own and not unknown.absent(own) then return rope(c, own, base) end
     return rope(c, slides and c.rope_local_base_freq and {} or nil, base)
 end
 

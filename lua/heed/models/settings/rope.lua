@@ -1,6 +1,5 @@
 --- A config's rotary positions as options of heed.nn.Rotary.
 
-local steps = require "heed.text.tokenizer.steps"
 local unknown = require "heed.unknown"
 
 local FIELDS = {
@@ -55,7 +54,7 @@ end
 local function present(parameters)
     local list = {}
     for name, value in pairs(parameters) do
-        if not steps.absent(value) then list[name] = value end
+        if not unknown.absent(value) then list[name] = value end
     end
     return list
 end

@@ -1,7 +1,6 @@
 --- What a speech model's files say of writing: which tokens never come, and which heads look at the
 --- sound of the token that they write.
 
-local steps = require "heed.text.tokenizer.steps"
 local unknown = require "heed.unknown"
 
 ---Tokens, layers and heads count from 1.
@@ -29,7 +28,7 @@ end
 
 local function heads_of(pairs_given, c)
     local list = {}
-    if steps.absent(pairs_given) then
+    if unknown.absent(pairs_given) then
         for layer = c.decoder_layers // 2 + 1, c.decoder_layers do
             for head = 1, c.decoder_attention_heads do list[#list + 1] = { layer, head } end
         end
@@ -57,10 +56,10 @@ end
 ---@param c table config.json, and generation_config.json in its field generation_config
 ---@return heed.models.Speech
 function speech.of(c)
-    local own = steps.absent(c.generation_config) and {} or c.generation_config
+    local own = unknown.absent(c.generation_config) and {} or c.generation_config
     local function value(name)
-        if not steps.absent(own[name]) then return own[name] end
-        return not steps.absent(c[name]) and c[name] or nil
+        if not unknown.absent(own[name]) then return own[name] end
+        return not unknown.absent(c[name]) and c[name] or nil
     end
     return {
         suppress = from_one(value "suppress_tokens" or {}, "suppress_tokens"),

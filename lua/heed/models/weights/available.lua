@@ -2,25 +2,19 @@
 --- tried: the kernel would end the process, or stop the machine, in the middle of it.
 
 local core = require "heed.core"
+local disk = require "heed.files"
 local unknown = require "heed.unknown"
 
 local available = {}
 
-local function read(path)
-    local file = io.open(path, "rb")
-    local text = file and file:read "a"
-    if file then file:close() end
-    return text
-end
-
-local function number_in(path) return tonumber((read(path) or ""):match "^%d+") end
+local function number_in(path) return tonumber((disk.read(path) or ""):match "^%d+") end
 
 -- What a control group of this process may still take, and those around it; v2 and v1.
 local function least_of_groups(root, path, most, used, least)
     while true do
         local limit, taken = number_in(root .. path .. most), number_in(root .. path .. used)
         if limit and taken and limit < 2 ^ 60 then
-            local stat = read(root .. path .. "/memory.stat") or ""
+            local stat = disk.read(root .. path .. "/memory.stat") or ""
             local reclaimed = tonumber(stat:match "inactive_file (%d+)") or 0
             least = math.min(least, limit - taken + reclaimed)
         end
@@ -30,7 +24,7 @@ local function least_of_groups(root, path, most, used, least)
 end
 
 local function of_groups(least)
-    local groups = read "/proc/self/cgroup" or ""
+    local groups = disk.read "/proc/self/cgroup" or ""
     local v2, v1 = groups:match "0::(/[^\n]*)", groups:match "%d+:memory:(/[^\n]*)"
     if v2 then
         least = least_of_groups("/sys/fs/cgroup", (v2:gsub("/$", "")), "/memory.max",
@@ -49,7 +43,7 @@ end
 ---@return string what
 function available.bytes()
     local least, what = math.huge, "the machine"
-    local free = (read "/proc/meminfo" or ""):match "MemAvailable:%s*(%d+) kB"
+    local free = (disk.read "/proc/meminfo" or ""):match "MemAvailable:%s*(%d+) kB"
     if free then least = tonumber(free) * 1024 end
     local of_group = of_groups(math.huge)
     if of_group < least then least, what = of_group, "its control group" end

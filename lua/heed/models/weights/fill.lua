@@ -3,150 +3,10 @@
 local available = require "heed.models.weights.available"
 local core = require "heed.core"
 local module = require "heed.nn.module"
-local names = require "heed.models.weights.names"
-local unknown = require "heed.unknown"
+local pieces = require "heed.models.weights.pieces"
 local walk = require "heed.nn.walk"
 
 local weights = {}
-
-local SHOWN = 3
-
-local function listed(list)
-    local text = table.concat(list, ", ", 1, math.min(#list, SHOWN))
-    return #list > SHOWN and ("%s and %d more"):format(text, #list - SHOWN) or text
-end
-
--- What stands before all names of a file, of those that files of the family put there.
-local function prefix_of(entries, prefixes, file)
-    for _, prefix in ipairs(prefixes) do
-        for _, entry in ipairs(entries) do
-            local first = entry[2]:gsub("#", "0"):gsub("@", "1"):gsub("%*", "weight")
-            if not entry.outside and file.has(prefix .. first) then return prefix end
-        end
-    end
-    return ""
-end
-
--- ---- what is to be read -------------------------------------------------------------------------
-
----One of our tensors, and what a file has for it.
----@class heed.models.Piece
----@field name string ours
----@field theirs (string|false)[] in the file; nil of a tensor that stands elsewhere already (tied)
----@field entry table of the family's names
----@field shape heed.Shape
----@field owner table
----@field key string|integer
----@field kind string "parameter", or of a buffer
----@field tensor heed.Tensor of weights.bare
----@field gap? integer rows of each part that the file leaves out
-
--- Files of the first converters call a norm's weight gamma and its bias beta.
-local function old_name(name)
-    return (name:gsub("LayerNorm%.weight$", "LayerNorm.gamma"):gsub("LayerNorm%.bias$",
-        "LayerNorm.beta"))
-end
-
--- Has the file all of these? What it has under an older name gets that.
-local function has_all(file, theirs, missing)
-    for i, their in ipairs(theirs) do
-        if their and not file.has(their) and file.has(old_name(their)) then
-            theirs[i] = old_name(their)
-        end
-        if their and not file.has(theirs[i]) then
-            missing[#missing + 1] = their
-            return false
-        end
-    end
-    return true
-end
-
--- The shape of what these make together, as text; nil when their sizes do not go together.
-local function joined_shape(file, theirs, entry)
-    local sizes
-    for _, their in ipairs(theirs) do
-        local _, shape = file.info(their)
-        if entry.transposed and #shape == 2 then shape = { shape[2], shape[1] } end
-        if entry.part and shape[1] % entry.of ~= 0 then return "rows that do not part" end
-        if entry.part then shape = { shape[1] // entry.of, table.unpack(shape, 2) } end
-        sizes = sizes and { sizes[1] + shape[1], table.unpack(sizes, 2) } or shape
-        if #shape ~= #sizes or table.concat(shape, ",", 2) ~= table.concat(sizes, ",", 2) then
-            return "parts that do not go together"
-        end
-    end
-    return "[" .. table.concat(sizes, ", ") .. "]"
-end
-
-local function check_shape(file, piece)
-    local got, want = joined_shape(file, piece.theirs, piece.entry), tostring(piece.shape)
-    if got == want then return end
-    unknown.refuse("%s: expected %s, got %s; do config and weights belong together?", piece.name,
-        want, got)
-end
-
-local function check_missing(missing)
-    if #missing == 0 then return end
-    unknown.refuse("expected %d more tensors: %s; is a file of the model missing?", #missing,
-        listed(missing))
-end
-
-local function check_extra(file, used, passed_over)
-    local extra = {}
-    for _, name in ipairs(file.names) do
-        local known = used[name]
-        for _, pattern in ipairs(passed_over) do known = known or name:find(pattern) end
-        if not known then extra[#extra + 1] = name end
-    end
-    if #extra == 0 then return end
-    table.sort(extra)
-    unknown.refuse("%d tensors are none of this family's: %s", #extra, listed(extra))
-end
-
--- Of a piece of which files leave parts out: how many rows each of these has, which are zeros. False:
--- it has all its parts.
-local function fill_gaps(file, piece)
-    local left, gaps = piece.shape[1] or 1, 0
-    for _, their in ipairs(piece.theirs) do
-        if their then
-            local _, shape = file.info(their)
-            left = left - (shape[1] or 1)
-        else
-            gaps = gaps + 1
-        end
-    end
-    if gaps == 0 then return false end
-    if left < 0 or left % gaps ~= 0 then
-        unknown.refuse("%s: expected parts of %s, got too many rows; do config and weights belong "
-            .. "together?", piece.name, tostring(piece.shape))
-    end
-    piece.gap = left // gaps
-    return true
-end
-
--- All pieces of the model, with a check that the file has them and nothing else of the family's.
-local function pieces_of(model, shapes, file, family, entries, prefix)
-    local pieces, missing, used, met = {}, {}, {}, {}
-    walk.each_tensor(model, 1, function(name, tensor, owner, key, kind)
-        if kind == "temporary" then return owner:reset_buffers() end
-        local piece = { name = name, shape = shapes[tensor], owner = owner, key = key,
-            kind = kind, tensor = tensor }
-        pieces[#pieces + 1] = piece
-        if met[tensor] then return end
-        met[tensor] = true
-        piece.theirs, piece.entry = names.theirs(entries, name, prefix)
-        if not piece.theirs then unknown.refuse("%s: the family's table does not name it", name) end
-        if not has_all(file, piece.theirs, missing) then return end
-        for _, their in ipairs(piece.theirs) do
-            if their then used[file.name_of and file.name_of(their) or their] = true end
-        end
-        if not fill_gaps(file, piece) then check_shape(file, piece) end
-    end)
-    check_missing(missing)
-    check_extra(file, used, family.passed_over or {})
-    return pieces
-end
-
--- ---- reading ------------------------------------------------------------------------------------
 
 -- What a parameter's dtype is: layers compute in f32 and f64.
 local function dtype_of(stored, dtype)
@@ -171,8 +31,8 @@ local function blocks_of(file, piece)
 end
 
 -- Weights that stay quantised take no memory of their own before they are used.
-local function keep_blocks(file, pieces)
-    for _, piece in ipairs(pieces) do
+local function keep_blocks(file, list)
+    for _, piece in ipairs(list) do
         if piece.theirs then piece.blocks = blocks_of(file, piece) end
     end
 end
@@ -192,9 +52,9 @@ local function bytes_of(shape, dtype)
     return bytes
 end
 
-local function check_memory(file, pieces, dtype)
+local function check_memory(file, list, dtype)
     local bytes = 0
-    for _, piece in ipairs(pieces) do
+    for _, piece in ipairs(list) do
         if piece.theirs and not piece.blocks and is_copied(file, piece, dtype) then
             bytes = bytes + bytes_of(piece.shape,
                 dtype_of(file.info(piece.theirs[1]), dtype))
@@ -251,19 +111,6 @@ local function completed(file)
     }, { __index = file })
 end
 
----A file's tensors, whatever its form. Without info and into they are asked of `tensor`.
----@class heed.models.File
----@field names string[]
----@field has fun(name: string): boolean
----@field info? fun(name: string): heed.DType, integer[], boolean the dtype in which it is read, its
----sizes, and whether it takes no memory, because it stays in the file's pages
----@field tensor fun(name: string): heed.Tensor
----@field vocabulary? string where its tokenizer is, if it is not in the same place
----@field gguf? heed.gguf.File what was opened
----@field into? fun(name: string, t: heed.Tensor) writes it into a tensor of its dtype
----@field quantized? fun(name: string): heed.Tensor|false as a quantised weight, where it can be one
----@field name_of? fun(name: string): string what `names` call it, where that is another name
-
 ---A model without numbers: no memory is taken and nothing is drawn for what a file will give.
 ---@param family table
 ---@param config table
@@ -290,13 +137,11 @@ end
 ---@return string prefix what the file has before the names of the model itself
 function weights.fill(model, shapes, file, family, config, dtype, quantized)
     file = completed(file)
-    local entries = names.entries(family, config)
-    local prefix = prefix_of(entries, family.prefixes or { "" }, file)
-    local pieces = pieces_of(model, shapes, file, family, entries, prefix)
-    if quantized then keep_blocks(file, pieces) end
-    check_memory(file, pieces, dtype)
+    local list, prefix = pieces.of(model, shapes, file, family, config)
+    if quantized then keep_blocks(file, list) end
+    check_memory(file, list, dtype)
     local made = {}
-    for _, piece in ipairs(pieces) do
+    for _, piece in ipairs(list) do
         if not made[piece.tensor] then
             local t = piece.blocks or read(file, piece, dtype)
             made[piece.tensor] = piece.kind == "parameter" and module.parameter(t) or t

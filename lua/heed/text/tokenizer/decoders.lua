@@ -87,7 +87,7 @@ makers = {
     end,
     WordPiece = function(d)
         local prefix = unknown.optional(d, "prefix", "string", "decoder: WordPiece") or "##"
-        local clean = steps.flag(d.cleanup, true)
+        local clean = unknown.flag(d.cleanup, true)
         return each(function(token, i)
             if i > 1 then
                 token = token:sub(1, #prefix) == prefix and token:sub(#prefix + 1) or " " .. token
@@ -132,7 +132,7 @@ makers = {
 ---@param described table|nil as in the file; without one tokens stand apart
 ---@return fun(tokens: string[]): string[]
 function decoders.read(described)
-    if steps.absent(described) then
+    if unknown.absent(described) then
         return function(tokens) return { concat(tokens, " ") } end
     end
     local make = makers[unknown.check(described, "table", "decoder").type]

@@ -1,10 +1,10 @@
 --- Which reader a path needs, and what the files beside it say of the special tokens.
 
+local disk = require "heed.files"
 local gguf_file = require "heed.text.tokenizer.gguf_file"
 local json = require "heed.json"
 local json_file = require "heed.text.tokenizer.json_file"
 local spm_file = require "heed.text.tokenizer.spm_file"
-local steps = require "heed.text.tokenizer.steps"
 local unknown = require "heed.unknown"
 local vocab_file = require "heed.text.tokenizer.vocab_file"
 local vocab_json_file = require "heed.text.tokenizer.vocab_json_file"
@@ -12,15 +12,6 @@ local vocab_json_file = require "heed.text.tokenizer.vocab_json_file"
 local files = {}
 
 local IS_A_DIRECTORY = 21 -- EISDIR
-
-local function read_all(path)
-    local file, message = io.open(path, "rb")
-    if not file then return nil, message end
-    local text, problem = file:read "a"
-    file:close()
-    if not text then return nil, path .. ": " .. problem end
-    return text
-end
 
 local NAMES = { bos = "bos_token", eos = "eos_token", unk = "unk_token", pad = "pad_token",
     mask = "mask_token", cls = "cls_token", sep = "sep_token" }
@@ -37,7 +28,7 @@ end
 local function add_settings(description, directory)
     description.names = description.names or {}
     for _, name in ipairs { "special_tokens_map.json", "tokenizer_config.json" } do
-        local text = read_all(directory .. "/" .. name)
+        local text = disk.read(directory .. "/" .. name)
         local value, message
         if text then value, message = json.decode(text) end
         if text and type(value) ~= "table" then
@@ -45,9 +36,9 @@ local function add_settings(description, directory)
         end
         if value then named(description.names, value) end
         local template = value and value.chat_template
-        if not steps.absent(template) then description.template = template end
+        if not unknown.absent(template) then description.template = template end
     end
-    local template = read_all(directory .. "/chat_template.jinja")
+    local template = disk.read(directory .. "/chat_template.jinja")
     if template then description.template = template end
 end
 
@@ -58,7 +49,7 @@ local function of_json(text, directory)
 end
 
 local function of_vocab(text, directory, pattern)
-    local settings = read_all(directory .. "/tokenizer_config.json")
+    local settings = disk.read(directory .. "/tokenizer_config.json")
     local description = vocab_file.read(text, settings and json.decode(settings) or nil, pattern)
     add_settings(description, directory)
     return description
@@ -68,17 +59,15 @@ end
 local WITH_VOCAB_JSON = { ["source.spm"] = vocab_json_file.marian,
     ["sentencepiece.bpe.model"] = vocab_json_file.m2m }
 
-local function beside(path, name)
-    local file = io.open((path:match "^(.*/)[^/]*$" or "") .. name, "rb")
-    if file then file:close() end
-    return file ~= nil
+local function is_beside(path, name)
+    return disk.exists((path:match "^(.*/)[^/]*$" or "") .. name)
 end
 
 -- By a file's name, or the end of it.
 local function reader_of(path)
     local name = path:match "[^/]*$"
     local numbered = WITH_VOCAB_JSON[name]
-    if numbered and beside(path, "vocab.json") then return numbered end
+    if numbered and is_beside(path, "vocab.json") then return numbered end
     if name:find "%.model$" or name:find "%.spm$" then return spm_file.read end
     return name:find "%.txt$" and of_vocab or of_json
 end
@@ -89,23 +78,10 @@ local INSIDE = { "tokenizer.json", "vocab.txt", "tokenizer.model", "spiece.model
 
 local function inside(directory)
     for _, name in ipairs(INSIDE) do
-        local file = io.open(directory .. "/" .. name, "rb")
-        if file then
-            file:close()
-            return directory .. "/" .. name
-        end
+        local path = directory .. "/" .. name
+        if disk.exists(path) then return path end
     end
     return nil, ("%s: expected one of %s in it"):format(directory, table.concat(INSIDE, ", "))
-end
-
--- The first bytes of a file, which may hold a whole model behind them.
-local function beginning(path)
-    local file, message = io.open(path, "rb")
-    if not file then return nil, message end
-    local bytes, problem, code = file:read(4)
-    file:close()
-    if bytes or not problem then return bytes or "" end
-    return nil, path .. ": " .. problem, code
 end
 
 ---@param path string a file, or a directory
@@ -117,7 +93,7 @@ function files.read(path, pattern, metadata)
     if metadata and not pattern then
         return unknown.attempt(path, gguf_file.describe, metadata)
     end
-    local bytes, message, code = beginning(path)
+    local bytes, message, code = disk.beginning(path, #"GGUF")
     if code == IS_A_DIRECTORY then
         path, message = inside((path:gsub("/+$", "")))
         bytes = path and ""
@@ -127,7 +103,7 @@ function files.read(path, pattern, metadata)
         return nil, path .. ": expected a vocab.txt, which a pattern is for"
     end
     if bytes == "GGUF" then return gguf_file.read(path) end
-    local text, problem = read_all(path)
+    local text, problem = disk.read(path)
     if not text then return nil, problem end
     return unknown.attempt(path, reader_of(path), text, path:match "^(.*)/[^/]*$" or ".",
         pattern)

@@ -6,7 +6,7 @@ local post = require "heed.text.tokenizer.post"
 local steps = require "heed.text.tokenizer.steps"
 local unknown = require "heed.unknown"
 
-local absent, flag = steps.absent, steps.flag
+local absent, flag = unknown.absent, unknown.flag
 
 -- Files before a certain version say nothing of the model's type.
 local function kind_of(model)

@@ -1,7 +1,6 @@
 --- What a tokenizer puts around the ids of a text, or of two: the post-processors of
 --- tokenizer.json.
 
-local steps = require "heed.text.tokenizer.steps"
 local unknown = require "heed.unknown"
 
 local post = {}
@@ -65,12 +64,12 @@ processors = {
     RobertaProcessing = function(p, around)
         local cls, sep = ids_of(p)
         around.single, around.pair = { cls, "A", sep }, { cls, "A", sep, sep, "B", sep }
-        around.trim = steps.flag(p.trim_offsets, true)
-        around.prefix_space = steps.flag(p.add_prefix_space, true)
+        around.trim = unknown.flag(p.trim_offsets, true)
+        around.prefix_space = unknown.flag(p.add_prefix_space, true)
     end,
     ByteLevel = function(p, around)
-        around.trim = steps.flag(p.trim_offsets, true)
-        around.prefix_space = steps.flag(p.add_prefix_space, true)
+        around.trim = unknown.flag(p.trim_offsets, true)
+        around.prefix_space = unknown.flag(p.add_prefix_space, true)
     end,
     Sequence = function(p, around)
         local list = unknown.field(p, "processors", "table", "post_processor: Sequence")
@@ -83,7 +82,7 @@ processors = {
 ---@return heed.text.tokenizer.Around
 function post.read(described, around)
     around = around or { single = { "A" }, pair = { "A", "B" } }
-    if steps.absent(described) then return around end
+    if unknown.absent(described) then return around end
     local read = processors[unknown.check(described, "table", "post_processor").type]
     if not read then unknown.kind("post_processor", described.type) end
     read(described, around)

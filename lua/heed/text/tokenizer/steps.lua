@@ -7,19 +7,10 @@ local steps = {}
 
 local GPT2 = [['(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+]]
 
-local function absent(value) return value == nil or value == steps.null end
-
-local function flag(value, otherwise)
-    if absent(value) then return otherwise end
-    return value == true
-end
+local absent, flag = unknown.absent, unknown.flag
 
 -- The pattern of GPT-2's pre-tokenizer.
 steps.gpt2_pattern = GPT2
-
--- JSON's null, by which files leave settings out.
-steps.null = require("heed.json").null
-steps.absent, steps.flag = absent, flag
 
 -- ---- normalizers --------------------------------------------------------------------------------
 

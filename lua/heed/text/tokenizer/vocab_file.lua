@@ -3,18 +3,17 @@
 --- expression finds in texts, as those of SMILES.
 
 local decoders = require "heed.text.tokenizer.decoders"
-local steps = require "heed.text.tokenizer.steps"
 local unknown = require "heed.unknown"
 
 local SPECIAL = { unk = "[UNK]", sep = "[SEP]", pad = "[PAD]", cls = "[CLS]", mask = "[MASK]" }
 
 -- How texts become words, and words tokens.
 local function of_words(settings)
-    local lowercase = steps.flag(settings.do_lower_case, true)
+    local lowercase = unknown.flag(settings.do_lower_case, true)
     return {
         normalizers = { { kind = "bert", clean = true, in_lowercase = lowercase,
-            spaced_han = steps.flag(settings.tokenize_chinese_chars, true),
-            without_accents = steps.flag(settings.strip_accents, lowercase) } },
+            spaced_han = unknown.flag(settings.tokenize_chinese_chars, true),
+            without_accents = unknown.flag(settings.strip_accents, lowercase) } },
         splitters = { { kind = "class", class = "space", behavior = "removed" },
             { kind = "class", class = "punctuation", behavior = "isolated" } },
         model = { kind = "wordpiece", prefix = "##", most_chars = 100 },

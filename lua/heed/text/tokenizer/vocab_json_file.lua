@@ -3,9 +3,9 @@
 --- M2M-100 (sentencepiece.bpe.model does both). What the model has no piece for is unknown, and the
 --- token of a language is one wherever it stands.
 
+local disk = require "heed.files"
 local json = require "heed.json"
 local spm_file = require "heed.text.tokenizer.spm_file"
-local steps = require "heed.text.tokenizer.steps"
 local unknown = require "heed.unknown"
 
 local vocab_json_file = {}
@@ -13,11 +13,8 @@ local vocab_json_file = {}
 local NAN = 0 / 0
 
 local function read_all(path)
-    local file, message = io.open(path, "rb")
-    if not file then unknown.refuse("%s", message) end
-    local text = file:read "a"
-    file:close()
-    return text
+    local text, message = disk.read(path)
+    return text or unknown.refuse("%s", message)
 end
 
 local function object(directory, name)
@@ -99,7 +96,7 @@ end
 function vocab_json_file.m2m(bytes, directory)
     local map, languages = object(directory, "special_tokens_map.json"), {}
     local more = map.additional_special_tokens
-    for i, token in ipairs(steps.absent(more) and {}
+    for i, token in ipairs(unknown.absent(more) and {}
         or unknown.check(more, "table", "additional_special_tokens")) do
         languages[i] = type(token) == "table" and token.content or token
         unknown.check(languages[i], "string", "additional_special_tokens")
