@@ -8,6 +8,7 @@ local EncoderDecoder = require "heed.models.parts.encoder_decoder"
 local generation = require "heed.models.settings.generation"
 local heed = require "heed.core"
 local nn = require "heed.nn"
+local sinusoids = require "heed.models.parts.sinusoids"
 local unknown = require "heed.unknown"
 
 ---BART and its kin, by config.model_type: "bart", "mbart", "marian", "m2m_100". Called as
@@ -56,19 +57,16 @@ end
 -- Rows that learned positions have before the first.
 local BEFORE = 2
 
--- Of M2M-100 the last rate is 1/10000, and positions count from behind the padding token's id.
-local function sinusoids(c)
-    local options, half = { layout = "halves" }, c.d_model // 2
-    if c.model_type == "m2m_100" then
-        options.first_position, options.rates = c.pad_token_id + 1, {}
-        for i = 1, half do options.rates[i] = 10000 ^ (-(i - 1) / (half - 1)) end
-    end
-    return nn.SinusoidalPositions(c.max_position_embeddings, c.d_model, options)
+-- Positions of M2M-100 count from behind the padding token's id.
+local function sinusoidal(c)
+    local length, E = c.max_position_embeddings, c.d_model
+    if c.model_type == "m2m_100" then return sinusoids(length, E, c.pad_token_id + 1) end
+    return nn.SinusoidalPositions(length, E, { layout = "halves" })
 end
 
 local function add_side(self, side, kind, c, Stack)
     local E = c.d_model
-    self.positions[side] = kind.sinusoidal and sinusoids(c)
+    self.positions[side] = kind.sinusoidal and sinusoidal(c)
         or nn.LearnedPositions(c.max_position_embeddings + BEFORE, E)
     if kind.norm_embedding then self.norms[side] = nn.LayerNorm(E) end
     self[side] = Stack(c[side .. "_layers"], E, c[side .. "_attention_heads"],

@@ -6,6 +6,7 @@ local EncoderDecoder = require "heed.models.parts.encoder_decoder"
 local heed = require "heed.core"
 local check = require "heed.check"
 local nn = require "heed.nn"
+local sinusoids = require "heed.models.parts.sinusoids"
 local unknown = require "heed.unknown"
 
 -- ---- a layer of the decoder ---------------------------------------------------------------------
@@ -71,13 +72,6 @@ local function refuse_others(c)
     end
 end
 
--- The last rate is 1/10000.
-local function rates_of(E)
-    local rates, half = {}, E // 2
-    for i = 1, half do rates[i] = 10000 ^ (-(i - 1) / math.max(half - 1, 1)) end
-    return rates
-end
-
 -- The first head of this layer was trained to align, where training was guided.
 local function alignment_of(c)
     local layer = c["transformer-guided-alignment-layer"] or "last"
@@ -94,7 +88,7 @@ function Marian:init(c)
     local activation = activations.of(c["transformer-ffn-activation"] or "relu")
     local V = check.type(WHERE, "config.dim-vocabs", c["dim-vocabs"], "table")[1]
     self.words = nn.Embedding(V, E, { scale = math.sqrt(E) })
-    self.positions = nn.SinusoidalPositions(LONGEST, E, { layout = "halves", rates = rates_of(E) })
+    self.positions = sinusoids(LONGEST, E)
     self.encoder = nn.TransformerEncoder(c["enc-depth"], E, heads, d_ff,
         { activation = activation, eps = 1e-6, dropout = 0 })
     self.layers = {}

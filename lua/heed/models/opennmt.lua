@@ -3,6 +3,7 @@
 local check = require "heed.check"
 local EncoderDecoder = require "heed.models.parts.encoder_decoder"
 local nn = require "heed.nn"
+local sinusoids = require "heed.models.parts.sinusoids"
 
 ---OpenNMT's Transformer. Called as nn.Transformer.
 ---
@@ -22,14 +23,6 @@ local OpenNMT = EncoderDecoder:extend "OpenNMT"
 
 local LONGEST = 1024
 
--- Counted from 1; the last rate is 1/10000.
-local function sinusoids(E)
-    local rates, half = {}, E // 2
-    for i = 1, half do rates[i] = 10000 ^ (-(i - 1) / math.max(half - 1, 1)) end
-    return nn.SinusoidalPositions(LONGEST, E,
-        { layout = "halves", first_position = 1, rates = rates })
-end
-
 ---@param c table what heed.models.load finds in the file: sizes, and whether norms come first
 function OpenNMT:init(c)
     check.type("heed.models.OpenNMT", "config", c, "table")
@@ -37,7 +30,7 @@ function OpenNMT:init(c)
     local layer = { norm_first = c.pre_norm, activation = "relu", eps = 1e-5, dropout = 0 }
     self.src_embedding = nn.Embedding(c.source_vocab, E, { scale = math.sqrt(E) })
     self.tgt_embedding = nn.Embedding(c.target_vocab, E, { scale = math.sqrt(E) })
-    self.positions = sinusoids(E)
+    self.positions = sinusoids(LONGEST, E, 1)
     self.encoder = nn.TransformerEncoder(c.encoder_layers, E, c.num_heads, c.d_ff, layer)
     self.decoder = nn.TransformerDecoder(c.decoder_layers, E, c.num_heads, c.d_ff, layer)
     self.linear = nn.Linear(E, c.target_vocab)

@@ -2,6 +2,7 @@
 
 local check = require "heed.check"
 local nn = require "heed.nn"
+local sinusoids = require "heed.models.parts.sinusoids"
 local speech = require "heed.models.settings.speech"
 local causal = require("heed.mask").causal
 
@@ -30,13 +31,10 @@ local causal = require("heed.mask").causal
 ---@field speech heed.models.Speech what its files say of writing
 local Whisper = nn.Module:extend "Whisper"
 
--- Sines and cosines of falling rates, from 1 to 1 / 10000.
-local function sinusoids(length, E)
-    local rates = {}
-    for i = 1, E // 2 do rates[i] = 10000 ^ (-(i - 1) / math.max(E // 2 - 1, 1)) end
+-- Positions that were sines and cosines before training.
+local function learned_sinusoids(length, E)
     local positions = nn.LearnedPositions(length, E)
-    positions.weight = nn.parameter(nn.SinusoidalPositions(length, E,
-        { layout = "halves", rates = rates }).table)
+    positions.weight = nn.parameter(sinusoids(length, E).table)
     return positions
 end
 
@@ -47,7 +45,7 @@ function Whisper:init(c)
         dropout = c.dropout, attention_dropout = c.attention_dropout }
     self.conv1 = nn.Conv1d(c.num_mel_bins, E, 3, { padding = 1 })
     self.conv2 = nn.Conv1d(E, E, 3, { stride = 2, padding = 1 })
-    self.encoder_positions = sinusoids(c.max_source_positions, E)
+    self.encoder_positions = learned_sinusoids(c.max_source_positions, E)
     self.encoder = nn.TransformerEncoder(c.encoder_layers, E, c.encoder_attention_heads,
         c.encoder_ffn_dim, options)
     self.tokens = nn.Embedding(c.vocab_size, E)

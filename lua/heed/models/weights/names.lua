@@ -7,8 +7,8 @@
 --- says so: { ours, theirs, transposed = true }. Files of a task have a prefix before the names of
 --- the model itself ("bert."), and none before those of the head on it: { ours, theirs, outside =
 --- true }. What lies in several of ours one behind the other is theirs in each:
---- { "…linear1.*", "…gate_up.*", part = 1, of = 2 }. `false` in place of one of theirs is a part that files leave out because it says nothing:
---- zeros here.
+--- { "…linear1.*", "…gate_up.*", part = 1, of = 2 }. `false` in place of one of theirs is a part that
+--- files leave out because it says nothing: zeros here.
 
 local names = {}
 
