@@ -9,8 +9,8 @@ local unknown = require "heed.unknown"
 local walk = require "heed.nn.walk"
 
 ---ALBERT: BERT with an embedding of fewer features than the layers have, and one layer's parameters
----in all layers of a group. Each layer is a module of its own, so that heed.capture tells them apart:
----`groups.1.1.layers.11.self_attn`.
+---in all layers of a group. Each layer is a module of its own, so that heed.capture tells them
+---apart: `groups.1.1.layers.11.self_attn`.
 ---
 ---```lua
 ---local model = heed.models.Albert { vocab_size = 20, embedding_size = 4, hidden_size = 8,

@@ -91,11 +91,12 @@ end
 local OPTIONS = check.set("dtype", "family", "grad", "map")
 
 ---A model, its tokenizer, and its config: from a Hugging Face directory (config.json, safetensors
----in one or in shards), from a GGUF file, or from what marian-nmt and OpenNMT write (docs/models.md).
----Quantised weights are dequantised. Weights that are used as the file has them are its pages:
----nothing is read before it is used, other processes use the same memory, and writing to a parameter
----does not reach the file. (heed.safetensors.load says what that asks of the file; `map = false`
----reads copies.) A model that needs more memory than there is left is refused before it is read.
+---in one or in shards), from a GGUF file, or from what CTranslate2, marian-nmt and OpenNMT write
+---(docs/models.md). Quantised weights are dequantised. Weights that are used as the file has them
+---are its pages: nothing is read before it is used, other processes use the same memory, and
+---writing to a parameter does not reach the file. (heed.safetensors.load says what that asks of the
+---file; `map = false` reads copies.) A model that needs more memory than there is left is refused
+---before it is read.
 ---
 ---```lua
 ---print(heed.models.load "nowhere") --> nil nowhere: nowhere/config.json: No such file or directory
@@ -107,7 +108,8 @@ local OPTIONS = check.set("dtype", "family", "grad", "map")
 ---default false; map: the file's pages instead of copies, default true
 ---@return heed.nn.Module|nil model in eval mode; nil when something is missing, does not fit or is
 ---not known
----@return heed.Tokenizer|string|nil tokenizer nil when there is none that can be read; or the message
+---@return heed.Tokenizer|string|nil tokenizer nil when there is none that can be read; or the
+---message
 ---@return table? config
 ---@return string? problem why there is no tokenizer
 function models.load(path, options)
@@ -129,8 +131,8 @@ end
 
 ---Writes a model as what others load: where the path ends with ".gguf" a file for llama.cpp (models
 ---of the architectures llama and bert), else a directory for Hugging Face's transformers:
----config.json, model.safetensors under the names of the family's files, and the tokenizer's files as
----they were. Files are written whole or not at all.
+---config.json, model.safetensors under the names of the family's files, and the tokenizer's files
+---as they were. Files are written whole or not at all.
 ---
 ---```lua
 ---local config = { model_type = "llama", vocab_size = 20, hidden_size = 8, num_hidden_layers = 1,
@@ -143,8 +145,9 @@ end
 ---@param path string
 ---@param model heed.nn.Module
 ---@param tokenizer? heed.Tokenizer
----@param options? { config?: table, type?: string } config: of a model that was not loaded; type: of
----the matrices of a GGUF file, "F16" or "Q8_0" (heed.gguf.save has the list), default: as they are
+---@param options? { config?: table, type?: string } config: of a model that was not loaded; type:
+---of the matrices of a GGUF file, "F16" or "Q8_0" (heed.gguf.save has the list), default: as they
+---are
 ---@return true|nil ok nil when a file cannot be written, or has no place for what is to be written
 ---@return string? message
 function models.save(path, model, tokenizer, options)

@@ -9,14 +9,15 @@ local nn = require "heed.nn"
 local patches = require "heed.models.parts.patches"
 local unknown = require "heed.unknown"
 
----A Vision Transformer: hidden states of an image's patches behind a class token; or, with a head, the
----logits of its classes. heed.models.load makes it of files, with what makes pixels of images beside
----it: `model(model.images { "cat.jpg" })`.
+---A Vision Transformer: hidden states of an image's patches behind a class token; or, with a head,
+---the logits of its classes. heed.models.load makes it of files, with what makes pixels of images
+---beside it: `model(model.images { "cat.jpg" })`.
 ---
 ---```lua
 ---local model = heed.models.Vit { hidden_size = 8, num_hidden_layers = 1, num_attention_heads = 2,
----    intermediate_size = 16, image_size = 8, patch_size = 4, num_channels = 3, hidden_act = "gelu",
----    layer_norm_eps = 1e-12, hidden_dropout_prob = 0, attention_probs_dropout_prob = 0 }
+---    intermediate_size = 16, image_size = 8, patch_size = 4, num_channels = 3,
+---    hidden_act = "gelu", layer_norm_eps = 1e-12, hidden_dropout_prob = 0,
+---    attention_probs_dropout_prob = 0 }
 ---print(model(heed.randn(1, 3, 8, 8)).shape) --> [1, 5, 8]
 ---```
 ---@class heed.models.Vit: heed.nn.Module

@@ -100,8 +100,8 @@ local function cropped(self, pixels)
     return pixels:narrow(1, (H - height) // 2 + 1, height):narrow(2, (W - width) // 2 + 1, width)
 end
 
----@param images string|heed.Tensor|(string|heed.Tensor)[] paths of PNG and JPEG files, or tensors u8
----[H, W, C]
+---@param images string|heed.Tensor|(string|heed.Tensor)[] paths of PNG and JPEG files, or tensors
+---u8 [H, W, C]
 ---@return heed.Tensor pixels f32 [B, 3, H, W]
 function ImageProcessor:forward(images)
     local list = {}

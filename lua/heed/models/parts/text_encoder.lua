@@ -1,5 +1,5 @@
---- What encoders of texts share: a head on their hidden states where files have one, and a vector of
---- each text.
+--- What encoders of texts share: a head on their hidden states where files have one, and a vector
+--- of each text.
 
 local check = require "heed.check"
 local errors = require "heed.errors"
@@ -15,8 +15,8 @@ local BATCH = 32 -- texts at a time
 ---An encoder of texts, whose families have `hidden` and `max_tokens`.
 ---@class heed.models.TextEncoder: heed.nn.Module
 ---@field head heed.nn.Module|nil of a task, where config.json's architectures names one
----@field pooling heed.models.Pooling|nil what modules.json says of vectors of texts; nil: their mean,
----of length 1
+---@field pooling heed.models.Pooling|nil what modules.json says of vectors of texts; nil: their
+---mean, of length 1
 ---@field tokenizer heed.Tokenizer|nil
 ---@field max_tokens integer that it has positions for
 local TextEncoder = nn.Module:extend "TextEncoder"
@@ -56,7 +56,8 @@ function TextEncoder.tokenizer_of(model, where)
         .. "model.tokenizer = heed.text.tokenizer(path)", where)
 end
 
--- The lists of ids of texts, truncated to what the files say, and no longer than there are positions.
+-- The lists of ids of texts, truncated to what the files say, and no longer than there are
+-- positions.
 local function encoded(self, texts)
     local reader, pooling = TextEncoder.tokenizer_of(self, "embed"), pooling_of(self)
     local lists = {}
@@ -86,8 +87,8 @@ local function embed_texts(self, texts)
     return heed.cat(vectors, 1):index_select(1, place)
 end
 
----A vector of each text, pooled and normalised as the model's files say: the mean over its tokens, of
----length 1, where they say nothing.
+---A vector of each text, pooled and normalised as the model's files say: the mean over its tokens,
+---of length 1, where they say nothing.
 ---@param texts string|string[]|heed.Ids a text or a list of them, which the model's tokenizer reads
 ---and the files' max_seq_length cuts; or ids [B, L]
 ---@param lengths? heed.Ids of the texts, with ids; default: all L

@@ -1,14 +1,15 @@
 --- What a family's tensors are called here and in other people's files: one table, read both ways.
 ---
---- An entry is { ours, theirs, ... }. `#` stands for a layer's number, which counts from 1 here and
---- from 0 there (`@` in theirs where it counts from 1 there too), `*` for the rest of a name
---- ("weight", "bias"). Several of theirs lie one behind the other in ours, in this order:
---- { "…in_proj_*", "…query.*", "…key.*", "…value.*" }. Where theirs are ours transposed, the entry
---- says so: { ours, theirs, transposed = true }. Files of a task have a prefix before the names of
---- the model itself ("bert."), and none before those of the head on it: { ours, theirs, outside =
---- true }. What lies in several of ours one behind the other is theirs in each:
---- { "…linear1.*", "…gate_up.*", part = 1, of = 2 }. `false` in place of one of theirs is a part that
---- files leave out because it says nothing: zeros here.
+--- An entry is { ours, theirs, ... }. In names `#` stands for a layer's number, which counts from 1
+--- here and from 0 there (`@` in theirs where it counts from 1 there too), and `*` for the rest of a
+--- name ("weight", "bias").
+---
+---     { "in_proj_*", "query.*", "key.*", "value.*" }   theirs lie one behind the other in ours
+---     { "in_proj_bias", "q.bias", false, "v.bias" }    files leave the second out: zeros here
+---     { "linear1.*", "gate_up.*", part = 1, of = 2 }   ours is the first half of theirs
+---     { "linear1.*", "c_fc.*", transposed = true }     theirs are ours transposed
+---     { "head.*", "classifier.*", outside = true }     without the prefix ("bert.") that files of a
+---                                                      task have before the names of the model
 
 local names = {}
 
