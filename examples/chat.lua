@@ -24,9 +24,8 @@ parser:option("--threads", "of this machine"):convert(math.tointeger)
 local args = parser:parse()
 
 if args.threads then heed.set_num_threads(args.threads) end
-local model, tokenizer, config = heed.models.load(args.model)
-if not model then error(tokenizer, 0) end
-if not tokenizer then error("the model has no tokenizer", 0) end
+local model, tokenizer, config, problem = heed.models.load(args.model)
+if not model or not tokenizer then error(problem or tokenizer, 0) end
 
 local options = { max_new_tokens = args.max_tokens, decode = tokenizer,
     on_token = function(_, _, piece)

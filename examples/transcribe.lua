@@ -52,11 +52,10 @@ local function write(segment)
     io.flush()
 end
 
-local samples, problem = heed.audio.wav(args.audio, { rate = RATE })
-if not samples then error(problem, 0) end
-local model, tokenizer = heed.models.load(args.dir)
-if not model then error(tokenizer, 0) end
-if not tokenizer then error(args.dir .. ": expected a tokenizer.json in it", 0) end
+local samples, message = heed.audio.wav(args.audio, { rate = RATE })
+if not samples then error(message, 0) end
+local model, tokenizer, _, problem = heed.models.load(args.dir)
+if not model or not tokenizer then error(problem or tokenizer, 0) end
 for segment in heed.audio.transcribe(model, tokenizer, samples, { words = args.words,
     language = args.language, prompt = args.prompt, continue = args.continue,
     task = args.translate and "translate" or "transcribe" }) do

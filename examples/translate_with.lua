@@ -1,6 +1,5 @@
 -- Lines in, their translations out, by somebody else's model.
---
---     heed examples/translate_with.lua MODEL [--from LANG] [--to LANG] [--beam N] [--align]  < TEXT
+--     heed examples/translate_with.lua MODEL [--from LANG] [--to LANG] [--beam N] [--align] < TEXT
 --
 -- MODEL is a directory of Hugging Face's (Marian, NLLB, T5) or of marian-nmt's. Models of many
 -- languages take two: --from eng_Latn --to fra_Latn. --align prints the source words of each word.
@@ -14,10 +13,11 @@ parser:option("--from", "the language of the lines")
 parser:option("--to", "the language to translate into")
 parser:option("--beam", "so many beginnings are gone on with"):convert(math.tointeger)
 parser:flag("--align", "the source words of each word")
-local args, BATCH = parser:parse(), 32
+local args = parser:parse()
 
-local model, tokenizer = heed.models.load(args.model)
-if not model or not tokenizer.encode then error(tokenizer, 0) end
+local BATCH = 32 -- lines that are written together
+local model, tokenizer, _, problem = heed.models.load(args.model)
+if not model or not tokenizer then error(problem or tokenizer, 0) end
 
 -- Tokens of languages are special: a decoded text is without them. Others are words.
 local function language(name)
@@ -26,8 +26,8 @@ local function language(name)
     error("there is no token for the language " .. name, 0)
 end
 
-local prefix, most = model.generation.prefix, model.longest or math.maxinteger
-if args.to then prefix = { prefix[1], language(args.to) } end
+local start, most = model.generation.prefix, model.longest or math.maxinteger
+local prefix = args.to and { start[1], language(args.to) } or start
 
 local function encode(line)
     if not args.from then return tokenizer:encode(line, { truncate = most }) end
@@ -50,14 +50,13 @@ end
 -- The source token that each target token came from: where the head that learned to align looked
 -- most, or without one all heads of the last layer but one.
 local function origins_of(source, target)
-    local trained, last = model.alignment, model.decoder and #model.decoder.layers
-    local path = trained and trained.layer
-        or ("decoder.layers.%d.multihead_attn"):format(math.max(last - 1, 1))
+    local place = model.alignment or { layer = ("decoder.layers.%d.multihead_attn"):format(
+        math.max(#model.decoder.layers - 1, 1)) }
     local read = table.move(target, 1, #target, #prefix + 1, { table.unpack(prefix) })
-    local capture <close> = heed.capture(model, { layers = { path } })
+    local capture <close> = heed.capture(model, { layers = { place.layer } })
     heed.no_grad(function() model({ source }, { read }) end)
-    local weights = capture[path]:select(1, 1) -- [H, L, S]
-    weights = trained and weights[trained.head] or weights:mean(1)
+    local weights = capture[place.layer]:select(1, 1) -- [H, L, S]
+    weights = place.head and weights[place.head] or weights:mean(1)
     return weights:narrow(1, #prefix, #target):narrow(2, 1, #source - 1):argmax(2):totable()
 end
 
@@ -65,10 +64,10 @@ local function print_alignment(source, target)
     local words, word_of = words_of(target)
     local source_words, source_word_of = words_of(source)
     local found = {}
-    for i, place in ipairs(origins_of(source, target)) do
-        local list, word = found[word_of[i]] or {}, source_words[source_word_of[place]]
+    for i in ipairs(words) do found[i] = {} end
+    for i, from in ipairs(origins_of(source, target)) do
+        local list, word = found[word_of[i]], source_words[source_word_of[from]]
         if list[#list] ~= word then list[#list + 1] = word end
-        found[word_of[i]] = list
     end
     for i, list in ipairs(found) do print("", words[i], table.concat(list, " ")) end
 end
@@ -83,10 +82,10 @@ local function translate(lines)
     table.sort(order, function(a, b) return #sources[a] < #sources[b] end)
     for first = 1, #order, BATCH do
         local batch, last = {}, math.min(first + BATCH - 1, #order)
-        for i = first, last do table.insert(batch, sources[order[i]]) end
+        for i = first, last do batch[#batch + 1] = sources[order[i]] end
         local written = heed.generate(model, batch, { prefix = prefix, beams = args.beam,
             max_new_tokens = math.min(3 * #batch[#batch] + 8, most - #prefix) })
-        for i = first, last do targets[order[i]] = written[i - first + 1] end
+        for i, target in ipairs(written) do targets[order[first + i - 1]] = target end
     end
     for i, target in ipairs(targets) do
         print((tokenizer:decode(target)))
