@@ -98,7 +98,6 @@ elseif args.vectors then
     end
 else
     for i, line in ipairs(lines) do
-        local before = vectors[math.max(i - 1, 1)]
-        print(("%.4f  %s"):format((vectors[i] * before):sum():item(), line))
+        print(("%.4f  %s"):format(i > 1 and (vectors[i] * vectors[i - 1]):sum():item() or 1, line))
     end
 end

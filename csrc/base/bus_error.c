@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 /* The handler may run at any moment, also while a range changes. So ranges are in a list that only grows, those
- * forgotten are used again, and `turn` is odd while one changes: such a one is nobody's memory. */
+ * forgotten are used again, and `sequence` is odd while one changes: such a one is nobody's memory. */
 struct hd_range {
-    atomic_uint turn;
+    atomic_uint sequence;
     _Atomic uintptr_t base, end; /* 0, 0: free */
     atomic_uint lost;
     hd_range *next; /* never changes once it is in the list */
@@ -31,10 +31,11 @@ static size_t page_size;
 /* ---- the handler: only what a signal handler may call ---------------------------------------- */
 
 static bool holds(hd_range *range, uintptr_t address, uintptr_t *end) {
-    const unsigned turn = atomic_load(&range->turn);
+    const unsigned sequence = atomic_load(&range->sequence);
     const uintptr_t base = atomic_load(&range->base);
     *end = atomic_load(&range->end);
-    return turn % 2 == 0 && turn == atomic_load(&range->turn) && address >= base && address < *end;
+    return sequence % 2 == 0 && sequence == atomic_load(&range->sequence) && address >= base &&
+           address < *end;
 }
 
 /* Zeros from this page to the range's end: what lies behind a lost page is not trusted either. The kernel is asked
@@ -114,11 +115,11 @@ static hd_range *free_range(void) {
 }
 
 static void set(hd_range *range, uintptr_t base, uintptr_t end) {
-    atomic_fetch_add(&range->turn, 1);
+    atomic_fetch_add(&range->sequence, 1);
     atomic_store(&range->base, base);
     atomic_store(&range->end, end);
     atomic_store(&range->lost, 0);
-    atomic_fetch_add(&range->turn, 1);
+    atomic_fetch_add(&range->sequence, 1);
 }
 
 hd_range *hd_range_watch(char *base, size_t size) {

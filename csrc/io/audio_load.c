@@ -11,7 +11,7 @@
 #include "io/sound_file.h"
 
 #define BLOCK 65536       /* numbers that are read at once */
-#define FIRST (1 << 20)   /* frames that there is room for while nothing says how many come */
+#define FIRST (1 << 20)   /* numbers that there is room for while nothing says how many come */
 #define MOST_CHUNKS 10000 /* of a WAV file before its samples */
 #define MOST_CHANNELS 1024
 
@@ -71,6 +71,7 @@ static hd_status check_info(reading *r) {
     hd_source *s = &r->source;
     if (info->channels < 1 || info->channels > MOST_CHANNELS)
         return hd_source_bad(s, "expected 1..%d channels, got %d", MOST_CHANNELS, info->channels);
+    if (info->frames < 0) return hd_source_bad(s, "expected samples, got %lld", (long long)info->frames);
     if (info->samplerate < 1) return hd_source_bad(s, "expected a rate, got %d", info->samplerate);
     r->channels = r->options->mono ? 1 : info->channels;
     if (info->frames != SF_COUNT_MAX && info->frames > r->options->max_samples / r->channels)
@@ -139,7 +140,8 @@ static hd_status read_blocks(reading *r, float *block) {
 
 static hd_status read_all(reading *r) {
     hd_ctx *cx = r->source.cx;
-    const int64_t frames = r->info.frames == SF_COUNT_MAX ? FIRST : r->info.frames;
+    const int64_t first = hd_min(FIRST, r->options->max_samples) / r->channels;
+    const int64_t frames = r->info.frames == SF_COUNT_MAX ? first : r->info.frames;
     r->t = hd_tensor_new(cx, HD_F32, 2, (const int64_t[]){frames, r->channels});
     float *block = r->t ? hd_alloc(cx, BLOCK * sizeof *block) : NULL;
     if (!block) return cx->error.status;

@@ -28,9 +28,9 @@ static hd_status write_sound(hd_ctx *cx, const char *path, int fd, const hd_tens
     SNDFILE *sound = sf_open_virtual(&hd_sound_io, SFM_WRITE, &info, &file);
     if (!sound) return hd_fail(cx, HD_EIO, "%s: %s", path, sf_strerror(NULL));
     const bool whole = write_frames(sound, t) == t->shape[0];
-    const int closed = sf_close(sound);
+    const int error = sf_error(sound), closed = sf_close(sound);
     if (file.failed) return hd_fail(cx, HD_EIO, "%s: writing: %s", path, strerror(file.error));
-    if (!whole || closed) return hd_fail(cx, HD_EIO, "%s: %s", path, sf_error_number(closed));
+    if (!whole || closed) return hd_fail(cx, HD_EIO, "%s: %s", path, sf_error_number(error ? error : closed));
     return HD_OK;
 }
 

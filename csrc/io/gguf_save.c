@@ -5,9 +5,9 @@
 
 #include "base/minmax.h"
 #include "base/parallel.h"
+#include "base/utf8.h"
 #include "io/gguf.h"
 #include "io/replace.h"
-#include "base/utf8.h"
 
 /* ---- what can be written ------------------------------------------------------------------------- */
 

@@ -171,12 +171,8 @@ static void sync_directory(const char *target) {
 
 hd_status hd_replace_commit(hd_ctx *cx, hd_replace *r) {
     hd_status status = hd_mapping_check_since(cx, r->losses);
-    if (status)
-        (void)status;
-    else if (fsync(r->fd))
-        status = failed(cx, r, "syncing");
-    else if (rename(r->temporary, r->target))
-        status = failed(cx, r, "renaming into place");
+    if (!status && fsync(r->fd)) status = failed(cx, r, "syncing");
+    if (!status && rename(r->temporary, r->target)) status = failed(cx, r, "renaming into place");
     if (status) {
         hd_replace_abort(r);
         return status;

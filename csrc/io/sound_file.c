@@ -48,7 +48,8 @@ static sf_count_t give(const void *from, sf_count_t count, void *user) {
     while (done < count) {
         ssize_t put = pwrite(f->fd, (const char *)from + done, (size_t)(count - done), f->at);
         if (put < 0 && errno == EINTR) continue;
-        if (put < 0) return fail(f, done);
+        if (put == 0) errno = ENOSPC;
+        if (put <= 0) return fail(f, done);
         done += put;
         f->at += put;
         if (f->at > f->size) f->size = f->at;

@@ -29,8 +29,8 @@ hd_status hd_source_open(hd_ctx *cx, hd_source *s, const char *path);
 hd_status hd_source_read(hd_source *s, void *into, int64_t count, int64_t offset);
 /* HD_EIO when the open file is not the one that had this stamp, or was written to since. */
 hd_status hd_source_check_same(hd_source *s, const hd_source_stamp *stamp);
-/* All of the open file as memory. NULL, without an error, where it is empty, is on no file system that maps, or must not be
- * mapped (hd_mapping_is_safe): then it is read. */
+/* All of the open file as memory. NULL where it is empty, is on no file system that maps, or must not be
+ * mapped (hd_mapping_is_safe): that is no failure, it is read then. */
 hd_mapping *hd_source_map(hd_source *s);
 void hd_source_close(hd_source *s);
 

@@ -12,9 +12,9 @@ const char *hd_fft_library(void) {
     return "kissfft";
 }
 
-/* Its steps for 2, 3, 4 and 5 touch no memory of their own. */
+/* Its steps for 2, 3, 4 and 5 touch no memory of their own; a line of one number goes through another. */
 static bool is_fast(int64_t n) {
-    if (n > INT_MAX / 64) return false;
+    if (n < 2 || n > INT_MAX / 64) return false;
     for (int64_t factor = 2; factor <= 5; factor++)
         while (n % factor == 0) n /= factor;
     return n == 1;
@@ -73,16 +73,16 @@ static void run_plan(const hd_fft *fft, const float *from, float *to, void *scra
 
 /* ---- the sum ------------------------------------------------------------------------------------ */
 
-static hd_status make_turns(hd_ctx *cx, hd_fft *fft) {
+static hd_status make_twiddles(hd_ctx *cx, hd_fft *fft) {
     int64_t bytes;
-    if (!hd_mul_fits(fft->n, 2 * sizeof *fft->turn, &bytes))
+    if (!hd_mul_fits(fft->n, 2 * sizeof *fft->twiddles, &bytes))
         return hd_fail(cx, HD_EARG, "t: expected fewer numbers in a line, got %lld", (long long)fft->n);
-    fft->turn = hd_alloc(cx, (size_t)bytes);
-    if (!fft->turn) return cx->error.status;
+    fft->twiddles = hd_alloc(cx, (size_t)bytes);
+    if (!fft->twiddles) return cx->error.status;
     for (int64_t m = 0; m < fft->n; m++) {
         double angle = 2 * M_PI * (double)m / (double)fft->n;
-        fft->turn[2 * m] = cos(angle);
-        fft->turn[2 * m + 1] = sin(angle);
+        fft->twiddles[2 * m] = cos(angle);
+        fft->twiddles[2 * m + 1] = sin(angle);
     }
     return HD_OK;
 }
@@ -104,8 +104,8 @@ static void sum_forward(const hd_fft *fft, const void *x, void *y) {
         double real = 0, imaginary = 0;
         for (int64_t j = 0, m = 0; j < n; j++, m = m + k < n ? m + k : m + k - n) {
             const double v = number(fft, x, j);
-            real += v * fft->turn[2 * m];
-            imaginary -= v * fft->turn[2 * m + 1];
+            real += v * fft->twiddles[2 * m];
+            imaginary -= v * fft->twiddles[2 * m + 1];
         }
         put(fft, y, 2 * k, real);
         put(fft, y, 2 * k + 1, imaginary);
@@ -117,8 +117,8 @@ static void sum_adjoint(const hd_fft *fft, const void *y, void *x) {
     for (int64_t j = 0; j < n; j++) {
         double sum = 0;
         for (int64_t k = 0, m = 0; k < hd_fft_pairs(n); k++, m = m + j < n ? m + j : m + j - n)
-            sum +=
-                number(fft, y, 2 * k) * fft->turn[2 * m] - number(fft, y, 2 * k + 1) * fft->turn[2 * m + 1];
+            sum += number(fft, y, 2 * k) * fft->twiddles[2 * m] -
+                   number(fft, y, 2 * k + 1) * fft->twiddles[2 * m + 1];
         put(fft, x, j, sum);
     }
 }
@@ -128,12 +128,12 @@ static void sum_adjoint(const hd_fft *fft, const void *y, void *x) {
 hd_status hd_fft_begin(hd_ctx *cx, hd_fft *fft, hd_dtype dtype, int64_t n, bool adjoint) {
     *fft = (hd_fft){.dtype = dtype, .n = n, .adjoint = adjoint};
     hd_status status = make_plan(cx, fft);
-    return status || fft->plan ? status : make_turns(cx, fft);
+    return status || fft->plan ? status : make_twiddles(cx, fft);
 }
 
 void hd_fft_end(hd_ctx *cx, hd_fft *fft) {
     hd_free(cx->account, fft->plan);
-    hd_free(cx->account, fft->turn);
+    hd_free(cx->account, fft->twiddles);
 }
 
 size_t hd_fft_scratch(const hd_fft *fft) {

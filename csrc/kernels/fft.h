@@ -16,8 +16,8 @@ typedef struct hd_fft {
     hd_dtype dtype; /* f32 or f64 */
     int64_t n;
     bool adjoint;
-    void *plan;   /* kissfft's; NULL: by the sum */
-    double *turn; /* [n][2]: cosine and sine of 2 pi m / n, of the sum */
+    void *plan;       /* kissfft's; NULL: by the sum */
+    double *twiddles; /* [n][2]: cosine and sine of 2 pi m / n, of the sum */
 } hd_fft;
 
 /* The pairs that n numbers give. */
@@ -31,8 +31,10 @@ void hd_fft_end(hd_ctx *cx, hd_fft *fft);
 
 /* Bytes that each thread needs. */
 size_t hd_fft_scratch(const hd_fft *fft);
-/* y[pairs][2] of x[n]; of an adjoint x[n] of y[pairs][2], x[j] = sum over k of Re(y[k] e^(2 pi i j k /
- * n)). */
+/* y[pairs][2] of x[n]; of an adjoint x[n] of y[pairs][2]:
+ *
+ *     x[j] = sum over k of Re(y[k] e^(2 pi i j k / n))
+ */
 void hd_fft_line(const hd_fft *fft, const void *from, void *to, void *scratch);
 
 /* What computes f32: "kissfft", or "none" in a build without it. */
