@@ -3,60 +3,24 @@
 
 #include "lua/runtime/state.h"
 
+static void (*const registers[])(hd_registrar *r) = {
+    hd_register_tensor,     hd_register_property,   hd_register_create,    hd_register_index,
+    hd_register_print,      hd_register_shape,      hd_register_arrange,   hd_register_split,
+    hd_register_scatter,    hd_register_einsum,     hd_register_cdist,     hd_register_rfft,
+    hd_register_unary,      hd_register_parametric, hd_register_binary,    hd_register_where,
+    hd_register_lerp,       hd_register_in_place,   hd_register_matmul,    hd_register_tril,
+    hd_register_softmax,    hd_register_compare,    hd_register_reduce,    hd_register_sort,
+    hd_register_nonzero,    hd_register_nn,         hd_register_channels,  hd_register_mask,
+    hd_register_loss,       hd_register_layers,     hd_register_recurrent, hd_register_modes,
+    hd_register_autograd,   hd_register_function,   hd_register_recompute, hd_register_memory,
+    hd_register_random,     hd_register_optim,      hd_register_info,      hd_register_dtypes,
+    hd_register_io,         hd_register_gguf,       hd_register_directory, hd_register_marian,
+    hd_register_characters, hd_register_tokenizer,  hd_register_image,     hd_register_audio,
+    hd_register_json,       hd_register_json_write, hd_register_csv,       hd_register_npz,
+};
+
 static void register_rooms(hd_registrar *r) {
-    hd_register_tensor(r);
-    hd_register_property(r);
-    hd_register_create(r);
-    hd_register_index(r);
-    hd_register_print(r);
-    hd_register_shape(r);
-    hd_register_arrange(r);
-    hd_register_split(r);
-    hd_register_scatter(r);
-    hd_register_einsum(r);
-    hd_register_cdist(r);
-    hd_register_quantized(r);
-    hd_register_rfft(r);
-    hd_register_unary(r);
-    hd_register_parametric(r);
-    hd_register_binary(r);
-    hd_register_where(r);
-    hd_register_lerp(r);
-    hd_register_in_place(r);
-    hd_register_matmul(r);
-    hd_register_tril(r);
-    hd_register_softmax(r);
-    hd_register_compare(r);
-    hd_register_reduce(r);
-    hd_register_sort(r);
-    hd_register_nonzero(r);
-    hd_register_nn(r);
-    hd_register_channels(r);
-    hd_register_mask(r);
-    hd_register_loss(r);
-    hd_register_layers(r);
-    hd_register_recurrent(r);
-    hd_register_modes(r);
-    hd_register_autograd(r);
-    hd_register_function(r);
-    hd_register_recompute(r);
-    hd_register_memory(r);
-    hd_register_random(r);
-    hd_register_optim(r);
-    hd_register_info(r);
-    hd_register_dtypes(r);
-    hd_register_io(r);
-    hd_register_gguf(r);
-    hd_register_directory(r);
-    hd_register_marian(r);
-    hd_register_characters(r);
-    hd_register_tokenizer(r);
-    hd_register_image(r);
-    hd_register_audio(r);
-    hd_register_json(r);
-    hd_register_json_write(r);
-    hd_register_csv(r);
-    hd_register_npz(r);
+    for (size_t i = 0; i < sizeof registers / sizeof *registers; i++) registers[i](r);
 }
 
 int luaopen_heed_core(lua_State *L) {

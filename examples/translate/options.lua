@@ -40,6 +40,27 @@ local function layer_and_head(text)
     return { layer = layer, head = head }
 end
 
+-- Options that do not go together.
+local function refuse(parser, options)
+    if options.train and not options.valid then parser:error "--train needs --valid" end
+    if options.test and not options.train then parser:error "--test needs --train" end
+    if options.attention and not options.load then parser:error "--attention needs --load" end
+    if options.head and not options.attention then parser:error "--head needs --attention" end
+    if options.output and not options.test then parser:error "--output needs --test" end
+    if options.vocab < 260 then
+        parser:error "--vocab: expected at least 260: 256 bytes and 4 special tokens"
+    end
+    local d_model, heads = options.d_model or options.train and 256 or 64,
+        options.heads or options.train and 8 or 4
+    if d_model % heads ~= 0 then
+        parser:error(("--heads: expected a divisor of the %d features of --d-model, got %d"):format(
+            d_model, heads))
+    end
+    if options.resume and not options.save then
+        parser:error "--resume needs the --save FILE of the run"
+    end
+end
+
 --- @param arguments string[]
 --- @return table options
 return function(arguments)
@@ -79,22 +100,6 @@ return function(arguments)
     parser:option("--seed", "of everything random (1)", 1):convert(whole)
     parser:option("--threads", "(every core)"):convert(positive)
     local options = parser:parse(arguments)
-    if options.train and not options.valid then parser:error "--train needs --valid" end
-    if options.test and not options.train then parser:error "--test needs --train" end
-    if options.attention and not options.load then parser:error "--attention needs --load" end
-    if options.head and not options.attention then parser:error "--head needs --attention" end
-    if options.output and not options.test then parser:error "--output needs --test" end
-    if options.vocab < 260 then
-        parser:error "--vocab: expected at least 260: 256 bytes and 4 special tokens"
-    end
-    local d_model, heads = options.d_model or options.train and 256 or 64,
-        options.heads or options.train and 8 or 4
-    if d_model % heads ~= 0 then
-        parser:error(("--heads: expected a divisor of the %d features of --d-model, got %d"):format(
-            d_model, heads))
-    end
-    if options.resume and not options.save then
-        parser:error "--resume needs the --save FILE of the run"
-    end
+    refuse(parser, options)
     return options
 end

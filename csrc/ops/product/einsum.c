@@ -14,99 +14,9 @@
 #include "ops/elementwise/inplace.h"
 #include "ops/elementwise/scalar.h"
 #include "ops/gradient.h"
+#include "ops/product/einsum_equation.h"
 
-/* Labels of dimensions: 'A'..'Z' are 0..25, 'a'..'z' 26..51, as they are sorted; behind them the dimensions of "...",
- * the last of which is the last label: so they meet from the right, as broadcasting does. */
-enum { LETTERS = 52, LABELS = LETTERS + HD_MAX_DIMS, MAX_ORDERED = 8 };
-typedef uint64_t label_set;
-
-static label_set one(int label) {
-    return UINT64_C(1) << label;
-}
-
-/* ---- the equation ------------------------------------------------------------------------------ */
-
-typedef struct term {
-    int count;
-    int labels[HD_MAX_DIMS]; /* letters; "..." is not among them */
-    int dots_at;             /* before which letter "..." stands; -1: nowhere */
-} term;
-
-typedef struct reader {
-    hd_ctx *cx;
-    const char *text, *at;
-} reader;
-
-static hd_status unexpected(reader *r, const char *expected) {
-    int position = (int)(r->at - r->text) + 1;
-    if (!*r->at)
-        return hd_fail(r->cx, HD_EARG, "equation: expected %s at the end of \"%.200s\"", expected, r->text);
-    int length = 1; /* of a letter beyond ASCII: its bytes belong together */
-    while ((r->at[length] & 0xC0) == 0x80 && length < 4) length++;
-    return hd_fail(r->cx, HD_EARG, "equation: expected %s, got '%.*s' at position %d of \"%.200s\"", expected,
-                   length, r->at, position, r->text);
-}
-
-static int label_of(char c) {
-    if (c >= 'A' && c <= 'Z') return c - 'A';
-    return c >= 'a' && c <= 'z' ? c - 'a' + 26 : -1;
-}
-
-static char letter_of(int label) {
-    return (char)(label < 26 ? 'A' + label : 'a' + label - 26);
-}
-
-static char peek(reader *r) {
-    while (*r->at == ' ') r->at++;
-    return *r->at;
-}
-
-/* Letters and at most one "...", up to what is neither. */
-static hd_status read_term(reader *r, term *t) {
-    *t = (term){.dots_at = -1};
-    for (char c; (c = peek(r)) && c != ',' && c != '-';) {
-        int label = label_of(c);
-        if (c == '.' && strncmp(r->at, "...", 3) == 0 && t->dots_at < 0) {
-            t->dots_at = t->count;
-            r->at += 3;
-        } else if (label < 0) {
-            return unexpected(r, c == '.' ? "one \"...\"" : "a letter, \"...\", ',' or \"->\"");
-        } else if (t->count == HD_MAX_DIMS) {
-            return unexpected(r, "at most 8 letters for a tensor");
-        } else {
-            t->labels[t->count++] = label;
-            r->at++;
-        }
-    }
-    return HD_OK;
-}
-
-static hd_status read_arrow(reader *r) {
-    if (r->at[1] != '>') {
-        r->at++;
-        return unexpected(r, "'>' after '-'");
-    }
-    r->at += 2;
-    return HD_OK;
-}
-
-/* Each letter of the output once, and from the operands. */
-static hd_status check_output(reader *r, const term *output, label_set known) {
-    label_set seen = 0;
-    for (int i = 0; i < output->count; i++) {
-        label_set bit = one(output->labels[i]);
-        if (known & bit && !(seen & bit)) {
-            seen |= bit;
-            continue;
-        }
-        const char *arrow = strstr(r->text, "->");
-        r->at = strchr(arrow, letter_of(output->labels[i]));
-        if (seen & bit) r->at = strchr(r->at + 1, letter_of(output->labels[i]));
-        return unexpected(r, seen & bit ? "each letter once behind \"->\""
-                                        : "letters of the operands behind \"->\"");
-    }
-    return HD_OK;
-}
+enum { MAX_ORDERED = 8 };
 
 /* ---- operands ---------------------------------------------------------------------------------- */
 
@@ -116,9 +26,9 @@ typedef struct operand {
     int labels[HD_MAX_DIMS];
 } operand;
 
-static label_set labels_of(const operand *o) {
-    label_set set = 0;
-    for (int d = 0; d < o->t->ndim; d++) set |= one(o->labels[d]);
+static hd_label_set labels_of(const operand *o) {
+    hd_label_set set = 0;
+    for (int d = 0; d < o->t->ndim; d++) set |= hd_label_bit(o->labels[d]);
     return set;
 }
 
@@ -129,7 +39,7 @@ static hd_status replace(hd_ctx *cx, operand *o, hd_tensor *t) {
     return hd_made(cx, t);
 }
 
-static hd_status label_dims(hd_ctx *cx, operand *o, const term *t, int number) {
+static hd_status label_dims(hd_ctx *cx, operand *o, const hd_einsum_term *t, int number) {
     int dots = o->t->ndim - t->count;
     char shape[HD_SHAPE_TEXT];
     if (t->dots_at < 0 ? dots != 0 : dots < 0)
@@ -137,7 +47,7 @@ static hd_status label_dims(hd_ctx *cx, operand *o, const term *t, int number) {
                        number, t->count, t->dots_at < 0 ? "" : " or more", hd_tensor_shape_text(o->t, shape));
     int d = 0;
     for (int i = 0; i <= t->count; i++) {
-        for (int k = 0; i == t->dots_at && k < dots; k++) o->labels[d++] = LABELS - dots + k;
+        for (int k = 0; i == t->dots_at && k < dots; k++) o->labels[d++] = HD_EINSUM_LABELS - dots + k;
         if (i < t->count) o->labels[d++] = t->labels[i];
     }
     return HD_OK;
@@ -152,7 +62,7 @@ static hd_status take_diagonals(hd_ctx *cx, operand *o, int number) {
                 return hd_fail(
                     cx, HD_EARG,
                     "operand %d: letter '%c' names dimensions %d and %d of different sizes, %lld and %lld",
-                    number, letter_of(o->labels[a]), a + 1, b + 1, (long long)o->t->shape[a],
+                    number, hd_einsum_letter(o->labels[a]), a + 1, b + 1, (long long)o->t->shape[a],
                     (long long)o->t->shape[b]);
             int label = o->labels[a], rest = 0;
             if (replace(cx, o, hd_diagonal(cx, o->t, 0, a, b))) return cx->error.status;
@@ -169,9 +79,9 @@ typedef struct problem {
     hd_ctx *cx;
     int count;
     operand *operands;
-    int64_t size[LABELS];
-    int output[HD_MAX_DIMS], output_count;
-    label_set output_set;
+    int64_t size[HD_EINSUM_LABELS];
+    hd_einsum_output output;
+    hd_label_set output_set; /* its labels */
     hd_dtype dtype;
 } problem;
 
@@ -183,7 +93,7 @@ static hd_status differ(problem *p, int label, int first, int second) {
         for (int d = 0; d < o->t->ndim; d++)
             if (o->labels[d] == label) sizes[i] = o->t->shape[d];
     }
-    if (label < LETTERS) memcpy(name, (char[]){'\'', letter_of(label), '\'', 0}, 4);
+    if (label < HD_EINSUM_LETTERS) memcpy(name, (char[]){'\'', hd_einsum_letter(label), '\'', 0}, 4);
     return hd_fail(p->cx, HD_EARG, "%s is %lld in operand %d, %s, and %lld in operand %d, %s", name,
                    (long long)sizes[0], first + 1, hd_tensor_shape_text(p->operands[first].t, a),
                    (long long)sizes[1], second + 1, hd_tensor_shape_text(p->operands[second].t, b));
@@ -191,8 +101,8 @@ static hd_status differ(problem *p, int label, int first, int second) {
 
 /* The sizes of all labels: one each, but 1 goes with any. */
 static hd_status measure(problem *p) {
-    int from[LABELS] = {0};
-    for (int i = 0; i < LABELS; i++) p->size[i] = 1;
+    int from[HD_EINSUM_LABELS] = {0};
+    for (int i = 0; i < HD_EINSUM_LABELS; i++) p->size[i] = 1;
     for (int i = 0; i < p->count; i++) {
         const operand *o = &p->operands[i];
         for (int d = 0; d < o->t->ndim; d++) {
@@ -208,8 +118,8 @@ static hd_status measure(problem *p) {
 }
 
 /* The labels of the output and of all operands that are still there but number i. */
-static label_set wanted_beside(const problem *p, int i) {
-    label_set wanted = p->output_set;
+static hd_label_set wanted_beside(const problem *p, int i) {
+    hd_label_set wanted = p->output_set;
     for (int k = 0; k < p->count; k++)
         if (k != i && p->operands[k].t) wanted |= labels_of(&p->operands[k]);
     return wanted;
@@ -229,11 +139,11 @@ static hd_status drop_broadcast(problem *p, operand *o) {
 }
 
 /* Sums the labels that are not in `kept`. */
-static hd_status sum_out(problem *p, operand *o, label_set kept) {
+static hd_status sum_out(problem *p, operand *o, hd_label_set kept) {
     uint32_t dims = 0;
     int rest = 0, ndim = o->t->ndim;
     for (int d = 0; d < ndim; d++) {
-        if (kept & one(o->labels[d]))
+        if (kept & hd_label_bit(o->labels[d]))
             o->labels[rest++] = o->labels[d];
         else
             dims |= 1u << d;
@@ -256,8 +166,8 @@ static int dim_of(const operand *o, int label) {
 }
 
 static int place_in_output(const problem *p, int label) {
-    for (int i = 0; i < p->output_count; i++)
-        if (p->output[i] == label) return i;
+    for (int i = 0; i < p->output.count; i++)
+        if (p->output.labels[i] == label) return i;
     return HD_MAX_DIMS;
 }
 
@@ -293,15 +203,15 @@ static void sort_by_memory(const operand *o, group *g) {
         }
 }
 
-static group labels_among(const operand *o, label_set set) {
+static group labels_among(const operand *o, hd_label_set set) {
     group g = {0};
     for (int d = 0; d < o->t->ndim; d++)
-        if (set & one(o->labels[d])) g.labels[g.count++] = o->labels[d];
+        if (set & hd_label_bit(o->labels[d])) g.labels[g.count++] = o->labels[d];
     return g;
 }
 
 /* As the output has them, unless that needs a copy which another order does not. */
-static group outer_group(const problem *p, const operand *o, label_set set) {
+static group outer_group(const problem *p, const operand *o, hd_label_set set) {
     group g = labels_among(o, set);
     if (g.count < 2) return g;
     sort_by_output(p, &g);
@@ -310,7 +220,7 @@ static group outer_group(const problem *p, const operand *o, label_set set) {
 }
 
 /* An order in which both have the inner dimensions as one; otherwise that of the larger. */
-static group inner_group(const operand *a, const operand *b, label_set set) {
+static group inner_group(const operand *a, const operand *b, hd_label_set set) {
     group by_a = labels_among(a, set), by_b = labels_among(b, set);
     if (by_a.count < 2) return by_a;
     sort_by_memory(a, &by_a);
@@ -360,16 +270,10 @@ static hd_tensor *as_matrices(problem *p, const operand *o, const group *batch, 
     return reshaped(p->cx, in_order(p->cx, o, batch, first, second), n, shape);
 }
 
-static hd_status too_many_dims(problem *p, int ndim) {
-    return hd_fail(p->cx, HD_EARG,
-                   "equation: a product on the way would have %d dimensions, at most %d are possible", ndim,
-                   HD_MAX_DIMS);
-}
-
 /* The labels of what is left, in their order; HD_EARG when they are too many. */
 static hd_status label_result(problem *p, operand *y, int64_t *shape, const group *const *groups, int *ndim) {
     int n = 0, total = groups[0]->count + groups[1]->count + groups[2]->count;
-    if (total > HD_MAX_DIMS) return too_many_dims(p, total);
+    if (total > HD_MAX_DIMS) return hd_einsum_too_many_dims(p->cx, total);
     for (int i = 0; i < 3; i++)
         for (int k = 0; k < groups[i]->count; k++, n++) {
             y->labels[n] = groups[i]->labels[k];
@@ -424,8 +328,8 @@ static int last_in_output(const problem *p, const group *g) {
 }
 
 /* y = a b, summed over the common labels that are not in `kept`. Consumes both. */
-static hd_status contract(problem *p, operand *a, operand *b, label_set kept, operand *y) {
-    label_set in_a = labels_of(a), in_b = labels_of(b);
+static hd_status contract(problem *p, operand *a, operand *b, hd_label_set kept, operand *y) {
+    hd_label_set in_a = labels_of(a), in_b = labels_of(b);
     group batch = labels_among(a, in_a & in_b & kept), inner = inner_group(a, b, in_a & in_b & ~kept);
     group rows = outer_group(p, a, in_a & ~in_b), columns = outer_group(p, b, in_b & ~in_a);
     sort_by_output(p, &batch);
@@ -445,21 +349,21 @@ static hd_status contract(problem *p, operand *a, operand *b, label_set kept, op
 
 /* For each set of operands (bit i for operand i): what its product costs, and where it is cut last. */
 typedef struct plan {
-    label_set labels[1 << MAX_ORDERED]; /* of the product */
+    hd_label_set labels[1 << MAX_ORDERED]; /* of the product */
     double cost[1 << MAX_ORDERED];
     uint16_t cut[1 << MAX_ORDERED];
 } plan;
 
-static double product_of(const problem *p, label_set set) {
+static double product_of(const problem *p, hd_label_set set) {
     double size = 1;
-    for (int label = 0; label < LABELS; label++)
-        if (set & one(label)) size *= (double)p->size[label];
+    for (int label = 0; label < HD_EINSUM_LABELS; label++)
+        if (set & hd_label_bit(label)) size *= (double)p->size[label];
     return size;
 }
 
 static void find_order(const problem *p, plan *order) {
     for (unsigned set = 1; set < 1u << p->count; set++) {
-        label_set inside = 0, outside = p->output_set;
+        hd_label_set inside = 0, outside = p->output_set;
         for (int i = 0; i < p->count; i++) *(set >> i & 1 ? &inside : &outside) |= labels_of(&p->operands[i]);
         order->labels[set] = inside & outside;
         order->cost[set] = set & (set - 1) ? INFINITY : 0;
@@ -518,66 +422,7 @@ static hd_status contract_in_turn(problem *p, operand *y) {
 
 /* ---- all of it ----------------------------------------------------------------------------------- */
 
-/* Without "->": "..." and then the letters that occur once, sorted. */
-static hd_status implicit_output(problem *p, const term *terms, int dots) {
-    int times[LETTERS] = {0}, total = dots;
-    for (int i = 0; i < p->count; i++)
-        for (int k = 0; k < terms[i].count; k++) times[terms[i].labels[k]]++;
-    for (int label = 0; label < LETTERS; label++) total += times[label] == 1;
-    if (total > HD_MAX_DIMS) return too_many_dims(p, total);
-    for (int k = 0; k < dots; k++) p->output[p->output_count++] = LABELS - dots + k;
-    for (int label = 0; label < LETTERS; label++)
-        if (times[label] == 1) p->output[p->output_count++] = label;
-    return HD_OK;
-}
-
-static hd_status explicit_output(problem *p, const term *t, int dots) {
-    int total = t->count + (t->dots_at >= 0 ? dots : 0);
-    if (total > HD_MAX_DIMS) return too_many_dims(p, total);
-    for (int i = 0; i <= t->count; i++) {
-        for (int k = 0; i == t->dots_at && k < dots; k++) p->output[p->output_count++] = LABELS - dots + k;
-        if (i < t->count) p->output[p->output_count++] = t->labels[i];
-    }
-    return HD_OK;
-}
-
-/* Reads the equation into terms (one an operand) and the output. */
-static hd_status read_equation(problem *p, const char *equation, term *terms, hd_tensor *const *tensors) {
-    reader r = {p->cx, equation, equation};
-    label_set known = 0;
-    int dots = 0;
-    for (int i = 0; i < p->count; i++) {
-        if (read_term(&r, &terms[i])) return p->cx->error.status;
-        for (int k = 0; k < terms[i].count; k++) known |= one(terms[i].labels[k]);
-        int own = terms[i].dots_at < 0 ? 0 : tensors[i]->ndim - terms[i].count;
-        if (own > dots) dots = own;
-        if (i + 1 == p->count) break;
-        if (peek(&r) != ',')
-            return hd_fail(p->cx, HD_EARG, "equation: \"%.200s\" has letters for %d operands, got %d tensors",
-                           equation, i + 1, p->count);
-        r.at++;
-    }
-    char next = peek(&r);
-    if (next == ',')
-        return hd_fail(p->cx, HD_EARG,
-                       "equation: \"%.200s\" has letters for more operands than the %d tensors", equation,
-                       p->count);
-    hd_status status = HD_OK;
-    if (next == '-') {
-        term output;
-        status = read_arrow(&r);
-        if (!status) status = read_term(&r, &output);
-        if (!status && peek(&r)) status = unexpected(&r, "letters or \"...\"");
-        if (!status) status = check_output(&r, &output, known);
-        if (!status) status = explicit_output(p, &output, dots);
-    } else {
-        status = implicit_output(p, terms, dots);
-    }
-    for (int i = 0; i < p->output_count; i++) p->output_set |= one(p->output[i]);
-    return status;
-}
-
-static hd_status prepare(problem *p, const term *terms, hd_tensor *const *tensors) {
+static hd_status prepare(problem *p, const hd_einsum_term *terms, hd_tensor *const *tensors) {
     for (int i = 0; i < p->count; i++) {
         operand *o = &p->operands[i];
         if (hd_check_computes(p->cx, tensors[i])) return p->cx->error.status;
@@ -596,7 +441,7 @@ static hd_status prepare(problem *p, const term *terms, hd_tensor *const *tensor
 /* y's dimensions as the output has them, in the dtype that was promised. */
 static hd_tensor *finish(problem *p, operand *y) {
     int order[HD_MAX_DIMS];
-    for (int i = 0; i < p->output_count; i++) order[i] = dim_of(y, p->output[i]);
+    for (int i = 0; i < p->output.count; i++) order[i] = dim_of(y, p->output.labels[i]);
     if (replace(p->cx, y, hd_cast(p->cx, y->t, p->dtype))) return NULL; /* sums of short integers are long */
     hd_tensor *result = hd_permute(p->cx, y->t, order);
     hd_release(y->t);
@@ -604,9 +449,11 @@ static hd_tensor *finish(problem *p, operand *y) {
     return hd_own(result);
 }
 
-static hd_tensor *run(problem *p, const char *equation, term *terms, hd_tensor *const *tensors) {
+static hd_tensor *run(problem *p, const char *equation, hd_einsum_term *terms, hd_tensor *const *tensors) {
     operand y = {0};
-    if (read_equation(p, equation, terms, tensors) || prepare(p, terms, tensors)) return NULL;
+    if (hd_einsum_read(p->cx, equation, p->count, tensors, terms, &p->output)) return NULL;
+    for (int i = 0; i < p->output.count; i++) p->output_set |= hd_label_bit(p->output.labels[i]);
+    if (prepare(p, terms, tensors)) return NULL;
     hd_status status =
         p->count > 2 && p->count <= MAX_ORDERED ? contract_in_order(p, &y) : contract_in_turn(p, &y);
     hd_tensor *result = status ? NULL : finish(p, &y);
@@ -621,7 +468,7 @@ hd_tensor *hd_einsum(hd_ctx *cx, const char *equation, int count, hd_tensor *con
     for (int i = 1; i < count; i++) p.dtype = hd_dtype_promote(p.dtype, (hd_dtype)tensors[i]->dtype);
     if (p.dtype == HD_BOOL) p.dtype = HD_I64;
     p.operands = hd_alloc_zeroed(cx, (size_t)count * sizeof *p.operands);
-    term *terms = p.operands ? hd_alloc(cx, (size_t)count * sizeof *terms) : NULL;
+    hd_einsum_term *terms = p.operands ? hd_alloc(cx, (size_t)count * sizeof *terms) : NULL;
     hd_tensor *y = terms ? run(&p, equation, terms, tensors) : NULL;
     for (int i = 0; i < count && p.operands; i++) hd_release(p.operands[i].t);
     hd_free(cx->account, terms);

@@ -6,8 +6,10 @@ local check = require "heed.check"
 local core = require "heed.core"
 local errors = require "heed.errors"
 local check_name = require("heed.nn.names").check
+local on_shapes = require "heed.nn.on_shapes"
 local positional = require "heed.nn.positional"
 local printing = require "heed.nn.printing"
+local states = require "heed.nn.states"
 local walk = require "heed.nn.walk"
 
 local getinfo = debug and debug.getinfo
@@ -450,14 +452,6 @@ end
 
 -- ---- saving -------------------------------------------------------------------------------------
 
-local NAMES = { names = true, strict = true }
-
-local function list_base(where, options)
-    local names = options.names or "heed"
-    check.one_of(where, "names", names, { "heed", "torch" })
-    return names == "torch" and 0 or 1
-end
-
 ---Every parameter and persistent buffer by name. The tensors share the module's memory; a shared
 ---one is the same tensor under each of its names.
 ---
@@ -469,95 +463,15 @@ end
 ---@return table<string, heed.Tensor>
 function Module:state_dict(options)
     method(self, "state_dict")
-    options = check.options("heed.nn.Module:state_dict", options, NAMES)
-    local state, detached = {}, {}
-    each_tensor(self, list_base("heed.nn.Module:state_dict", options), function(name, t, _, _, kind)
+    local where = "heed.nn.Module:state_dict"
+    options = check.options(where, options, states.OPTIONS)
+    local tensors, detached = {}, {}
+    each_tensor(self, states.list_base(where, options), function(name, t, _, _, kind)
         if kind == "temporary" then return end
         detached[t] = detached[t] or t:detach()
-        state[name] = detached[t]
+        tensors[name] = detached[t]
     end)
-    return state
-end
-
--- What does not fit: lists of names; and the copies to make when all does. A tensor with several
--- names may be given under one: files often hold it once.
-local function compare(self, state, base)
-    local missing, unexpected, misfits, copies, known, lacking, found = {}, {}, {}, {}, {}, {}, {}
-    each_tensor(self, base, function(name, t, _, _, kind)
-        if kind == "temporary" then return end
-        known[name] = true
-        local given = state[name]
-        found[t] = found[t] or given ~= nil
-        if given == nil then
-            lacking[#lacking + 1] = { t, name }
-        elseif not check.is_tensor(given) then
-            misfits[#misfits + 1] = ("%s: expected a tensor, got %s"):format(name,
-                check.describe(given))
-        elseif tostring(given.shape) ~= tostring(t.shape) then
-            misfits[#misfits + 1] = ("%s: expected %s, got %s"):format(name, tostring(t.shape),
-                tostring(given.shape))
-        else
-            copies[#copies + 1] = { t, given, name }
-        end
-    end)
-    for _, lack in ipairs(lacking) do
-        if not found[lack[1]] then missing[#missing + 1] = lack[2] end
-    end
-    for name in pairs(state) do
-        if not known[name] then unexpected[#unexpected + 1] = tostring(name) end
-    end
-    table.sort(unexpected)
-    return missing, unexpected, misfits, copies
-end
-
--- A tensor with several names is one in whoever saved it; under names that disagree half of it
--- would be lost.
-local function disagreements(copies)
-    local first, found = {}, {}
-    for _, copy in ipairs(copies) do
-        local t, given, name = table.unpack(copy)
-        local earlier = first[t]
-        if not earlier then
-            first[t] = copy
-        elseif not core.equal(earlier[2], given) then
-            found[#found + 1] = ("%s and %s are one tensor here, and differ in the state"):format(
-                earlier[3], name)
-        end
-    end
-    return found
-end
-
-local function report(heading, names, lines)
-    if #names == 0 then return end
-    local shown = table.concat(names, heading == "wrong" and "; " or ", ", 1, math.min(#names, 8))
-    lines[#lines + 1] = ("%s: %s%s"):format(heading, shown,
-        #names > 8 and (", and %d more"):format(#names - 8) or "")
-end
-
--- Of a state that would fit if lists were counted from 0, or were not.
-local function add_base_hint(self, state, options, lines)
-    local torch = options.names == "torch"
-    local known, missing, unexpected, misfits = pcall(compare, self, state, torch and 1 or 0)
-    if not known or #missing + #unexpected + #misfits > 0 then return end
-    lines[#lines + 1] = torch and "its names count lists from 1: leave out { names = \"torch\" }"
-        or "its names count lists from 0, as PyTorch's do: give { names = \"torch\" }"
-end
-
-local function differences(self, state, options)
-    local where = "heed.nn.Module:load_state_dict"
-    check.type(where, "state", state, "table")
-    options = check.options(where, options, NAMES)
-    local missing, unexpected, misfits, copies = compare(self, state, list_base(where, options))
-    local lines = {}
-    if options.strict ~= false then
-        report("missing", missing, lines)
-        report("unexpected", unexpected, lines)
-    end
-    report("wrong", misfits, lines)
-    if #lines == 0 then report("wrong", disagreements(copies), lines) else add_base_hint(self,
-        state, options, lines) end
-    return #lines > 0 and table.concat(lines, "\n  ") or nil, copies,
-        { missing = missing, unexpected = unexpected }
+    return tensors
 end
 
 ---nil and a message that lists what is missing, unexpected or of another shape; true when all fits.
@@ -573,20 +487,9 @@ end
 function Module:check_state_dict(state, options)
     method(self, "check_state_dict")
     if type(state) ~= "table" then return nil, "not the state of a module" end
-    local message = differences(self, state, options)
+    local message = states.differences(self, state, options)
     if message then return nil, message end
     return true
-end
-
--- A state may share the memory of the module: its own, with two layers exchanged. What is still to
--- be read is set aside before the first is written.
-local function copy_all(copies)
-    local written = {}
-    for _, copy in ipairs(copies) do written[copy[1]:data_id()] = true end
-    for _, copy in ipairs(copies) do
-        if written[copy[2]:data_id()] then copy[2] = copy[2]:clone() end
-    end
-    for _, copy in ipairs(copies) do copy[1]:copy_(copy[2]) end
 end
 
 ---Copies the tensors of a state into the module's own (cast to their dtype). When anything is
@@ -604,49 +507,15 @@ end
 ---@return { missing: string[], unexpected: string[] } found names, empty unless strict is false
 function Module:load_state_dict(state, options)
     method(self, "load_state_dict")
-    local message, copies, found = differences(self, state, options)
+    local message, copies, found = states.differences(self, state, options)
     if message then
         errors.raise("%s: load_state_dict: the state does not fit:\n  %s", self.class_name, message)
     end
-    core.no_grad(function() copy_all(copies) end)
+    core.no_grad(function() states.copy(copies) end)
     return self, found
 end
 
 -- ---- shapes alone -------------------------------------------------------------------------------
-
--- The shapes of tensors, also of those in plain tables; anything else as it is. made: what has
--- become of tables that were met.
-local function shapes_of(value, made)
-    if check.is_tensor(value) then return value.shape end
-    if type(value) ~= "table" or getmetatable(value) ~= nil then return value end
-    if made[value] then return made[value] end
-    local shapes = {}
-    made[value] = shapes
-    for key, item in pairs(value) do shapes[key] = shapes_of(item, made) end
-    return shapes
-end
-
--- A function that brings back what a run changes: the stream of random numbers, buffers.
-local function snapshot(self)
-    local stream, buffers = core.rng_state(), {}
-    for i, t in ipairs(self:buffers()) do buffers[i] = { t, t:clone() } end
-    return function()
-        core.rng_state(stream)
-        for _, buffer in ipairs(buffers) do buffer[1]:copy_(buffer[2]) end
-    end
-end
-
-local function finish(restore, ok, ...)
-    core.uninterrupted(core.no_grad, restore)
-    if not ok then error((...), 0) end
-    return ...
-end
-
-local function run_on_shapes(self, ...)
-    local results, made = table.pack(core.no_grad(self, ...)), {}
-    for i = 1, results.n do results[i] = shapes_of(results[i], made) end
-    return table.unpack(results, 1, results.n)
-end
 
 ---Runs the model on shapes alone: tensors of floats have no numbers, nothing is computed from them
 ---and they take no memory. What is wrong is reported as the real run would report it. A model that
@@ -661,9 +530,7 @@ end
 ---@return any ... what it gives, with shapes in place of tensors
 function Module:check(...)
     method(self, "check")
-    local restore = core.no_grad(snapshot, self)
-    -- an error in a coroutine closes nothing
-    return finish(restore, pcall(core.shapes_only, run_on_shapes, self, ...))
+    return on_shapes(self, ...)
 end
 
 -- ---- printing -----------------------------------------------------------------------------------
