@@ -1,11 +1,11 @@
 --- Greedy answers and beams of models of other people are what Hugging Face transformers gives:
 --- spec/fixtures/record_generate.py.
 
-local builders = require "spec.models.builders"
+local builders = require "spec.models.rebuilt.builders"
 local heed = require "heed"
-local names = require "spec.models.names"
+local names = require "spec.models.rebuilt.names"
 local plain = require "heed.plain"
-local port = require "spec.models.port"
+local port = require "spec.models.rebuilt.port"
 
 local MODELS = { gpt2 = "gpt2", llama = "llama", llama3 = "llama", t5_relu_tied = "t5",
     t5_gated = "t5", marian = "marian" }

@@ -1,12 +1,12 @@
 --- Models of other people, rebuilt from heed.nn: the same outputs, gradients and training as
---- theirs, from their weights. spec/fixtures/record_models.py says what was recorded, names.lua
+--- theirs, from their weights. spec/fixtures/record_models.py says what was recorded, rebuilt/names.lua
 --- what the weights are called.
 
-local builders = require "spec.models.builders"
+local builders = require "spec.models.rebuilt.builders"
 local heed = require "heed"
-local names = require "spec.models.names"
+local names = require "spec.models.rebuilt.names"
 local plain = require "heed.plain"
-local port = require "spec.models.port"
+local port = require "spec.models.rebuilt.port"
 
 local function decoder_only(model, i) return { logits = model(i.tokens, i.lengths) } end
 -- Zeros behind the target's lengths: what stands there says nothing.

@@ -14,10 +14,8 @@ local walk = require "heed.nn.walk"
 ---
 ---```lua
 ---local model = heed.models.Albert { vocab_size = 20, embedding_size = 4, hidden_size = 8,
----    num_hidden_layers = 3, num_hidden_groups = 1, inner_group_num = 1, num_attention_heads = 2,
----    intermediate_size = 16, max_position_embeddings = 10, type_vocab_size = 2,
----    hidden_act = "gelu", layer_norm_eps = 1e-12, hidden_dropout_prob = 0,
----    attention_probs_dropout_prob = 0 }
+---    num_hidden_layers = 3, num_attention_heads = 2, intermediate_size = 16,
+---    max_position_embeddings = 10 }
 ---print(model(heed.ids { { 3, 5, 4 } }).shape, #model.groups[1][1].layers) --> [1, 3, 8] 3
 ---```
 ---@class heed.models.Albert: heed.models.TextEncoder
@@ -51,9 +49,10 @@ local function repeated(c, times, activation)
     return encoder
 end
 
----@param c table config.json
-function Albert:init(c)
-    local D, activation = TextEncoder.checked(c).embedding_size, activations.of(c.hidden_act)
+---@param given table config.json
+function Albert:init(given)
+    local c = self:config_of(given)
+    local D, activation = c.embedding_size, activations.of(c.hidden_act)
     local norm = { eps = c.layer_norm_eps }
     self.words = nn.Embedding(c.vocab_size, D)
     self.positions = nn.LearnedPositions(c.max_position_embeddings, D)

@@ -4,6 +4,7 @@
 
 local activations = require "heed.models.settings.activations"
 local check = require "heed.check"
+local config = require "heed.models.settings.config"
 local EncoderDecoder = require "heed.models.parts.encoder_decoder"
 local generation = require "heed.models.settings.generation"
 local heed = require "heed.core"
@@ -76,9 +77,9 @@ local function add_side(self, side, kind, c, Stack)
     })
 end
 
----@param c table config.json
-function Bart:init(c)
-    check.type("heed.models.Bart", "config", c, "table")
+---@param given table config.json
+function Bart:init(given)
+    local c = config.of(self, given)
     local kind = KINDS[check.one_of("heed.models.Bart", "config.model_type", c.model_type, TYPES)]
     refuse_others(c, kind)
     check.integer("heed.models.Bart", "config.d_model", c.d_model)

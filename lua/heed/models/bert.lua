@@ -11,9 +11,7 @@ local TextEncoder = require "heed.models.parts.text_encoder"
 ---
 ---```lua
 ---local model = heed.models.Bert { vocab_size = 20, hidden_size = 8, num_hidden_layers = 1,
----    num_attention_heads = 2, intermediate_size = 16, max_position_embeddings = 10,
----    type_vocab_size = 2, hidden_act = "gelu", layer_norm_eps = 1e-12, hidden_dropout_prob = 0.1,
----    attention_probs_dropout_prob = 0.1 }
+---    num_attention_heads = 2, intermediate_size = 16, max_position_embeddings = 10 }
 ---local ids = heed.ids { { 3, 5, 4 }, { 3, 4, 1 } }
 ---print(model(ids, { lengths = { 3, 2 } }).shape, model:embed(ids, { 3, 2 }).shape) --> [2, 3, 8] [2, 8]
 ---```
@@ -25,9 +23,10 @@ local TextEncoder = require "heed.models.parts.text_encoder"
 ---@field encoder heed.nn.TransformerEncoder
 local Bert = TextEncoder:extend "Bert"
 
----@param c table config.json
-function Bert:init(c)
-    local E, activation = TextEncoder.checked(c).hidden_size, activations.of(c.hidden_act)
+---@param given table config.json
+function Bert:init(given)
+    local c = self:config_of(given)
+    local E, activation = c.hidden_size, activations.of(c.hidden_act)
     self.words = nn.Embedding(c.vocab_size, E)
     self.positions = nn.LearnedPositions(c.max_position_embeddings, E)
     self.types = nn.Embedding(c.type_vocab_size, E)

@@ -1,7 +1,7 @@
 --- CLIP (Radford et al. 2021): images and texts as vectors of one space.
 
 local activations = require "heed.models.settings.activations"
-local check = require "heed.check"
+local config = require "heed.models.settings.config"
 local heed = require "heed.core"
 local ImageProcessor = require "heed.models.parts.image_processor"
 local masks = require "heed.mask"
@@ -98,9 +98,9 @@ end
 ---@field images heed.models.ImageProcessor|nil
 local Clip = nn.Module:extend "Clip"
 
----@param c table config.json
-function Clip:init(c)
-    check.type("heed.models.Clip", "config", c, "table")
+---@param given table config.json
+function Clip:init(given)
+    local c = config.of(self, given)
     local text, vision = with_defaults(c.text_config, TEXT), with_defaults(c.vision_config, VISION)
     self.text, self.vision = TextTower(text), VisionTower(vision)
     self.text_projection = nn.Linear(text.hidden_size, c.projection_dim, { bias = false })

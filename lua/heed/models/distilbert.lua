@@ -12,8 +12,7 @@ local EPS = 1e-12 -- of the norms; config.json does not say it
 ---
 ---```lua
 ---local model = heed.models.DistilBert { vocab_size = 20, dim = 8, n_layers = 1, n_heads = 2,
----    hidden_dim = 16, max_position_embeddings = 10, activation = "gelu", dropout = 0.1,
----    attention_dropout = 0.1 }
+---    hidden_dim = 16, max_position_embeddings = 10 }
 ---print(model(heed.ids { { 3, 5, 4 } }).shape) --> [1, 3, 8]
 ---```
 ---@class heed.models.DistilBert: heed.models.TextEncoder
@@ -23,9 +22,10 @@ local EPS = 1e-12 -- of the norms; config.json does not say it
 ---@field encoder heed.nn.TransformerEncoder
 local DistilBert = TextEncoder:extend "DistilBert"
 
----@param c table config.json
-function DistilBert:init(c)
-    local E, activation = TextEncoder.checked(c).dim, activations.of(c.activation)
+---@param given table config.json
+function DistilBert:init(given)
+    local c = self:config_of(given)
+    local E, activation = c.dim, activations.of(c.activation)
     self.words = nn.Embedding(c.vocab_size, E)
     self.positions = nn.LearnedPositions(c.max_position_embeddings, E)
     self.norm = nn.LayerNorm(E, { eps = EPS })

@@ -2,7 +2,6 @@
 --- window between those that see all, which turn by other angles in Gemma 3.
 
 local activations = require "heed.models.settings.activations"
-local check = require "heed.check"
 local config = require "heed.models.settings.config"
 local generation = require "heed.models.settings.generation"
 local layer_kinds = require "heed.models.settings.layer_kinds"
@@ -29,7 +28,7 @@ local Gemma = nn.Module:extend "Gemma"
 
 ---@param given table config.json
 function Gemma:init(given)
-    local c = config.complete(self, check.type("heed.models.Gemma", "config", given, "table"))
+    local c = config.of(self, given)
     local E, V = c.hidden_size, c.vocab_size
     if c.use_bidirectional_attention then
         unknown.kind("config.json: attention", "use_bidirectional_attention")

@@ -1,7 +1,6 @@
 --- GPT-2 (Radford et al. 2019).
 
 local activations = require "heed.models.settings.activations"
-local check = require "heed.check"
 local config = require "heed.models.settings.config"
 local generation = require "heed.models.settings.generation"
 local nn = require "heed.nn"
@@ -27,7 +26,7 @@ local GPT2 = nn.Module:extend "GPT2"
 
 ---@param given table config.json
 function GPT2:init(given)
-    local c = config.complete(self, check.type("heed.models.GPT2", "config", given, "table"))
+    local c = config.of(self, given)
     local E, V = c.n_embd, c.vocab_size
     for _, name in ipairs { "scale_attn_by_inverse_layer_idx", "add_cross_attention" } do
         if c[name] then unknown.kind("config.json: attention", name) end

@@ -3,7 +3,6 @@
 --- (Yang et al. 2025) with norms of queries and keys; SmolLM.
 
 local activations = require "heed.models.settings.activations"
-local check = require "heed.check"
 local config = require "heed.models.settings.config"
 local generation = require "heed.models.settings.generation"
 local layer_kinds = require "heed.models.settings.layer_kinds"
@@ -15,8 +14,7 @@ local rope = require "heed.models.settings.rope"
 ---
 ---```lua
 ---local model = heed.models.Llama { vocab_size = 20, hidden_size = 8, num_hidden_layers = 1,
----    num_attention_heads = 2, num_key_value_heads = 1, intermediate_size = 16,
----    rms_norm_eps = 1e-5, rope_theta = 10000, tie_word_embeddings = true }
+---    num_attention_heads = 2, num_key_value_heads = 1, intermediate_size = 16 }
 ---print(model(heed.ids { { 3, 5, 4 } }).shape) --> [1, 3, 20]
 ---print(#heed.generate(model, { 3, 5 }, { max_new_tokens = 4 })) --> 4
 ---```
@@ -37,7 +35,7 @@ end
 
 ---@param given table config.json
 function Llama:init(given)
-    local c = config.complete(self, check.type("heed.models.Llama", "config", given, "table"))
+    local c = config.of(self, given)
     local E, V = c.hidden_size, c.vocab_size
     local rotary = rope(c)
     self.tokens = nn.Embedding(V, E)

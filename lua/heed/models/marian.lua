@@ -2,6 +2,7 @@
 --- the Transformer, with a simple recurrence where its decoder has self-attention.
 
 local activations = require "heed.models.settings.activations"
+local config = require "heed.models.settings.config"
 local EncoderDecoder = require "heed.models.parts.encoder_decoder"
 local heed = require "heed.core"
 local check = require "heed.check"
@@ -79,9 +80,10 @@ local function alignment_of(c)
     return { layer = ("layers.%d.multihead_attn"):format(layer), head = 1 }
 end
 
----@param c table the settings in a model's file
-function Marian:init(c)
-    refuse_others(check.type(WHERE, "config", c, "table"))
+---@param given table the settings in a model's file
+function Marian:init(given)
+    local c = config.of(self, given)
+    refuse_others(c)
     local E = check.integer(WHERE, "config.dim-emb", c["dim-emb"])
     local depth = check.integer(WHERE, "config.dec-depth", c["dec-depth"])
     local heads, d_ff = c["transformer-heads"] or 8, c["transformer-dim-ffn"]

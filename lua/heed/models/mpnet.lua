@@ -13,9 +13,7 @@ local PAD = 2 -- 1 in the files, whatever config.json says
 ---
 ---```lua
 ---local model = heed.models.MpNet { vocab_size = 20, hidden_size = 8, num_hidden_layers = 1,
----    num_attention_heads = 2, intermediate_size = 16, max_position_embeddings = 10,
----    relative_attention_num_buckets = 32, hidden_act = "gelu", layer_norm_eps = 1e-5,
----    hidden_dropout_prob = 0.1, attention_probs_dropout_prob = 0.1 }
+---    num_attention_heads = 2, intermediate_size = 16, max_position_embeddings = 10 }
 ---print(model(heed.ids { { 1, 5, 3 } }).shape) --> [1, 3, 8]
 ---```
 ---@class heed.models.MpNet: heed.models.TextEncoder
@@ -26,9 +24,10 @@ local PAD = 2 -- 1 in the files, whatever config.json says
 ---@field encoder heed.nn.TransformerEncoder
 local MpNet = TextEncoder:extend "MpNet"
 
----@param c table config.json
-function MpNet:init(c)
-    local E, activation = TextEncoder.checked(c).hidden_size, activations.of(c.hidden_act)
+---@param given table config.json
+function MpNet:init(given)
+    local c = self:config_of(given)
+    local E, activation = c.hidden_size, activations.of(c.hidden_act)
     self.words = nn.Embedding(c.vocab_size, E, { padding_idx = PAD })
     self.positions = nn.Embedding(c.max_position_embeddings, E, { padding_idx = PAD })
     self.distances = nn.RelativePositionBias(c.num_attention_heads,

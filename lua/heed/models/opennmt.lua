@@ -1,6 +1,7 @@
 --- The Transformer (Vaswani et al. 2017) as OpenNMT trains it and CTranslate2 has it.
 
 local check = require "heed.check"
+local config = require "heed.models.settings.config"
 local EncoderDecoder = require "heed.models.parts.encoder_decoder"
 local nn = require "heed.nn"
 local sinusoids = require "heed.models.parts.sinusoids"
@@ -23,9 +24,9 @@ local OpenNMT = EncoderDecoder:extend "OpenNMT"
 
 local LONGEST = 1024
 
----@param c table what heed.models.load finds in the file: sizes, and whether norms come first
-function OpenNMT:init(c)
-    check.type("heed.models.OpenNMT", "config", c, "table")
+---@param given table what heed.models.load finds in the file: sizes, and whether norms come first
+function OpenNMT:init(given)
+    local c = config.of(self, given)
     local E = check.integer("heed.models.OpenNMT", "config.d_model", c.d_model)
     local layer = { norm_first = c.pre_norm, activation = "relu", eps = 1e-5, dropout = 0 }
     self.src_embedding = nn.Embedding(c.source_vocab, E, { scale = math.sqrt(E) })

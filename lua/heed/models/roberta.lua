@@ -12,9 +12,7 @@ local TextEncoder = require "heed.models.parts.text_encoder"
 ---
 ---```lua
 ---local model = heed.models.Roberta { vocab_size = 20, hidden_size = 8, num_hidden_layers = 1,
----    num_attention_heads = 2, intermediate_size = 16, max_position_embeddings = 10,
----    type_vocab_size = 1, hidden_act = "gelu", layer_norm_eps = 1e-5, hidden_dropout_prob = 0.1,
----    attention_probs_dropout_prob = 0.1, pad_token_id = 1 }
+---    num_attention_heads = 2, intermediate_size = 16, max_position_embeddings = 10 }
 ---local ids = heed.ids { { 1, 5, 3 }, { 1, 3, 2 } } -- 2 is the padding's 1 in the file
 ---print(model(ids, { lengths = { 3, 2 } }).shape, model.max_tokens) --> [2, 3, 8] 8
 ---```
@@ -26,9 +24,10 @@ local TextEncoder = require "heed.models.parts.text_encoder"
 ---@field encoder heed.nn.TransformerEncoder
 local Roberta = TextEncoder:extend "Roberta"
 
----@param c table config.json
-function Roberta:init(c)
-    local E, activation = TextEncoder.checked(c).hidden_size, activations.of(c.hidden_act)
+---@param given table config.json
+function Roberta:init(given)
+    local c = self:config_of(given)
+    local E, activation = c.hidden_size, activations.of(c.hidden_act)
     local pad = c.pad_token_id + 1
     self.words = nn.Embedding(c.vocab_size, E, { padding_idx = pad })
     self.positions = nn.Embedding(c.max_position_embeddings, E, { padding_idx = pad })

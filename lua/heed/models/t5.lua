@@ -3,6 +3,7 @@
 
 local activations = require "heed.models.settings.activations"
 local check = require "heed.check"
+local config = require "heed.models.settings.config"
 local EncoderDecoder = require "heed.models.parts.encoder_decoder"
 local generation = require "heed.models.settings.generation"
 local heed = require "heed.core"
@@ -30,20 +31,20 @@ local function activation_of(feed_forward_proj)
     return gated and activations.gated(gated) or activations.of(feed_forward_proj)
 end
 
----@param c table config.json
-function T5:init(c)
-    check.type("heed.models.T5", "config", c, "table")
+---@param given table config.json
+function T5:init(given)
+    local c = config.of(self, given)
     local E = check.integer("heed.models.T5", "config.d_model", c.d_model)
-    local layer = { norm_first = true, norm = "rms", eps = c.layer_norm_epsilon or 1e-6,
+    local layer = { norm_first = true, norm = "rms", eps = c.layer_norm_epsilon,
         bias = false, head_dim = c.d_kv, scale = 1, dropout = c.dropout_rate,
-        activation = activation_of(c.feed_forward_proj or "relu") }
+        activation = activation_of(c.feed_forward_proj) }
     local function positions(both_ways)
         return nn.RelativePositionBias(c.num_heads, {
             buckets = c.relative_attention_num_buckets, bidirectional = both_ways,
             max_distance = c.relative_attention_max_distance })
     end
     self.words = nn.Embedding(c.vocab_size, E)
-    self.dropout = nn.Dropout(c.dropout_rate or 0.1)
+    self.dropout = nn.Dropout(c.dropout_rate)
     self.positions = nn.ModuleDict { encoder = positions(true), decoder = positions(false) }
     self.encoder = nn.TransformerEncoder(c.num_layers, E, c.num_heads, c.d_ff, layer)
     self.decoder = nn.TransformerDecoder(c.num_decoder_layers or c.num_layers, E, c.num_heads,

@@ -1,7 +1,7 @@
 --- The Vision Transformer (Dosovitskiy et al. 2020).
 
 local activations = require "heed.models.settings.activations"
-local check = require "heed.check"
+local config = require "heed.models.settings.config"
 local heads = require "heed.models.parts.heads"
 local heed = require "heed.core"
 local ImageProcessor = require "heed.models.parts.image_processor"
@@ -15,9 +15,7 @@ local unknown = require "heed.unknown"
 ---
 ---```lua
 ---local model = heed.models.Vit { hidden_size = 8, num_hidden_layers = 1, num_attention_heads = 2,
----    intermediate_size = 16, image_size = 8, patch_size = 4, num_channels = 3,
----    hidden_act = "gelu", layer_norm_eps = 1e-12, hidden_dropout_prob = 0,
----    attention_probs_dropout_prob = 0 }
+---    intermediate_size = 16, image_size = 8, patch_size = 4 }
 ---print(model(heed.randn(1, 3, 8, 8)).shape) --> [1, 5, 8]
 ---```
 ---@class heed.models.Vit: heed.nn.Module
@@ -29,9 +27,10 @@ local unknown = require "heed.unknown"
 ---@field images heed.models.ImageProcessor|nil
 local Vit = nn.Module:extend "Vit"
 
----@param c table config.json
-function Vit:init(c)
-    local E = check.type("heed.models.Vit", "config", c, "table").hidden_size
+---@param given table config.json
+function Vit:init(given)
+    local c = config.of(self, given)
+    local E = c.hidden_size
     if c.qkv_bias == false then unknown.kind("config.json: qkv_bias", false) end
     self.patches = nn.Conv2d(c.num_channels, E, c.patch_size, { stride = c.patch_size })
     self.class_token = nn.parameter(heed.randn(1, 1, E) * 0.02)

@@ -1,6 +1,7 @@
 --- Whisper (Radford et al. 2022): speech as a spectrum in, text out.
 
-local check = require "heed.check"
+local activations = require "heed.models.settings.activations"
+local config = require "heed.models.settings.config"
 local nn = require "heed.nn"
 local sinusoids = require "heed.models.parts.sinusoids"
 local speech = require "heed.models.settings.speech"
@@ -13,8 +14,7 @@ local causal = require("heed.mask").causal
 ---local model = heed.models.Whisper { vocab_size = 20, num_mel_bins = 8, d_model = 8,
 ---    encoder_layers = 1, decoder_layers = 1, encoder_attention_heads = 2,
 ---    decoder_attention_heads = 2, encoder_ffn_dim = 16, decoder_ffn_dim = 16,
----    max_source_positions = 10, max_target_positions = 12, activation_function = "gelu",
----    dropout = 0, attention_dropout = 0, tie_word_embeddings = true }
+---    max_source_positions = 10, max_target_positions = 12 }
 ---local spectrum = heed.randn(1, 8, 20) -- heed.audio.log_mel
 ---print(model:encode(spectrum).shape) --> [1, 10, 8]
 ---print(model(spectrum, heed.ids { { 3, 5, 4 } }).shape) --> [1, 3, 20]
@@ -38,10 +38,11 @@ local function learned_sinusoids(length, E)
     return positions
 end
 
----@param c table config.json
-function Whisper:init(c)
-    local E = check.type("heed.models.Whisper", "config", c, "table").d_model
-    local options = { norm_first = true, activation = c.activation_function,
+---@param given table config.json
+function Whisper:init(given)
+    local c = config.of(self, given)
+    local E = c.d_model
+    local options = { norm_first = true, activation = activations.of(c.activation_function),
         dropout = c.dropout, attention_dropout = c.attention_dropout }
     self.conv1 = nn.Conv1d(c.num_mel_bins, E, 3, { padding = 1 })
     self.conv2 = nn.Conv1d(E, E, 3, { stride = 2, padding = 1 })

@@ -2,6 +2,7 @@
 --- of each text.
 
 local check = require "heed.check"
+local config = require "heed.models.settings.config"
 local errors = require "heed.errors"
 local heed = require "heed.core"
 local nn = require "heed.nn"
@@ -21,9 +22,9 @@ local BATCH = 32 -- texts at a time
 ---@field max_tokens integer that it has positions for
 local TextEncoder = nn.Module:extend "TextEncoder"
 
--- Refuses what configs may ask for and is not built.
-function TextEncoder.checked(c)
-    check.type("heed.models", "config", c, "table")
+-- A config, completed; refused when it asks for what is not built.
+function TextEncoder:config_of(given)
+    local c = config.of(self, given)
     if c.is_decoder == true then unknown.kind("config.json", "is_decoder") end
     local positions = c.position_embedding_type
     if not unknown.absent(positions) and positions ~= "absolute" then

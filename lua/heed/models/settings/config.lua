@@ -1,5 +1,6 @@
 --- What a config.json says, and what it leaves out.
 
+local check = require "heed.check"
 local unknown = require "heed.unknown"
 
 local config = {}
@@ -24,6 +25,15 @@ function config.complete(family, given)
     add(complete, family.types and family.types[given.model_type])
     add(complete, given)
     return complete
+end
+
+---A config that a model is made of, completed as its family says.
+---@param model heed.nn.Module
+---@param given any
+---@return table
+function config.of(model, given)
+    check.type("heed.models." .. model.class_name, "config", given, "table")
+    return config.complete(model, given)
 end
 
 return config

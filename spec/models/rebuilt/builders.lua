@@ -6,7 +6,7 @@ local heed = require "heed"
 local builders = {}
 
 for _, name in ipairs { "bert", "gpt2", "llama" } do
-    builders[name] = function(config) return require("spec.models." .. name)(config) end
+    builders[name] = function(config) return require("spec.models.rebuilt." .. name)(config) end
 end
 
 builders.t5 = heed.models.T5
