@@ -1,7 +1,6 @@
 -- Talks with a chat model: a GGUF file, or a Hugging Face directory.
 --
---     heed examples/chat.lua MODEL                       a line is a question; Ctrl-C stops the answer,
---                                                        or ends the talk
+--     heed examples/chat.lua MODEL                       a line is a question; Ctrl-C stops
 --     heed examples/chat.lua MODEL --prompt TEXT         answers once, and prints nothing else
 --     heed examples/chat.lua MODEL --prompt TEXT --attention PAGE.html
 --                                                        draws what each token looked at, too
@@ -22,7 +21,6 @@ parser:option("--top_p", "of the likeliest tokens that together have this probab
 parser:option("--max_tokens", "of an answer", "512"):convert(math.tointeger)
 parser:option("--threads", "of this machine"):convert(math.tointeger)
 local args = parser:parse()
-
 if args.threads then heed.set_num_threads(args.threads) end
 local model, tokenizer, config, problem = heed.models.load(args.model)
 if not model or not tokenizer then error(problem or tokenizer, 0) end

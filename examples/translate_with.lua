@@ -14,11 +14,9 @@ parser:option("--to", "the language to translate into")
 parser:option("--beam", "so many beginnings are gone on with"):convert(math.tointeger)
 parser:flag("--align", "the source words of each word")
 local args = parser:parse()
-
 local BATCH = 32 -- lines that are written together
 local model, tokenizer, _, problem = heed.models.load(args.model)
 if not model or not tokenizer then error(problem or tokenizer, 0) end
-
 -- Tokens of languages are special: a decoded text is without them. Others are words.
 local function language(name)
     local id = tokenizer:id("__" .. name .. "__") or tokenizer:id(name)
