@@ -60,7 +60,7 @@ if(BUSTED)
   # The same numbers from the kernels of every instruction set (one that the processor lacks falls back to its best).
   foreach(isa plain avx2 avx512)
     add_test(NAME isa/${isa}
-             COMMAND ${BUSTED} spec/ops/torch_spec.lua spec/ops/torch_compute_spec.lua spec/nn/transformer_torch_spec.lua spec/nn/cache_spec.lua spec/attention/attention_spec.lua spec/fuzz spec/models
+             COMMAND ${BUSTED} spec/ops/torch_spec.lua spec/ops/torch_compute_spec.lua spec/ops/quantized_spec.lua spec/nn/transformer_torch_spec.lua spec/nn/cache_spec.lua spec/attention/attention_spec.lua spec/fuzz spec/models
              WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
     set_tests_properties(isa/${isa} PROPERTIES ENVIRONMENT "${test_environment};${sanitizer_environment};HEED_ISA=${isa}"
                                                TIMEOUT ${test_timeout})
