@@ -127,8 +127,8 @@ describe("configs of models that predict the next token", function()
     end)
 
     it("are refused by the name of what is not built in", function()
-        refused("qwen3", "activation: unknown: mish", function(c) c.hidden_act = "mish" end)
-        refused("gpt2", "activation: unknown: mish", function(c) c.activation_function = "mish" end)
+        refused("qwen3", 'hidden_act: unknown: "mish"', function(c) c.hidden_act = "mish" end)
+        refused("gpt2", 'activation_function: unknown: "mish"', function(c) c.activation_function = "mish" end)
         refused("gpt2", "attention: unknown: scale_attn_by_inverse_layer_idx",
             function(c) c.scale_attn_by_inverse_layer_idx = true end)
         refused("gemma2", "attention: unknown: use_bidirectional_attention",

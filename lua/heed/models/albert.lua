@@ -53,7 +53,7 @@ end
 
 ---@param c table config.json
 function Albert:init(c)
-    local D, activation = TextEncoder.checked(c).embedding_size, activations.of(c.hidden_act)
+    local D, activation = TextEncoder.checked(c).embedding_size, activations.of(c, "hidden_act")
     local norm = { eps = c.layer_norm_eps }
     self.words = nn.Embedding(c.vocab_size, D)
     self.positions = nn.LearnedPositions(c.max_position_embeddings, D)
@@ -95,6 +95,8 @@ function Albert:hidden(ids, options)
     return x
 end
 
+Albert.needs = { "vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads",
+    "intermediate_size", "max_position_embeddings" }
 Albert.config = { embedding_size = 128, num_hidden_groups = 1, inner_group_num = 1,
     hidden_act = "gelu_new", layer_norm_eps = 1e-12, hidden_dropout_prob = 0,
     attention_probs_dropout_prob = 0, type_vocab_size = 2 }

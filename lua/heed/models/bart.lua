@@ -73,7 +73,7 @@ local function add_side(self, side, kind, c, Stack)
     if kind.norm_embedding then self.norms[side] = nn.LayerNorm(E) end
     self[side] = Stack(c[side .. "_layers"], E, c[side .. "_attention_heads"],
         c[side .. "_ffn_dim"], {
-        norm_first = kind.norm_first, activation = activations.of(c.activation_function),
+        norm_first = kind.norm_first, activation = activations.of(c, "activation_function"),
         dropout = c.dropout, attention_dropout = c.attention_dropout,
     })
 end
@@ -127,6 +127,9 @@ function Bart:output(hidden)
     return self.final_logits_bias and logits + self.final_logits_bias or logits
 end
 
+Bart.needs = { "vocab_size", "d_model", "encoder_layers", "decoder_layers",
+    "encoder_attention_heads", "decoder_attention_heads", "encoder_ffn_dim", "decoder_ffn_dim",
+    "max_position_embeddings" }
 Bart.config = { activation_function = "gelu", dropout = 0.1, attention_dropout = 0.0,
     scale_embedding = false, pad_token_id = 1 }
 

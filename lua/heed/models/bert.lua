@@ -27,7 +27,7 @@ local Bert = TextEncoder:extend "Bert"
 
 ---@param c table config.json
 function Bert:init(c)
-    local E, activation = TextEncoder.checked(c).hidden_size, activations.of(c.hidden_act)
+    local E, activation = TextEncoder.checked(c).hidden_size, activations.of(c, "hidden_act")
     self.words = nn.Embedding(c.vocab_size, E)
     self.positions = nn.LearnedPositions(c.max_position_embeddings, E)
     self.types = nn.Embedding(c.type_vocab_size, E)
@@ -52,6 +52,8 @@ function Bert:hidden(ids, options)
     return self.encoder(self.dropout(self.norm(x)), { mask = lengths and padding(lengths) })
 end
 
+Bert.needs = { "vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads",
+    "intermediate_size", "max_position_embeddings" }
 Bert.config = { hidden_act = "gelu", layer_norm_eps = 1e-12, hidden_dropout_prob = 0.1,
     attention_probs_dropout_prob = 0.1, type_vocab_size = 2 }
 

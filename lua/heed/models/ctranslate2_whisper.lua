@@ -1,5 +1,7 @@
 --- What CTranslate2 calls the tensors of Whisper, and where it has the config.
 
+local fields = require "heed.models.config_fields"
+local steps = require "heed.text.tokenizer.steps"
 local unknown = require "heed.text.tokenizer.unknown"
 
 local whisper = {}
@@ -46,6 +48,20 @@ function whisper.place(theirs)
     end
 end
 
+-- CTranslate2's names of lists of tokens.
+local CALLED = { suppress_tokens = "config.json: suppress_ids",
+    begin_suppress_tokens = "config.json: suppress_ids_begin" }
+
+local function generation_of(given)
+    local generation = {}
+    for ours, theirs in pairs { alignment_heads = "alignment_heads",
+        suppress_tokens = "suppress_ids", begin_suppress_tokens = "suppress_ids_begin" } do
+        if not steps.absent(given[theirs]) then generation[ours] = given[theirs] end
+    end
+    fields.check(generation, {}, 0, function(name) return CALLED[name] end)
+    return generation
+end
+
 local SETTINGS = { pre_norm = 1, scale_embeddings = 0, start_from_zero_embedding = 0 }
 local ACTIVATIONS = { [0] = "relu", "gelu_new", "silu", "gelu" }
 
@@ -86,9 +102,7 @@ function whisper.config(given, shape_of, number, has)
         decoder_attention_heads = number "decoder/num_heads",
         encoder_ffn_dim = size("encoder/layer_0/ffn/linear_0/bias", 1),
         decoder_ffn_dim = size("decoder/layer_0/ffn/linear_0/bias", 1),
-        generation_config = { alignment_heads = given.alignment_heads,
-            suppress_tokens = given.suppress_ids,
-            begin_suppress_tokens = given.suppress_ids_begin },
+        generation_config = generation_of(given),
     }
 end
 

@@ -25,7 +25,7 @@ local DistilBert = TextEncoder:extend "DistilBert"
 
 ---@param c table config.json
 function DistilBert:init(c)
-    local E, activation = TextEncoder.checked(c).dim, activations.of(c.activation)
+    local E, activation = TextEncoder.checked(c).dim, activations.of(c, "activation")
     self.words = nn.Embedding(c.vocab_size, E)
     self.positions = nn.LearnedPositions(c.max_position_embeddings, E)
     self.norm = nn.LayerNorm(E, { eps = EPS })
@@ -47,6 +47,8 @@ function DistilBert:hidden(ids, options)
     return self.encoder(x, { mask = lengths and padding(lengths) })
 end
 
+DistilBert.needs = { "vocab_size", "dim", "n_layers", "n_heads", "hidden_dim",
+    "max_position_embeddings" }
 DistilBert.config = { activation = "gelu", dropout = 0.1, attention_dropout = 0.1 }
 
 DistilBert.names = {

@@ -125,7 +125,9 @@ function files.open(directory, map)
     end
     local config = files.object(directory .. "/config.json")
     config.generation_config = files.object_if_there(directory .. "/generation_config.json")
-    return config, files.of_directory(directory, map)
+    local file = files.of_directory(directory, map)
+    function file.called(name) return "config.json: " .. name end
+    return config, file
 end
 
 return files

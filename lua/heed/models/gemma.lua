@@ -41,7 +41,7 @@ function Gemma:init(given)
         c.intermediate_size, {
             norm_first = true, sandwich_norm = true, norm = "rms", unit_offset = true,
             eps = c.rms_norm_eps, qk_norm = c.qk_norm,
-            activation = activations.gated(c.hidden_activation),
+            activation = activations.gated(c, "hidden_activation"),
             bias = false, attention_bias = c.attention_bias, dropout = 0,
             attention_dropout = c.attention_dropout, num_kv_heads = c.num_key_value_heads,
             head_dim = c.head_dim, scale = c.query_pre_attn_scalar ^ -0.5,
@@ -66,6 +66,8 @@ function Gemma:forward(ids, options)
     return self.softcap and (logits / self.softcap):tanh() * self.softcap or logits
 end
 
+Gemma.needs = { "vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads",
+    "intermediate_size" }
 Gemma.config = { rms_norm_eps = 1e-6, rope_theta = 10000.0, tie_word_embeddings = true,
     hidden_activation = "gelu_pytorch_tanh", attention_bias = false, attention_dropout = 0,
     head_dim = 256, query_pre_attn_scalar = 256, sliding_window = 4096,

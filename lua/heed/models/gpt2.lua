@@ -37,7 +37,7 @@ function GPT2:init(given)
     self.dropout = nn.Dropout(c.embd_pdrop)
     self.decoder = nn.TransformerEncoder(c.n_layer, E, c.n_head, c.n_inner or 4 * E, {
         norm_first = true, eps = c.layer_norm_epsilon,
-        activation = activations.of(c.activation_function), dropout = c.resid_pdrop,
+        activation = activations.of(c, "activation_function"), dropout = c.resid_pdrop,
         attention_dropout = c.attn_pdrop, hidden_dropout = 0,
         scale = not c.scale_attn_weights and 1 or nil,
     })
@@ -59,6 +59,7 @@ function GPT2:forward(ids, options)
     return self.output(last and last(x) or x)
 end
 
+GPT2.needs = { "vocab_size", "n_embd", "n_layer", "n_head" }
 GPT2.config = { n_positions = 1024, layer_norm_epsilon = 1e-5, activation_function = "gelu_new",
     resid_pdrop = 0.1, embd_pdrop = 0.1, attn_pdrop = 0.1, scale_attn_weights = true,
     tie_word_embeddings = true }

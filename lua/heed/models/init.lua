@@ -6,6 +6,7 @@ local core = require "heed.core"
 local ctranslate2 = require "heed.models.ctranslate2"
 local errors = require "heed.errors"
 local families = require "heed.models.families"
+local fields = require "heed.models.config_fields"
 local files = require "heed.models.files"
 local gguf = require "heed.models.gguf"
 local ImageProcessor = require "heed.models.image_processor"
@@ -61,6 +62,15 @@ local function open(path, map)
     end
 end
 
+local function in_generation(name) return "generation_config.json: " .. name end
+
+local function check_config(config, family, file)
+    fields.check(config, family.needs, #file.names, file.called)
+    if config.generation_config then
+        fields.check(config.generation_config, {}, 0, in_generation)
+    end
+end
+
 local function check_trainable(model)
     for name, p in model:named_parameters() do
         if core.dtypes.halves[p.dtype] then
@@ -91,8 +101,8 @@ local function load(path, options)
     local family = family_of(options.family or given.model_type)
     local config = configs.complete(family, given)
     config.of_sentences = sentences.are_in(path)
-    local ok, model, shapes = pcall(weights.bare, family, config)
-    if not ok then unknown.refuse("config: %s", tostring(model)) end
+    check_config(config, family, file)
+    local model, shapes = unknown.of_file("config", weights.bare, family, config)
     local prefix = weights.fill(model, shapes, file, family, config, options.dtype,
         not options.grad and (options.dtype == nil or options.dtype == "as stored"))
     origins.keep(model, { path = path, family = family, given = given, config = config,

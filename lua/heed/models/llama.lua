@@ -44,7 +44,7 @@ function Llama:init(given)
     self.decoder = nn.TransformerEncoder(c.num_hidden_layers, E, c.num_attention_heads,
         c.intermediate_size, {
             norm_first = true, norm = "rms", eps = c.rms_norm_eps,
-            activation = activations.gated(c.hidden_act), bias = c.mlp_bias,
+            activation = activations.gated(c, "hidden_act"), bias = c.mlp_bias,
             attention_bias = c.attention_bias, qkv_bias = c.qkv_bias, qk_norm = c.qk_norm,
             num_kv_heads = c.num_key_value_heads, head_dim = c.head_dim, rotary = rotary,
             dropout = c.resid_pdrop, attention_dropout = c.attention_dropout, hidden_dropout = 0,
@@ -71,6 +71,8 @@ function Llama:forward(ids, options)
     return self.output(last and last(x) or x)
 end
 
+Llama.needs = { "vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads",
+    "intermediate_size" }
 Llama.config = { rms_norm_eps = 1e-6, rope_theta = 10000.0, tie_word_embeddings = false,
     hidden_act = "silu", mlp_bias = false, attention_bias = false, attention_dropout = 0,
     resid_pdrop = 0 }

@@ -28,7 +28,7 @@ local MpNet = TextEncoder:extend "MpNet"
 
 ---@param c table config.json
 function MpNet:init(c)
-    local E, activation = TextEncoder.checked(c).hidden_size, activations.of(c.hidden_act)
+    local E, activation = TextEncoder.checked(c).hidden_size, activations.of(c, "hidden_act")
     self.words = nn.Embedding(c.vocab_size, E, { padding_idx = PAD })
     self.positions = nn.Embedding(c.max_position_embeddings, E, { padding_idx = PAD })
     self.distances = nn.RelativePositionBias(c.num_attention_heads,
@@ -55,6 +55,8 @@ function MpNet:hidden(ids, options)
         { mask = lengths and padding(lengths) & near or near })
 end
 
+MpNet.needs = { "vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads",
+    "intermediate_size", "max_position_embeddings" }
 MpNet.config = { hidden_act = "gelu", layer_norm_eps = 1e-12, hidden_dropout_prob = 0.1,
     attention_probs_dropout_prob = 0.1, relative_attention_num_buckets = 32 }
 

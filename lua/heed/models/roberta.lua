@@ -28,7 +28,7 @@ local Roberta = TextEncoder:extend "Roberta"
 
 ---@param c table config.json
 function Roberta:init(c)
-    local E, activation = TextEncoder.checked(c).hidden_size, activations.of(c.hidden_act)
+    local E, activation = TextEncoder.checked(c).hidden_size, activations.of(c, "hidden_act")
     local pad = c.pad_token_id + 1
     self.words = nn.Embedding(c.vocab_size, E, { padding_idx = pad })
     self.positions = nn.Embedding(c.max_position_embeddings, E, { padding_idx = pad })
@@ -60,6 +60,8 @@ function Roberta:hidden(ids, options)
     return self.encoder(self.dropout(self.norm(x)), { mask = lengths and padding(lengths) })
 end
 
+Roberta.needs = { "vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads",
+    "intermediate_size", "max_position_embeddings", "pad_token_id" }
 Roberta.config = { hidden_act = "gelu", layer_norm_eps = 1e-12, hidden_dropout_prob = 0.1,
     attention_probs_dropout_prob = 0.1, type_vocab_size = 2, pad_token_id = 1 }
 

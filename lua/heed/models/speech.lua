@@ -60,7 +60,7 @@ function speech.of(c)
     local own = steps.absent(c.generation_config) and {} or c.generation_config
     local function value(name)
         if not steps.absent(own[name]) then return own[name] end
-        return not steps.absent(c[name]) and c[name] or nil
+        if not steps.absent(c[name]) then return c[name] end
     end
     return {
         suppress = from_one(value "suppress_tokens" or {}, "suppress_tokens"),

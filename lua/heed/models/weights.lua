@@ -67,6 +67,7 @@ local function joined_shape(file, theirs, entry)
     for _, their in ipairs(theirs) do
         local _, shape = file.info(their)
         if entry.transposed and #shape == 2 then shape = { shape[2], shape[1] } end
+        if #shape == 0 and (entry.part or #theirs > 1) then return "single numbers" end
         if entry.part and shape[1] % entry.of ~= 0 then return "rows that do not part" end
         if entry.part then shape = { shape[1] // entry.of, table.unpack(shape, 2) } end
         sizes = sizes and { sizes[1] + shape[1], table.unpack(sizes, 2) } or shape
@@ -75,6 +76,16 @@ local function joined_shape(file, theirs, entry)
         end
     end
     return "[" .. table.concat(sizes, ", ") .. "]"
+end
+
+-- Layers compute with floats alone.
+local function check_dtypes(file, theirs)
+    for _, their in ipairs(theirs) do
+        local dtype = their and file.info(their)
+        if dtype and not core.dtypes.floats[dtype] then
+            unknown.refuse("%s: expected a tensor of floats, got %s", their, dtype)
+        end
+    end
 end
 
 local function check_shape(file, piece)
@@ -102,19 +113,30 @@ local function check_extra(file, used, passed_over)
     unknown.refuse("%d tensors are none of this family's: %s", #extra, listed(extra))
 end
 
+-- The rows of the piece that this is.
+local function rows_in(file, their, piece)
+    local _, shape = file.info(their)
+    if piece.entry.transposed and #shape == 2 then shape = { shape[2], shape[1] } end
+    local fits = #shape == #piece.shape and #shape > 0
+    for d = 2, #shape do fits = fits and shape[d] == piece.shape[d] end
+    if not fits then
+        unknown.refuse("%s: expected rows of %s, got [%s]; do config and weights belong together?",
+            their, tostring(piece.shape), table.concat(shape, ", "))
+    end
+    return shape[1]
+end
+
 -- Of a piece of which files leave parts out: how many rows each of these has, which are zeros. False:
 -- it has all its parts.
 local function fill_gaps(file, piece)
     local left, gaps = piece.shape[1] or 1, 0
     for _, their in ipairs(piece.theirs) do
-        if their then
-            local _, shape = file.info(their)
-            left = left - (shape[1] or 1)
-        else
-            gaps = gaps + 1
-        end
+        if not their then gaps = gaps + 1 end
     end
     if gaps == 0 then return false end
+    for _, their in ipairs(piece.theirs) do
+        if their then left = left - rows_in(file, their, piece) end
+    end
     if left < 0 or left % gaps ~= 0 then
         unknown.refuse("%s: expected parts of %s, got too many rows; do config and weights belong "
             .. "together?", piece.name, tostring(piece.shape))
@@ -123,11 +145,23 @@ local function fill_gaps(file, piece)
     return true
 end
 
--- All pieces of the model, with a check that the file has them and nothing else of the family's.
+local BYTES = { f64 = 8, f16 = 2, bf16 = 2 }
+
+local function bytes_of(shape, dtype)
+    local bytes = BYTES[dtype] or 4
+    for _, size in ipairs(shape) do bytes = bytes * size end
+    return bytes
+end
+
+-- All pieces of the model, with a check that the file has them and nothing else of the family's; and
+-- the modules with what they compute themselves, and how many bytes that takes.
 local function pieces_of(model, shapes, file, family, entries, prefix)
-    local pieces, missing, used, met = {}, {}, {}, {}
+    local pieces, tables, missing, used, met = {}, {}, {}, {}, {}
     walk.each_tensor(model, 1, function(name, tensor, owner, key, kind)
-        if kind == "temporary" then return owner:reset_buffers() end
+        if kind == "temporary" then
+            tables[owner] = bytes_of(shapes[tensor], "f32")
+            return
+        end
         local piece = { name = name, shape = shapes[tensor], owner = owner, key = key,
             kind = kind, tensor = tensor }
         pieces[#pieces + 1] = piece
@@ -139,11 +173,12 @@ local function pieces_of(model, shapes, file, family, entries, prefix)
         for _, their in ipairs(piece.theirs) do
             if their then used[file.name_of and file.name_of(their) or their] = true end
         end
+        check_dtypes(file, piece.theirs)
         if not fill_gaps(file, piece) then check_shape(file, piece) end
     end)
     check_missing(missing)
     check_extra(file, used, family.passed_over or {})
-    return pieces
+    return pieces, tables
 end
 
 -- ---- reading ------------------------------------------------------------------------------------
@@ -184,16 +219,9 @@ local function is_copied(file, piece, dtype)
         or dtype_of(stored, dtype) ~= stored
 end
 
-local BYTES = { f64 = 8, f16 = 2, bf16 = 2 }
-
-local function bytes_of(shape, dtype)
-    local bytes = BYTES[dtype] or 4
-    for _, size in ipairs(shape) do bytes = bytes * size end
-    return bytes
-end
-
-local function check_memory(file, pieces, dtype)
+local function check_memory(file, pieces, tables, dtype)
     local bytes = 0
+    for _, taken in pairs(tables) do bytes = bytes + taken end
     for _, piece in ipairs(pieces) do
         if piece.theirs and not piece.blocks and is_copied(file, piece, dtype) then
             bytes = bytes + bytes_of(piece.shape,
@@ -262,6 +290,7 @@ end
 ---@field gguf? heed.gguf.File what was opened
 ---@field into? fun(name: string, t: heed.Tensor) writes it into a tensor of its dtype
 ---@field quantized? fun(name: string): heed.Tensor|false as a quantised weight, where it can be one
+---@field called? fun(field: string): string what it calls a field of the config, where not so
 ---@field name_of? fun(name: string): string what `names` call it, where that is another name
 
 ---A model without numbers: no memory is taken and nothing is drawn for what a file will give.
@@ -292,9 +321,10 @@ function weights.fill(model, shapes, file, family, config, dtype, quantized)
     file = completed(file)
     local entries = names.entries(family, config)
     local prefix = prefix_of(entries, family.prefixes or { "" }, file)
-    local pieces = pieces_of(model, shapes, file, family, entries, prefix)
+    local pieces, tables = pieces_of(model, shapes, file, family, entries, prefix)
     if quantized then keep_blocks(file, pieces) end
-    check_memory(file, pieces, dtype)
+    check_memory(file, pieces, tables, dtype)
+    for owner in pairs(tables) do owner:reset_buffers() end
     local made = {}
     for _, piece in ipairs(pieces) do
         if not made[piece.tensor] then

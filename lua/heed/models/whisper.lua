@@ -1,5 +1,6 @@
 --- Whisper (Radford et al. 2022): speech as a spectrum in, text out.
 
+local activations = require "heed.models.activations"
 local check = require "heed.check"
 local nn = require "heed.nn"
 local speech = require "heed.models.speech"
@@ -43,7 +44,7 @@ end
 ---@param c table config.json
 function Whisper:init(c)
     local E = check.type("heed.models.Whisper", "config", c, "table").d_model
-    local options = { norm_first = true, activation = c.activation_function,
+    local options = { norm_first = true, activation = activations.of(c, "activation_function"),
         dropout = c.dropout, attention_dropout = c.attention_dropout }
     self.conv1 = nn.Conv1d(c.num_mel_bins, E, 3, { padding = 1 })
     self.conv2 = nn.Conv1d(E, E, 3, { stride = 2, padding = 1 })
@@ -86,6 +87,9 @@ function Whisper:forward(spectrum, ids)
     return self.output(self:decode(ids, self:encode(spectrum)))
 end
 
+Whisper.needs = { "vocab_size", "d_model", "encoder_layers", "decoder_layers",
+    "encoder_attention_heads", "decoder_attention_heads", "encoder_ffn_dim", "decoder_ffn_dim",
+    "num_mel_bins", "max_source_positions", "max_target_positions" }
 Whisper.config = { activation_function = "gelu", dropout = 0.0, attention_dropout = 0.0,
     tie_word_embeddings = true }
 
