@@ -17,7 +17,7 @@ local function constant(value) return function() return value end end
 -- What numbers of configs may be, beside damage's own.
 local NUMBERS = { constant(1000000000), constant(math.maxinteger), constant(-1e308), constant(1e308), constant "16",
     constant(2), constant(3), constant(17), constant(1e-30), constant(false), constant(heed.json.array {}),
-    constant { 1, 2 }, constant { ["0"] = {} } }
+    constant { 1, 2 }, constant { ["0"] = {} }, constant(16.0), constant(4), constant(1) }
 
 -- ---- what is damaged ----------------------------------------------------------------------------
 
@@ -26,7 +26,7 @@ local function write(path, bytes)
     file:write(bytes)
 end
 
-local function pick(list) return list[math.random(#list)] end
+local function pick(list) return #list > 0 and list[math.random(#list)] or nil end
 
 local function names_of(set, pattern)
     local names = {}
@@ -66,7 +66,8 @@ end
 local function damage_safetensors(files, name, folder)
     local path = folder .. "/damaged.safetensors"
     write(path, files[name])
-    local tensors, metadata = assert(heed.safetensors.load(path))
+    local tensors, metadata = heed.safetensors.load(path)
+    if not tensors then return end -- damaged before
     damage_tensors(tensors)
     assert(heed.safetensors.save(path, tensors, { metadata = metadata }))
     files[name] = shell.read(path)
@@ -74,7 +75,8 @@ local function damage_safetensors(files, name, folder)
 end
 
 local function damage_json(files, name)
-    local tree = assert(heed.json.decode(files[name]))
+    local tree = heed.json.decode(files[name])
+    if type(tree) ~= "table" then return nil end -- damaged before
     local key = damage.tree(tree, NUMBERS)
     files[name] = heed.json.encode(tree)
     return key
@@ -101,7 +103,8 @@ end
 local function damage_gguf(files, name, folder)
     local path = folder .. "/damaged.gguf"
     write(path, files[name])
-    local file, tensors = assert(heed.gguf.open(path)), {}
+    local file, tensors = heed.gguf.open(path), {}
+    if not file then return end
     for _, entry in ipairs(file.tensors) do tensors[entry.name] = assert(file:tensor(entry.name)) end
     local metadata = file.metadata
     if math.random(2) == 1 then damage.tree(metadata, NUMBERS) else damage_tensors(tensors) end
@@ -122,6 +125,7 @@ local function damage_files(files, folder)
     if way <= 17 and tensors[1] then return damage_safetensors(files, pick(tensors), folder) end
     if way <= 17 and gguf[1] then return damage_gguf(files, gguf[1], folder) end
     local name = pick(all)
+    if not name then return nil end
     if way == 20 then files[name] = nil else files[name] = damage.bytes(files[name]) end
     return nil
 end

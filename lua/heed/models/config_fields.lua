@@ -8,7 +8,7 @@ local config_fields = {}
 
 -- ---- kinds: what is expected, and whether a value is that ---------------------------------------
 
-local WIDEST, MOST_LAYERS = 1 << 20, 1000
+local WIDEST, LONGEST, MOST_LAYERS = 1 << 20, 1 << 28, 1000
 
 local function is_integer(value, least)
     return type(value) == "number" and math.tointeger(value) and value >= least
@@ -32,7 +32,10 @@ local function is_string(value) return type(value) == "string" end
 
 local LARGEST = 3.4e38 -- of f32
 
-local size = { "an integer of at least 1", function(value) return is_integer(value, 1) end }
+local size = { ("an integer from 1 to %d"):format(LONGEST),
+    function(value) return is_integer(value, 1) and value <= LONGEST end }
+local buckets = { ("an integer from 4 to %d"):format(WIDEST),
+    function(value) return is_integer(value, 4) and value <= WIDEST end }
 local count = { "an integer of at least 0", function(value) return is_integer(value, 0) end }
 local width = { ("an integer from 1 to %d"):format(WIDEST),
     function(value) return is_integer(value, 1) and value <= WIDEST end }
@@ -69,9 +72,10 @@ are(width, "hidden_size", "d_model", "n_embd", "dim", "embedding_size", "dim-emb
 are(size, "vocab_size", "intermediate_size", "max_position_embeddings", "type_vocab_size", "d_ff",
     "n_inner", "n_positions", "hidden_dim", "encoder_ffn_dim", "decoder_ffn_dim",
     "max_source_positions", "max_target_positions", "image_size", "projection_dim", "num_labels",
-    "relative_attention_num_buckets", "relative_attention_max_distance", "sliding_window",
+    "relative_attention_max_distance", "sliding_window",
     "sliding_window_pattern", "original_max_position_embeddings", "transformer-dim-ffn",
     "source_vocab", "target_vocab")
+are(buckets, "relative_attention_num_buckets")
 are(count, "max_window_layers", "max_initial_timestamp_index")
 are(share, "hidden_dropout_prob", "attention_probs_dropout_prob", "attention_dropout", "dropout",
     "dropout_rate", "resid_pdrop", "embd_pdrop", "attn_pdrop", "partial_rotary_factor")
@@ -122,7 +126,7 @@ local function check_shared(config, called)
     for _, names in ipairs(SHARED) do
         local whole, parts = config[names[1]], config[names[2]]
         if whole and parts and not config[names[3]] and whole % parts ~= 0 then
-            refuse(called(names[1]), ("a multiple of %s (%d)"):format(called(names[2]), parts),
+            refuse(called(names[1]), ("a multiple of %s (%d)"):format(names[2], parts),
                 whole)
         end
     end

@@ -49,16 +49,19 @@ function whisper.place(theirs)
 end
 
 -- CTranslate2's names of lists of tokens.
-local CALLED = { suppress_tokens = "config.json: suppress_ids",
-    begin_suppress_tokens = "config.json: suppress_ids_begin" }
+local LISTS = { suppress_tokens = "suppress_ids", begin_suppress_tokens = "suppress_ids_begin" }
+
+local function called(name) return "config.json: " .. LISTS[name] end
 
 local function generation_of(given)
-    local generation = {}
-    for ours, theirs in pairs { alignment_heads = "alignment_heads",
-        suppress_tokens = "suppress_ids", begin_suppress_tokens = "suppress_ids_begin" } do
-        if not steps.absent(given[theirs]) then generation[ours] = given[theirs] end
+    local heads = given.alignment_heads
+    local generation = { alignment_heads = not steps.absent(heads) and heads or nil }
+    for ours, theirs in pairs(LISTS) do
+        if not steps.absent(given[theirs]) then
+            generation[ours] = unknown.check(given[theirs], "table", called(ours))
+        end
     end
-    fields.check(generation, {}, 0, function(name) return CALLED[name] end)
+    fields.check(generation, {}, 0, called)
     return generation
 end
 

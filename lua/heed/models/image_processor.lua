@@ -26,21 +26,54 @@ local ImageProcessor = nn.Module:extend "ImageProcessor"
 
 local FILTERS = { [1] = "lanczos", [2] = "bilinear", [3] = "bicubic", [4] = "box" }
 
+local LONGEST = 1 << 16
+
+local function side(name, given)
+    local pixels = type(given) == "number" and math.tointeger(given)
+    if not pixels or pixels < 1 or pixels > LONGEST then
+        unknown.refuse("%s: expected an integer from 1 to %d, got %s", name, LONGEST,
+            check.describe(given))
+    end
+    return pixels
+end
+
 -- { height, width }, { shortest }, or nothing.
 local function size_of(name, given, square)
     if type(given) == "number" then
-        return square and { height = given, width = given } or { shortest = given }
+        local pixels = side(name, given)
+        return square and { height = pixels, width = pixels } or { shortest = pixels }
     end
     unknown.check(given, "table", name)
-    if given.height and given.width then return given end
+    if given.height and given.width then
+        return { height = side(name .. ".height", given.height),
+            width = side(name .. ".width", given.width) }
+    end
     if given.shortest_edge and not given.longest_edge then
-        return { shortest = given.shortest_edge }
+        return { shortest = side(name .. ".shortest_edge", given.shortest_edge) }
     end
     return unknown.kind(name, "neither height and width nor shortest_edge")
 end
 
+local function number(name, given)
+    if type(given) ~= "number" or given ~= given or math.abs(given) > 1e30 then
+        unknown.refuse("%s: expected a number, got %s", name, check.describe(given))
+    end
+    return given
+end
+
+-- One number of each of three channels, or one of all.
 local function per_channel(name, given)
-    return heed.tensor(unknown.check(given, "table", name)):view(-1, 1, 1)
+    local list = unknown.check(given, "table", name)
+    if #list ~= 3 and #list ~= 1 then
+        unknown.refuse("%s: expected 3 numbers, got %s", name, check.describe(given))
+    end
+    for i, value in ipairs(list) do number(("%s[%d]"):format(name, i), value) end
+    return heed.tensor(list, { dtype = "f32" }):view(-1, 1, 1)
+end
+
+local function filter_of(resample)
+    if steps.absent(resample) then return FILTERS[2] end
+    return FILTERS[resample] or unknown.kind("resample", check.describe(resample))
 end
 
 ---@param c table preprocessor_config.json: do_resize, size, resample; do_center_crop, crop_size;
@@ -50,15 +83,16 @@ function ImageProcessor:init(c)
     self.settings = c
     if steps.flag(c.do_resize, true) then
         -- Old files have one number: CLIP's of the shorter side.
-        local kind = c.image_processor_type or c.feature_extractor_type or ""
+        local kind = tostring(c.image_processor_type or c.feature_extractor_type)
         self.size = size_of("size", c.size, not kind:find "^CLIP")
-        self.filter = FILTERS[c.resample or 2] or unknown.kind("resample", c.resample)
+        self.filter = filter_of(c.resample)
     end
     if steps.flag(c.do_center_crop, false) then
         self.crop = size_of("crop_size", c.crop_size, true)
         if self.crop.shortest then unknown.kind("crop_size", "shortest_edge") end
     end
-    self.factor = steps.flag(c.do_rescale, true) and (c.rescale_factor or 1 / 255) or 1
+    local factor = steps.absent(c.rescale_factor) and 1 / 255 or c.rescale_factor
+    self.factor = steps.flag(c.do_rescale, true) and number("rescale_factor", factor) or 1
     if steps.flag(c.do_normalize, true) then
         self.mean = per_channel("image_mean", c.image_mean)
         self.std = per_channel("image_std", c.image_std)
@@ -125,14 +159,15 @@ function ImageProcessor.of_directory(directory)
         if file then
             file:close()
             c = files.object(directory .. "/" .. name)
-            c = c.image_processor or c
+            c = c.image_processor and unknown.check(c.image_processor, "table",
+                name .. ": image_processor") or c
             break
         end
     end
     if not c then return nil end
     local kind = c.image_processor_type or c.feature_extractor_type
     if not KINDS[kind] then unknown.kind("preprocessor_config.json: image_processor_type", kind) end
-    return ImageProcessor(c)
+    return unknown.of_file("preprocessor_config.json", ImageProcessor, c)
 end
 
 return ImageProcessor

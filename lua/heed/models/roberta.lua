@@ -6,6 +6,7 @@ local heed = require "heed.core"
 local nn = require "heed.nn"
 local padding = require("heed.mask").padding
 local TextEncoder = require "heed.models.text_encoder"
+local unknown = require "heed.text.tokenizer.unknown"
 
 ---RoBERTa: BERT, whose positions begin behind the padding token's id. Tokens of padding have no
 ---position and are not counted.
@@ -30,6 +31,10 @@ local Roberta = TextEncoder:extend "Roberta"
 function Roberta:init(c)
     local E, activation = TextEncoder.checked(c).hidden_size, activations.of(c, "hidden_act")
     local pad = c.pad_token_id + 1
+    if pad < 1 then
+        unknown.refuse("config.json: pad_token_id: expected an integer of at least 0, got %d",
+            c.pad_token_id)
+    end
     self.words = nn.Embedding(c.vocab_size, E, { padding_idx = pad })
     self.positions = nn.Embedding(c.max_position_embeddings, E, { padding_idx = pad })
     self.types = nn.Embedding(c.type_vocab_size, E)

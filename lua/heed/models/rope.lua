@@ -35,10 +35,10 @@ local function attention_factor(parameters)
     return by(first) / by(second)
 end
 
-local function scaling_of(c, parameters)
+local function scaling_of(c, parameters, where)
     local kind = kind_of(parameters)
     if kind == "default" then return nil end
-    if not FIELDS[kind] then unknown.kind("config.json: rope_type", kind) end
+    if not FIELDS[kind] then unknown.kind(where .. ": rope_type", kind) end
     local scaling = { type = kind }
     for _, name in ipairs(FIELDS[kind]) do scaling[name] = parameters[name] end
     if kind == "linear" then return scaling end
@@ -109,9 +109,9 @@ end
 ---@param base? number where they do not say it
 ---@return table
 return function(c, parameters, base)
-    local where = c.rope_parameters and "rope_parameters" or "rope_scaling"
+    local where = "config.json: " .. (c.rope_parameters and "rope_parameters" or "rope_scaling")
     parameters = present(parameters or c.rope_parameters or c.rope_scaling or {}, where)
     return { base = parameters.rope_theta or base or c.rope_theta,
         interleaved = c.rope_interleaved, dim = dim_of(c, parameters),
-        scaling = scaling_of(c, parameters) }
+        scaling = scaling_of(c, parameters, where) }
 end

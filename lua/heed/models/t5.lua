@@ -89,7 +89,7 @@ function T5:output(hidden)
     return heed.linear(hidden * self.words.weight:size(2) ^ -0.5, self.words.weight)
 end
 
-T5.needs = { "vocab_size", "d_model", "num_layers", "num_heads", "d_ff" }
+T5.needs = { "vocab_size", "d_model", "d_kv", "num_layers", "num_heads", "d_ff" }
 T5.config = { feed_forward_proj = "relu", relative_attention_num_buckets = 32,
     relative_attention_max_distance = 128, dropout_rate = 0.1, layer_norm_epsilon = 1e-6,
     tie_word_embeddings = true }
