@@ -85,6 +85,17 @@ function check.type(where, name, value, kind)
     return value
 end
 
+---The path of a file.
+---@return string
+function check.path(where, path)
+    check.type(where, "path", path, "string")
+    if path == "" or path:find("\0", 1, true) then
+        raise("%s: path: expected one without zero bytes, and not empty, got %s", where,
+            check.describe(path))
+    end
+    return path
+end
+
 ---A value, or when there is none (nil; not false) its default.
 function check.default(value, default)
     if value == nil then return default end

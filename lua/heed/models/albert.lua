@@ -82,7 +82,8 @@ end
 ---@param options? { lengths?: heed.Ids, types?: heed.Ids } as of the model itself
 ---@return heed.Tensor [B, L, E]
 function Albert:hidden(ids, options)
-    local lengths, types = options and options.lengths, options and options.types
+    options = self:checked_options(options)
+    local lengths, types = options.lengths, options.types
     local of_types = types and self.types(types) or self.types.weight[1]
     local x = self.positions(self.words(ids)) + of_types
     x = self.projection(self.dropout(self.norm(x)))

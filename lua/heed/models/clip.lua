@@ -129,6 +129,8 @@ end
 ---@return heed.Tensor [B, D]
 function Clip:image_features(pixels) return self.vision_projection(self.vision(pixels)) end
 
+local OPTIONS = check.set "lengths"
+
 local function unit(x) return x / x:norm { dim = 2, keepdim = true } end
 
 ---@param texts string|string[]|heed.Ids as of text_features
@@ -136,7 +138,8 @@ local function unit(x) return x / x:norm { dim = 2, keepdim = true } end
 ---@param options? { lengths?: heed.Ids } of the texts
 ---@return heed.Tensor logits [B, T], of each image the texts
 function Clip:forward(texts, pixels, options)
-    local of_texts = unit(self:text_features(texts, options and options.lengths))
+    local lengths = check.options("Clip", options, OPTIONS).lengths
+    local of_texts = unit(self:text_features(texts, lengths))
     return unit(self:image_features(pixels)):matmul(of_texts:t()) * self.logit_scale:exp()
 end
 

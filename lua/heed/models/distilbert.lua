@@ -42,7 +42,7 @@ end
 ---@param options? { lengths?: heed.Ids } as of the model itself
 ---@return heed.Tensor [B, L, E]
 function DistilBert:hidden(ids, options)
-    local lengths = options and options.lengths
+    local lengths = self:checked_options(options).lengths
     local x = self.dropout(self.norm(self.positions(self.words(ids))))
     return self.encoder(x, { mask = lengths and padding(lengths) })
 end

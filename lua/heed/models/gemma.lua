@@ -55,12 +55,15 @@ end
 
 Gemma.takes_cache, Gemma.takes_last = true, true
 
+local OPTIONS = check.set("cache", "last")
+
 ---@param ids heed.Ids [B, L]
 ---@param options? { cache?: heed.Cache, last?: fun(hidden: heed.Tensor): heed.Tensor } last: which
 ---of the hidden states [B, L, E] get logits; default: all
 ---@return heed.Tensor logits [B, L, V]
 function Gemma:forward(ids, options)
-    local cache, last = options and options.cache, options and options.last
+    options = check.options(self.class_name, options, OPTIONS)
+    local cache, last = options.cache, options.last
     local x = self.decoder(self.tokens(ids), { mask = self.masks, cache = cache })
     local logits = self.output(last and last(x) or x)
     return self.softcap and (logits / self.softcap):tanh() * self.softcap or logits

@@ -23,7 +23,9 @@ end
 
 local function token(value, name)
     local id = type(value) == "number" and math.tointeger(value)
-    if not id then unknown.refuse("%s: expected an integer, got %s", name, check.describe(value)) end
+    if not id then
+        unknown.refuse("%s: expected an integer, got %s", name, check.describe(value))
+    end
     return id + 1
 end
 

@@ -48,12 +48,15 @@ end
 
 GPT2.takes_cache, GPT2.takes_last = true, true
 
+local OPTIONS = check.set("cache", "last")
+
 ---@param ids heed.Ids [B, L]
 ---@param options? { cache?: heed.Cache, last?: fun(hidden: heed.Tensor): heed.Tensor } last: which
 ---of the hidden states [B, L, E] get logits; default: all
 ---@return heed.Tensor logits [B, L, V]
 function GPT2:forward(ids, options)
-    local cache, last = options and options.cache, options and options.last
+    options = check.options(self.class_name, options, OPTIONS)
+    local cache, last = options.cache, options.last
     local x = self.dropout(self.positions(self.tokens(ids), { cache = cache }))
     x = self.decoder(x, { mask = causal(), cache = cache })
     return self.output(last and last(x) or x)

@@ -96,15 +96,21 @@ function ImageProcessor:init(c)
     if steps.flag(c.do_normalize, true) then
         self.mean = per_channel("image_mean", c.image_mean)
         self.std = per_channel("image_std", c.image_std)
+        if self.std:eq(0):any() then
+            unknown.refuse "image_std: expected numbers that are not 0"
+        end
     end
 end
 
 -- Of a file or a tensor u8 [H, W, C], in three colours.
 local function pixels_of(given)
-    if type(given) == "string" then return assert(image.load(given, { channels = 3 })) end
+    if type(given) == "string" then
+        local pixels, message = image.load(given, { channels = 3 })
+        return pixels or errors.raise("%s: images: %s", WHERE, message)
+    end
     local channels = check.is_live(given) and given.dtype == "u8" and given:dim() == 3
         and given:size(3)
-    if not channels or channels > 4 then
+    if not channels or channels < 1 or channels > 4 then
         errors.raise("%s: images: expected paths or tensors u8 [H, W, C], got %s", WHERE,
             check.describe(given))
     end
@@ -140,6 +146,9 @@ end
 ---@return heed.Tensor pixels f32 [B, 3, H, W]
 function ImageProcessor:forward(images)
     local list = {}
+    if images == nil or type(images) == "table" and images[1] == nil then
+        errors.raise("%s: images: expected at least one, got none", WHERE)
+    end
     for i, given in ipairs(type(images) == "table" and images or { images }) do
         local pixels = cropped(self, resized(self, pixels_of(given)))
         local x = pixels:permute(3, 1, 2):to "f32" * self.factor

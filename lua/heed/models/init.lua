@@ -142,7 +142,7 @@ local OPTIONS = check.set("dtype", "family", "grad", "map")
 ---@return string? problem why there is no tokenizer
 function models.load(path, options)
     local where = "heed.models.load"
-    check.type(where, "path", path, "string")
+    check.path(where, path)
     options = check.options(where, options, OPTIONS)
     check.flag(where, "map", options.map, true)
     if options.dtype ~= "as stored" and options.dtype then

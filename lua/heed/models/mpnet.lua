@@ -48,7 +48,7 @@ end
 ---@param options? { lengths?: heed.Ids } as of the model itself
 ---@return heed.Tensor [B, L, E]
 function MpNet:hidden(ids, options)
-    local lengths = options and options.lengths
+    local lengths = self:checked_options(options).lengths
     local x = self.words(ids) + self.positions(Roberta.positions_of(ids, PAD))
     local near = self.distances(x:size(2))
     return self.encoder(self.dropout(self.norm(x)),

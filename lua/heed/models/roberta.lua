@@ -59,7 +59,8 @@ end
 ---@param options? { lengths?: heed.Ids, types?: heed.Ids } as of the model itself
 ---@return heed.Tensor [B, L, E]
 function Roberta:hidden(ids, options)
-    local lengths, types = options and options.lengths, options and options.types
+    options = self:checked_options(options)
+    local lengths, types = options.lengths, options.types
     local of_types = types and self.types(types) or self.types.weight[1]
     local x = self.words(ids) + self.positions(Roberta.positions_of(ids, self.pad)) + of_types
     return self.encoder(self.dropout(self.norm(x)), { mask = lengths and padding(lengths) })

@@ -69,13 +69,15 @@ function Whisper:encode(spectrum)
     return self.encoder(self.dropout(self.encoder_positions(x)))
 end
 
+local OPTIONS = check.set "cache"
+
 ---Hidden states of tokens, each from itself and those before it and from the sound.
 ---@param ids heed.Ids [B, L]
 ---@param memory heed.Tensor [B, S, E] of encode
 ---@param options? { cache?: heed.Cache }
 ---@return heed.Tensor hidden [B, L, E]: self.output makes logits of them
 function Whisper:decode(ids, memory, options)
-    local cache = options and options.cache
+    local cache = check.options(self.class_name, options, OPTIONS).cache
     local x = self.dropout(self.positions(self.tokens(ids), { cache = cache }))
     return self.decoder(x, memory, { mask = causal(), cache = cache })
 end
