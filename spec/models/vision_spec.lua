@@ -24,7 +24,8 @@ describe("models of images: heed.models.load", function()
             local ids = values.ids + 1
             assert.is_close(model:text_features(ids, values.lengths), values.texts, 1e-5)
             assert.is_close(model:text_features(ids), values.texts, 1e-5)
-            assert.is_close(model:image_features(values.pixels), values.images, 1e-5)
+            -- PyTorch's are 3e-5 off the exact ones, these 2e-5, by the instruction set.
+            assert.is_close(model:image_features(values.pixels), values.images, 5e-5)
             local logits = model(ids, values.pixels, { lengths = values.lengths })
             assert.is_close(logits, values.logits, 5e-5) -- cosines times 14
             ;(logits * values.weights):sum():backward()

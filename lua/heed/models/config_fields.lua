@@ -44,6 +44,7 @@ local layers = { "an integer of at least 1, and not far more than the file has t
 local share = { "a number from 0 to 1", function(value) return is_finite(value, 0, 1) end }
 local positive = { "a number above 0",
     function(value) return is_finite(value, 0, LARGEST) and value > 0 end }
+local rate = { "a number of at least 1", function(value) return is_finite(value, 1, LARGEST) end }
 local small = { "a number of at least 0", function(value) return is_finite(value, 0, LARGEST) end }
 local number = { "a number", function(value) return is_finite(value, -LARGEST, LARGEST) end }
 local flag = { "true or false", function(value) return type(value) == "boolean" end }
@@ -79,7 +80,8 @@ are(buckets, "relative_attention_num_buckets")
 are(count, "max_window_layers", "max_initial_timestamp_index")
 are(share, "hidden_dropout_prob", "attention_probs_dropout_prob", "attention_dropout", "dropout",
     "dropout_rate", "resid_pdrop", "embd_pdrop", "attn_pdrop", "partial_rotary_factor")
-are(positive, "rope_theta", "rope_local_base_freq", "query_pre_attn_scalar",
+are(rate, "rope_theta", "rope_local_base_freq")
+are(positive, "query_pre_attn_scalar",
     "attn_logit_softcapping", "final_logit_softcapping")
 are(small, "layer_norm_eps", "layer_norm_epsilon", "rms_norm_eps")
 are(number, "logit_scale_init_value")
@@ -106,8 +108,7 @@ local SHARED = { { "hidden_size", "num_attention_heads", "head_dim" }, { "n_embd
 local NULLABLE = check.set("rope_theta", "head_dim", "sliding_window", "attn_logit_softcapping",
     "final_logit_softcapping", "rope_local_base_freq", "max_window_layers", "pad_token_id",
     "bos_token_id", "eos_token_id", "decoder_start_token_id", "forced_bos_token_id",
-    "suppress_tokens", "begin_suppress_tokens", "architectures", "layer_types", "id2label",
-    "rope_parameters", "rope_scaling", "generation_config", "position_embedding_type")
+    "suppress_tokens", "begin_suppress_tokens")
 
 -- ---- checks -------------------------------------------------------------------------------------
 
@@ -132,6 +133,18 @@ local function check_shared(config, called)
     end
 end
 
+-- Distances up to some have a bucket of their own; those beyond share the others.
+local function check_distances(config, called)
+    local given = config.relative_attention_num_buckets
+    local most, share = config.relative_attention_max_distance, 2
+    if not most then most, share = 128, 4 end -- MPNet's, of both sides
+    if given and given // share >= most then
+        refuse(called "relative_attention_num_buckets",
+            ("at most %d for relative_attention_max_distance (%d)"):format(most * share - 1, most),
+            given)
+    end
+end
+
 local function same(name) return name end
 
 ---Refuses a config with a field that holds what it cannot, or without one that its family needs.
@@ -151,6 +164,7 @@ function config_fields.check(config, needs, tensors, called)
         if not config[name] then refuse(called(name), FIELDS[name][1], nil) end
     end
     check_shared(config, called)
+    check_distances(config, called)
 end
 
 return config_fields

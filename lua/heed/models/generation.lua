@@ -29,11 +29,22 @@ local function token(value, name)
     return id + 1
 end
 
--- One token, or a list of them.
+-- One that the model has.
+local function own_token(value, name, c)
+    local id = token(value, name)
+    if id < 1 or id > c.vocab_size then
+        unknown.refuse("%s: expected a token below %d (vocab_size), got %d", name, c.vocab_size,
+            id - 1)
+    end
+    return id
+end
+
+-- One token, or a list of them. -1 stands for none.
 local function tokens(value, name)
     local list = {}
-    for i, each in ipairs(type(value) == "table" and value or { value }) do
-        list[i] = token(each, name)
+    for _, each in ipairs(type(value) == "table" and value or { value }) do
+        local id = token(each, name)
+        if id > 0 then list[#list + 1] = id end
     end
     return list
 end
@@ -46,24 +57,27 @@ local function bad_words(c)
         if #unknown.check(word, "table", name) ~= 1 then
             unknown.kind(name, "a word of several tokens")
         end
-        list[#list + 1] = token(word[1], name)
+        list[#list + 1] = own_token(word[1], name, c)
     end
     return list
 end
 
 -- What a target begins with. (Of a model that only continues it is not asked for.)
 local function prefix_of(c)
-    local start, start_name = value_of(c, "decoder_start_token_id")
-    if not start then start, start_name = value_of(c, "bos_token_id") end
-    if not start then return nil end
+    local start, name = value_of(c, "decoder_start_token_id")
     local forced, forced_name = value_of(c, "forced_bos_token_id")
-    return { token(start, start_name), forced and token(forced, forced_name) }
+    if forced then forced = own_token(forced, forced_name, c) end
+    if start then return { own_token(start, name, c), forced } end
+    start, name = value_of(c, "bos_token_id")
+    if start then return { token(start, name), forced } end
 end
 
 ---@param c table config.json, and generation_config.json in its field generation_config
 ---@return heed.models.Generation
 function generation.of(c)
-    local suppress = tokens(value_of(c, "suppress_tokens"))
+    local list, name = value_of(c, "suppress_tokens")
+    local suppress = tokens(list, name)
+    for _, id in ipairs(suppress) do own_token(id - 1, name, c) end
     for _, each in ipairs(bad_words(c)) do suppress[#suppress + 1] = each end
     return { prefix = prefix_of(c), stop = tokens(value_of(c, "eos_token_id")),
         suppress = suppress }

@@ -6,6 +6,7 @@ local nn = require "heed.nn"
 local padding = require("heed.mask").padding
 local Roberta = require "heed.models.roberta"
 local TextEncoder = require "heed.models.text_encoder"
+local unknown = require "heed.text.tokenizer.unknown"
 
 local PAD = 2 -- 1 in the files, whatever config.json says
 
@@ -29,6 +30,10 @@ local MpNet = TextEncoder:extend "MpNet"
 ---@param c table config.json
 function MpNet:init(c)
     local E, activation = TextEncoder.checked(c).hidden_size, activations.of(c, "hidden_act")
+    if c.max_position_embeddings <= PAD then
+        unknown.refuse("config.json: max_position_embeddings: expected at least %d, got %d",
+            PAD + 1, c.max_position_embeddings)
+    end
     self.words = nn.Embedding(c.vocab_size, E, { padding_idx = PAD })
     self.positions = nn.Embedding(c.max_position_embeddings, E, { padding_idx = PAD })
     self.distances = nn.RelativePositionBias(c.num_attention_heads,

@@ -31,9 +31,9 @@ local Roberta = TextEncoder:extend "Roberta"
 function Roberta:init(c)
     local E, activation = TextEncoder.checked(c).hidden_size, activations.of(c, "hidden_act")
     local pad = c.pad_token_id + 1
-    if pad < 1 then
-        unknown.refuse("config.json: pad_token_id: expected an integer of at least 0, got %d",
-            c.pad_token_id)
+    if pad < 1 or pad >= c.max_position_embeddings then
+        unknown.refuse("config.json: pad_token_id: expected one of the positions before the last "
+            .. "(max_position_embeddings: %d), got %d", c.max_position_embeddings, c.pad_token_id)
     end
     self.words = nn.Embedding(c.vocab_size, E, { padding_idx = pad })
     self.positions = nn.Embedding(c.max_position_embeddings, E, { padding_idx = pad })

@@ -1,7 +1,6 @@
 --- A config's rotary positions as options of heed.nn.Rotary.
 
-local check = require "heed.check"
-local steps = require "heed.text.tokenizer.steps"
+local fields = require "heed.models.rope_fields"
 local unknown = require "heed.text.tokenizer.unknown"
 
 local FIELDS = {
@@ -40,6 +39,7 @@ local function scaling_of(c, parameters, where)
     if kind == "default" then return nil end
     if not FIELDS[kind] then unknown.kind(where .. ": rope_type", kind) end
     local scaling = { type = kind }
+    fields.check_needs(parameters, kind, where)
     for _, name in ipairs(FIELDS[kind]) do scaling[name] = parameters[name] end
     if kind == "linear" then return scaling end
     local n = original_length(c, parameters, kind)
@@ -50,50 +50,6 @@ local function scaling_of(c, parameters, where)
         scaling.attention_factor = scaling.attention_factor or attention_factor(parameters)
     end
     return scaling
-end
-
--- What each may be, beside null.
-local function is_positive(value) return type(value) == "number" and value > 0 and value < 1e30 end
-
-local function are_positive(value)
-    for _, each in ipairs(value) do
-        if not is_positive(each) then return false end
-    end
-    return value[1] ~= nil
-end
-
-local function is_factor(value) -- GGUF files have one for each rate
-    return is_positive(value) or type(value) == "table" and are_positive(value)
-end
-
-local POSITIVE = { "a number above 0", is_positive }
-local FACTORS = { "a list of numbers above 0",
-    function(value) return type(value) == "table" and are_positive(value) end }
-local FIELD_KINDS = { rope_theta = POSITIVE, low_freq_factor = POSITIVE,
-    high_freq_factor = POSITIVE, beta_fast = POSITIVE, beta_slow = POSITIVE,
-    attention_factor = POSITIVE, factor = { "a number above 0", is_factor },
-    short_factor = FACTORS, long_factor = FACTORS,
-    original_max_position_embeddings = POSITIVE,
-    partial_rotary_factor = { "a number from 0 to 1",
-        function(value) return is_positive(value) and value <= 1 end },
-    truncate = { "true or false", function(value) return type(value) == "boolean" end },
-    mscale = { "a number", function(value) return type(value) == "number" end },
-    mscale_all_dim = { "a number", function(value) return type(value) == "number" end } }
-
--- Without nulls.
-local function present(parameters, where)
-    local list = {}
-    for name, value in pairs(unknown.check(parameters, "table", where)) do
-        local kind = FIELD_KINDS[name]
-        if not steps.absent(value) then
-            if kind and not kind[2](value) then
-                unknown.refuse("%s: %s: expected %s, got %s", where, name, kind[1],
-                    check.describe(value))
-            end
-            list[name] = value
-        end
-    end
-    return list
 end
 
 -- How many features of a head turn; nil: all.
@@ -110,7 +66,7 @@ end
 ---@return table
 return function(c, parameters, base)
     local where = "config.json: " .. (c.rope_parameters and "rope_parameters" or "rope_scaling")
-    parameters = present(parameters or c.rope_parameters or c.rope_scaling or {}, where)
+    parameters = fields.present(parameters or c.rope_parameters or c.rope_scaling or {}, where)
     return { base = parameters.rope_theta or base or c.rope_theta,
         interleaved = c.rope_interleaved, dim = dim_of(c, parameters),
         scaling = scaling_of(c, parameters, where) }

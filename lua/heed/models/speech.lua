@@ -1,6 +1,7 @@
 --- What a speech model's files say of writing: which tokens never come, and which heads look at the
 --- sound of the token that they write.
 
+local check = require "heed.check"
 local steps = require "heed.text.tokenizer.steps"
 local unknown = require "heed.text.tokenizer.unknown"
 
@@ -19,10 +20,11 @@ local speech = {}
 local function from_one(list, name)
     local result = {}
     for i, value in ipairs(unknown.check(list, "table", name)) do
-        if math.type(value) ~= "integer" then
-            unknown.refuse("%s: expected integers, got %s", name, tostring(value))
+        local number = type(value) == "number" and math.tointeger(value)
+        if not number then
+            unknown.refuse("%s: expected integers, got %s", name, check.describe(value))
         end
-        result[i] = value + 1
+        result[i] = number + 1
     end
     return result
 end
