@@ -135,7 +135,7 @@ describe("configs of models that predict the next token", function()
             function(c) c.use_bidirectional_attention = true end)
         refused("qwen2", "layer_types: unknown: chunked_attention",
             function(c) c.layer_types[2] = "chunked_attention" end)
-        refused("qwen2", "layer_types: expected 2 (num_hidden_layers), got 1", function(c) c.layer_types[2] = nil end)
+        refused("qwen2", "layer_types: expected 2 %(num_hidden_layers%), got 1", function(c) c.layer_types[2] = nil end)
         refused("qwen2", "sliding_window: expected a number, got a boolean",
             function(c) c.sliding_window = heed.json.null end)
         refused("gemma3", "rope_type: unknown: proportional",

@@ -136,11 +136,11 @@ end
 -- Distances up to some have a bucket of their own; those beyond share the others.
 local function check_distances(config, called)
     local given = config.relative_attention_num_buckets
-    local most, share = config.relative_attention_max_distance, 2
-    if not most then most, share = 128, 4 end -- MPNet's, of both sides
-    if given and given // share >= most then
+    local most, part = config.relative_attention_max_distance, 2
+    if not most then most, part = 128, 4 end -- MPNet's, of both sides
+    if given and given // part >= most then
         refuse(called "relative_attention_num_buckets",
-            ("at most %d for relative_attention_max_distance (%d)"):format(most * share - 1, most),
+            ("at most %d for relative_attention_max_distance (%d)"):format(most * part - 1, most),
             given)
     end
 end
