@@ -56,8 +56,14 @@ end
 -- Rows that learned positions have before the first.
 local BEFORE = 2
 
+local MOST_SINUSOIDS = 1 << 20
+
 -- Of M2M-100 the last rate is 1/10000, and positions count from behind the padding token's id.
 local function sinusoids(c)
+    if c.max_position_embeddings > MOST_SINUSOIDS then
+        unknown.refuse("config.json: max_position_embeddings: expected at most %d, got %d",
+            MOST_SINUSOIDS, c.max_position_embeddings)
+    end
     local options, half = { layout = "halves" }, c.d_model // 2
     if c.model_type == "m2m_100" then
         options.first_position, options.rates = c.pad_token_id + 1, {}

@@ -160,7 +160,8 @@ end
 ---Writes a model as what others load: where the path ends with ".gguf" a file for llama.cpp (models
 ---of the architectures llama and bert), else a directory for Hugging Face's transformers:
 ---config.json, model.safetensors under the names of the family's files, and the tokenizer's files as
----they were. Files are written whole or not at all.
+---they were. Files are written whole or not at all. A model that was changed so that its config does
+---not describe it any more needs one that does.
 ---
 ---```lua
 ---local config = { model_type = "llama", vocab_size = 20, hidden_size = 8, num_hidden_layers = 1,
@@ -173,8 +174,9 @@ end
 ---@param path string
 ---@param model heed.nn.Module
 ---@param tokenizer? heed.Tokenizer
----@param options? { config?: table, type?: string } config: of a model that was not loaded; type: of
----the matrices of a GGUF file, "F16" or "Q8_0" (heed.gguf.save has the list), default: as they are
+---@param options? { config?: table, type?: string } config: of a model that was not loaded, or was
+---changed; type: of the matrices of a GGUF file, "F16" or "Q8_0" (heed.gguf.save has the list),
+---default: as they are
 ---@return true|nil ok nil when a file cannot be written, or has no place for what is to be written
 ---@return string? message
 function models.save(path, model, tokenizer, options)
