@@ -12,7 +12,7 @@ hd_tensor *hd_sinusoidal_positions(hd_ctx *cx, int64_t max_len, int64_t d_model,
                                    hd_position_layout layout, const double *rates) {
     const int64_t shape[2] = {max_len, d_model};
     hd_tensor *table = hd_tensor_new(cx, HD_F32, 2, shape);
-    if (!table) return NULL;
+    if (!table || cx->shapes_only) return table;
     float *to = hd_data(table);
     for (int64_t i = 0; i < (d_model + 1) / 2; i++) {
         double rate = rates ? rates[i] : pow(10000, -2 * (double)i / (double)d_model);

@@ -43,14 +43,16 @@ function check.is_tensor(_) return false end
 ---@return boolean
 function check.is_live(value) return check.is_tensor(value) and (pcall(dtype_of, value)) end
 
----An integer of at least `least` (default 1): sizes, counts, indices. A float that is one will do.
+---An integer of at least `least` (default 1), and at most `most` if that is given: sizes, counts,
+---indices. A float that is one will do.
 ---@return integer
-function check.integer(where, name, value, least)
+function check.integer(where, name, value, least, most)
     least = least or 1
     if mathtype(value) == "float" then value = math.tointeger(value) or value end
-    if mathtype(value) ~= "integer" or value < least then
-        raise("%s: %s: expected an integer of at least %d, got %s", where, name, least,
-            check.describe(value))
+    if mathtype(value) ~= "integer" or value < least or most and value > most then
+        local range = most and ("from %d to %d"):format(least, most)
+            or ("of at least %d"):format(least)
+        raise("%s: %s: expected an integer %s, got %s", where, name, range, check.describe(value))
     end
     return value
 end
@@ -83,6 +85,17 @@ function check.type(where, name, value, kind)
         raise("%s: %s: expected %s, got %s", where, name, with_article(kind), check.describe(value))
     end
     return value
+end
+
+---The path of a file.
+---@return string
+function check.path(where, path)
+    check.type(where, "path", path, "string")
+    if path == "" or path:find("\0", 1, true) then
+        raise("%s: path: expected one without zero bytes, and not empty, got %s", where,
+            check.describe(path))
+    end
+    return path
 end
 
 ---A value, or when there is none (nil; not false) its default.

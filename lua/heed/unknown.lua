@@ -1,6 +1,7 @@
 --- What a reader of other people's files meets and does not know: it ends the reading, and the
 --- caller gets nil and the message. Never a guess.
 
+local errors = require "heed.errors"
 local null = require("heed.json").null
 
 local unknown = {}
@@ -9,9 +10,12 @@ local Refusal = {}
 Refusal.__index = Refusal
 Refusal.__tostring = function(refusal) return refusal.message end
 
----Ends the reading.
+local reading = 0 -- how many attempts are under way
+
+---Ends the reading. Where nothing is read (a family is made of a config by hand) it is misuse.
 ---@param message string
 function unknown.refuse(message, ...)
+    if reading == 0 then errors.raise(message, ...) end
     error(setmetatable({ message = message:format(...) }, Refusal), 0)
 end
 
@@ -67,13 +71,31 @@ function unknown.field(described, name, kind, where)
     return value
 end
 
+-- Without the user's line, which is not what is wrong.
+local function without_position(message)
+    return (message:gsub("^[^\n]-:%d+: ", "", 1))
+end
+
+---What build(...) gives, of what a file says. What other functions refuse there is the file's fault.
+---@param what string of the file
+---@param build function
+function unknown.of_file(what, build, ...)
+    local result = table.pack(pcall(build, ...))
+    if result[1] then return table.unpack(result, 2, result.n) end
+    local problem = result[2]
+    return unknown.refuse("%s: %s", what, getmetatable(problem) == Refusal and problem.message
+        or without_position(tostring(problem)))
+end
+
 ---What read(...) gives; or nil and the message, when it refused or what it gave to C was refused.
 ---@param path string before the message
 ---@param read function
 ---@return any value
 ---@return string? message
 function unknown.attempt(path, read, ...)
+    reading = reading + 1
     local ok, value = pcall(read, ...)
+    reading = reading - 1
     if ok then return value end
     if getmetatable(value) == Refusal then return nil, path .. ": " .. value.message end
     local message = type(value) == "string" and value:match "heed%.text%.tokenizer: (.*)"

@@ -86,6 +86,10 @@ describe("heed.audio.log_mel", function()
     end
 
     it("has librosa's filters", function()
+        assert.error_matches(function() heed.audio.mel_filters { n_mels = 1 << 30 } end,
+            "n_mels: expected an integer from 1 to 65536, got 1073741824")
+        assert.error_matches(function() heed.audio.mel_filters { rate = 0 } end,
+            "max: expected a number above min %(0%), got 0")
         assert.is_close(heed.audio.mel_filters(), tensors["filters/80"], 1e-8)
         local own = heed.audio.mel_filters { n_mels = 3, n_fft = 16, rate = 100, min = 5, max = 40 }
         assert.has_shape(own, { 3, 9 })

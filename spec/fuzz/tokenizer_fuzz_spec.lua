@@ -1,6 +1,7 @@
 -- Damaged files of tokenizers: nil and a message, or a tokenizer that works. Never an error that is raised, never a
 -- crash. A failure names its seed; HEED_FUZZ_SEED=seed HEED_FUZZ_COUNT=1 reads that file alone.
 
+local damage = require "spec.support.damage"
 local files = require "spec.support.tokenizer_files"
 local heed = require "heed"
 local shell = require "spec.support.shell"
@@ -9,45 +10,6 @@ local COUNT = tonumber(os.getenv "HEED_FUZZ_COUNT") or os.getenv "HEED_SANITIZED
 local SEED = tonumber(os.getenv "HEED_FUZZ_SEED") or 1
 
 local TEXTS = { "the quick brown fox", "", "a\u{301} \u{1F600}\0\xFF<s>[CLS]", ("fox "):rep(50) }
-
-local JUNK = { function() return heed.json.null end, function() return -1 end, function() return 0 end,
-    function() return 1 << 40 end, function() return 0.5 end, function() return "" end,
-    function() return "\u{10FFFF}(" end, function() return {} end, function() return { {} } end,
-    function() return true end, function() return "▁" end, function() return { type = "Sequence" } end }
-
--- One place of a tree of JSON gets a value of another kind, or none.
-local function damage_tree(tree)
-    local place = tree
-    for _ = 1, 12 do
-        local keys = {}
-        for key in pairs(place) do keys[#keys + 1] = key end
-        if #keys == 0 then return end
-        table.sort(keys, function(a, b) return tostring(a) < tostring(b) end)
-        local key = keys[math.random(#keys)]
-        local inner = place[key]
-        if type(inner) ~= "table" or math.random(4) == 1 then
-            if math.random(5) == 1 and math.type(key) ~= "integer" then
-                place[key] = nil
-            else
-                place[key] = JUNK[math.random(#JUNK)]()
-            end
-            return
-        end
-        place = inner
-    end
-end
-
-local function damage_bytes(text)
-    for _ = 1, math.random(4) do
-        local at, count = math.random(#text), math.random(16)
-        local way, middle = math.random(3), ""
-        if way == 1 then middle = string.char(math.random(0, 255)) end
-        if way == 2 then middle = text:sub(at, at + count):rep(2) end
-        text = text:sub(1, at - 1) .. middle .. text:sub(at + (way == 1 and 1 or count))
-        if text == "" then text = " " end
-    end
-    return text
-end
 
 -- It reads, writes and streams; ids that it gave itself can be decoded.
 local function try(tokenizer)
@@ -114,9 +76,9 @@ describe("a damaged tokenizer", function()
     it("of tokenizer.json is refused or works", function()
         each_seed(function(seed)
             local text = files.json[json[math.random(#json)]].file
-            if math.random(5) == 1 then return check(seed, damage_bytes(text), ".json") end
+            if math.random(5) == 1 then return check(seed, damage.bytes(text), ".json") end
             local tree = assert(heed.json.decode(text))
-            for _ = 1, math.random(3) do damage_tree(tree) end
+            for _ = 1, math.random(3) do damage.tree(tree) end
             check(seed, heed.json.encode(tree), ".json")
         end)
     end)
@@ -124,7 +86,7 @@ describe("a damaged tokenizer", function()
     it("of SentencePiece is refused or works", function()
         each_seed(function(seed)
             local name = sentencepiece[math.random(#sentencepiece)]
-            check(seed, damage_bytes(files.bytes(files.sentencepiece[name].model)), ".model")
+            check(seed, damage.bytes(files.bytes(files.sentencepiece[name].model)), ".model")
         end)
     end)
 
@@ -132,7 +94,7 @@ describe("a damaged tokenizer", function()
         local MODELS = { "gpt2", "llama", "bert", "t5", "gemma4" }
         each_seed(function(seed)
             local metadata, path = gguf_metadata(MODELS[math.random(#MODELS)]), os.tmpname() .. ".gguf"
-            for _ = 1, math.random(3) do damage_tree(metadata) end
+            for _ = 1, math.random(3) do damage.tree(metadata) end
             local ok, saved = pcall(heed.gguf.save, path, metadata, {})
             if ok and saved then check(seed, shell.read(path), ".gguf") end
             os.remove(path)
@@ -141,7 +103,7 @@ describe("a damaged tokenizer", function()
 
     it("of vocab.txt is refused or works", function()
         each_seed(function(seed)
-            check(seed, damage_bytes "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nfox\nthe\n##s\n##e\nq\n", "vocab.txt")
+            check(seed, damage.bytes "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nfox\nthe\n##s\n##e\nq\n", "vocab.txt")
         end)
     end)
 end)

@@ -127,15 +127,15 @@ describe("configs of models that predict the next token", function()
     end)
 
     it("are refused by the name of what is not built in", function()
-        refused("qwen3", "activation: unknown: mish", function(c) c.hidden_act = "mish" end)
-        refused("gpt2", "activation: unknown: mish", function(c) c.activation_function = "mish" end)
+        refused("qwen3", 'hidden_act: unknown: "mish"', function(c) c.hidden_act = "mish" end)
+        refused("gpt2", 'activation_function: unknown: "mish"', function(c) c.activation_function = "mish" end)
         refused("gpt2", "attention: unknown: scale_attn_by_inverse_layer_idx",
             function(c) c.scale_attn_by_inverse_layer_idx = true end)
         refused("gemma2", "attention: unknown: use_bidirectional_attention",
             function(c) c.use_bidirectional_attention = true end)
         refused("qwen2", "layer_types: unknown: chunked_attention",
             function(c) c.layer_types[2] = "chunked_attention" end)
-        refused("qwen2", "layer_types: expected 2, got 1", function(c) c.layer_types[2] = nil end)
+        refused("qwen2", "layer_types: expected 2 %(num_hidden_layers%), got 1", function(c) c.layer_types[2] = nil end)
         refused("qwen2", "sliding_window: expected a number, got a boolean",
             function(c) c.sliding_window = heed.json.null end)
         refused("gemma3", "rope_type: unknown: proportional",

@@ -113,9 +113,9 @@ describe("heed.models.load refuses", function()
 
     it("a config without what the family needs, or with nonsense", function()
         rewrite(function(c) c.hidden_size = nil end)
-        refused "config: "
+        refused "config.json: hidden_size: expected an integer from 1 to 1048576, got none"
         rewrite(function(c) c.hidden_size = "32" end)
-        refused "config: "
+        refused 'config.json: hidden_size: expected an integer from 1 to 1048576, got "32"'
         rewrite(function(c)
             c.hidden_size = 32
             c.rope_parameters.rope_type = "spiral"

@@ -123,6 +123,12 @@ describe("heed.models.ImageProcessor", function()
 end)
 
 describe("heed.image.resize", function()
+    it("refuses sides that are no image's", function()
+        assert.error_matches(function()
+            heed.image.resize(heed.zeros(2, 2, 1), 1 << 40, 1 << 40)
+        end, "height: expected an integer from 1 to 1048576, got 1099511627776")
+    end)
+
     it("gives Pillow's pixels, to the last bit", function()
         for i = 0, 4 do
             local image = recorded[("resize.%d.image"):format(i)]

@@ -157,6 +157,13 @@ describe("layers", function()
         local x = heed.zeros(2, 3, 4)
         assert.is_close(nn.SinusoidalPositions(9, 4)(x)[2], nn.SinusoidalPositions(9, 4)(3), 0)
         assert.has_shape(nn.LearnedPositions(9, 4)(x), { 2, 3, 4 })
+        -- Of shapes alone its table is not written: 64 GB.
+        local before = os.clock()
+        local table_of_shapes = require("heed.core").shapes_only(function()
+            return nn.SinusoidalPositions(1 << 28, 64).table
+        end)
+        assert.is_true(os.clock() - before < 1)
+        assert.is_truthy(table_of_shapes)
         assert.error_matches(function() nn.SinusoidalPositions(2, 4)(x) end,
             "at most 2 positions %(max_len%), got 3")
         assert.has_shape(nn.LearnedPositions(9, 4)(3.0), { 3, 4 })

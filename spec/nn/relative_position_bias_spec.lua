@@ -48,5 +48,11 @@ describe("heed.nn.RelativePositionBias", function()
         assert.has_error(function() nn.RelativePositionBias(2, { heads = 3 }) end)
         assert.has_error(function() nn.RelativePositionBias(2)(0) end)
         assert.has_error(function() nn.RelativePositionBias(2)(1, { offset = -1 }) end)
+        assert.error_matches(function() nn.RelativePositionBias(2, { max_distance = 8 }) end,
+            "max_distance: expected an integer of at least 9, got 8")
+        assert.error_matches(function() nn.RelativePositionBias(2)(1 << 40) end,
+            "L: expected an integer from 1 to 1048576, got 1099511627776")
+        assert.error_matches(function() nn.RelativePositionBias(2)(1, { offset = "x" }) end,
+            'offset: expected an integer from 0 to 1048576, got "x"')
     end)
 end)

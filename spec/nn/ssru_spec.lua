@@ -155,6 +155,12 @@ describe("a cache of heed.nn.SSRU", function()
         end)
     end)
 
+    it("refuses a mask that is none, with a cache and without", function()
+        assert.error_matches(function() ssru(x, { mask = 5 }) end, "mask: expected a mask")
+        assert.error_matches(function() ssru(x, { mask = 5, cache = cache }) end,
+            "mask: expected a mask")
+    end)
+
     it("does not keep what padding hides", function()
         read(1, 3, { mask = heed.mask.padding { 3, 1, 2 } })
         assert.are.same({ 3, 1, 2 }, cache:lengths():totable())

@@ -106,8 +106,8 @@ hd_tensor *hd_embedding(hd_ctx *cx, hd_tensor *weight, hd_tensor *tokens, int64_
     int64_t shape[HD_MAX_DIMS];
     for (int d = 0; d < tokens->ndim; d++) shape[d] = tokens->shape[d];
     shape[tokens->ndim] = weight->shape[1];
-    hd_tensor *rows = p.quantized ? hd_retain(weight) : hd_as_rows(cx, weight, &p.weight), *flat = hd_contiguous_detached(cx, tokens),
-              *result = NULL;
+    hd_tensor *rows = p.quantized ? hd_retain(weight) : hd_as_rows(cx, weight, &p.weight),
+              *flat = hd_contiguous_detached(cx, tokens), *result = NULL;
     hd_tensor *y = rows && flat ? hd_tensor_new(cx, p.dtype, tokens->ndim + 1, shape) : NULL;
     if (y) {
         p.out = hd_rows_of(y);

@@ -19,6 +19,8 @@ local function to_hz(m)
     return m < MELS and m * HZ_A_MEL or CORNER * math.exp(STEP * (m - MELS))
 end
 
+local MOST = 1 << 16 -- bands
+
 local FILTERS = check.set("n_mels", "n_fft", "rate", "min", "max")
 
 ---The triangles of a mel spectrum on Slaney's scale, each of area 2 (so that bands of noise are
@@ -34,11 +36,14 @@ local FILTERS = check.set("n_mels", "n_fft", "rate", "min", "max")
 function mel.filters(options)
     local where = "heed.audio.mel_filters"
     options = check.options(where, options, FILTERS)
-    local n_mels = check.integer(where, "n_mels", options.n_mels or 80)
+    local n_mels = check.integer(where, "n_mels", options.n_mels or 80, 1, MOST)
     local n_fft = check.integer(where, "n_fft", options.n_fft or 400)
     local rate = check.number(where, "rate", options.rate or 16000, 0)
     local low = check.number(where, "min", options.min or 0, 0)
     local high = check.number(where, "max", options.max or rate / 2, low)
+    if low == high or high == math.huge then
+        errors.raise("%s: max: expected a number above min (%g), got %g", where, low, high)
+    end
     local edges, first, last = {}, to_mel(low), to_mel(high)
     for i = 0, n_mels + 1 do
         edges[i + 1] = to_hz(first + (last - first) * i / (n_mels + 1))

@@ -7,6 +7,8 @@ local errors = require "heed.errors"
 
 local WHERE = "heed.image.resize"
 
+local LONGEST = 1 << 20 -- of a side
+
 local function sinc(x) return x == 0 and 1 or math.sin(math.pi * x) / (math.pi * x) end
 
 local A = -0.5 -- of Keys' cubic (1981)
@@ -112,8 +114,8 @@ local function resize(pixels, height, width, options)
         errors.raise("%s: pixels: expected u8, f32 or f64 [H, W, C], got %s", WHERE,
             check.describe(pixels))
     end
-    check.integer(WHERE, "height", height)
-    check.integer(WHERE, "width", width)
+    check.integer(WHERE, "height", height, 1, LONGEST)
+    check.integer(WHERE, "width", width, 1, LONGEST)
     options = check.options(WHERE, options, check.set("filter"))
     local filter = check.one_of(WHERE, "filter", options.filter or "bicubic", NAMES)
     -- Pillow's order (13.0): whole pixels are rounded between the two.

@@ -52,7 +52,7 @@ end
 ---@param given table config.json
 function Albert:init(given)
     local c = self:config_of(given)
-    local D, activation = c.embedding_size, activations.of(c.hidden_act)
+    local D, activation = c.embedding_size, activations.of(c, "hidden_act")
     local norm = { eps = c.layer_norm_eps }
     self.words = nn.Embedding(c.vocab_size, D)
     self.positions = nn.LearnedPositions(c.max_position_embeddings, D)
@@ -81,7 +81,8 @@ end
 ---@param options? { lengths?: heed.Ids, types?: heed.Ids } as of the model itself
 ---@return heed.Tensor [B, L, E]
 function Albert:hidden(ids, options)
-    local lengths, types = options and options.lengths, options and options.types
+    options = self:checked_options(options)
+    local lengths, types = options.lengths, options.types
     local of_types = types and self.types(types) or self.types.weight[1]
     local x = self.positions(self.words(ids)) + of_types
     x = self.projection(self.dropout(self.norm(x)))
@@ -94,6 +95,8 @@ function Albert:hidden(ids, options)
     return x
 end
 
+Albert.needs = { "vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads",
+    "intermediate_size", "max_position_embeddings" }
 Albert.config = { embedding_size = 128, num_hidden_groups = 1, inner_group_num = 1,
     hidden_act = "gelu_new", layer_norm_eps = 1e-12, hidden_dropout_prob = 0,
     attention_probs_dropout_prob = 0, type_vocab_size = 2 }

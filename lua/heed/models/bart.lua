@@ -58,9 +58,15 @@ end
 -- Rows that learned positions have before the first.
 local BEFORE = 2
 
+local MOST_SINUSOIDS = 1 << 20
+
 -- Positions of M2M-100 count from behind the padding token's id.
 local function sinusoidal(c)
     local length, E = c.max_position_embeddings, c.d_model
+    if length > MOST_SINUSOIDS then
+        unknown.refuse("config.json: max_position_embeddings: expected at most %d, got %d",
+            MOST_SINUSOIDS, length)
+    end
     if c.model_type == "m2m_100" then return sinusoids(length, E, c.pad_token_id + 1) end
     return nn.SinusoidalPositions(length, E, { layout = "halves" })
 end
@@ -72,7 +78,7 @@ local function add_side(self, side, kind, c, Stack)
     if kind.norm_embedding then self.norms[side] = nn.LayerNorm(E) end
     self[side] = Stack(c[side .. "_layers"], E, c[side .. "_attention_heads"],
         c[side .. "_ffn_dim"], {
-        norm_first = kind.norm_first, activation = activations.of(c.activation_function),
+        norm_first = kind.norm_first, activation = activations.of(c, "activation_function"),
         dropout = c.dropout, attention_dropout = c.attention_dropout,
     })
 end
@@ -126,6 +132,9 @@ function Bart:output(hidden)
     return self.final_logits_bias and logits + self.final_logits_bias or logits
 end
 
+Bart.needs = { "vocab_size", "d_model", "encoder_layers", "decoder_layers",
+    "encoder_attention_heads", "decoder_attention_heads", "encoder_ffn_dim", "decoder_ffn_dim",
+    "max_position_embeddings" }
 Bart.config = { activation_function = "gelu", dropout = 0.1, attention_dropout = 0.0,
     scale_embedding = false, pad_token_id = 1 }
 

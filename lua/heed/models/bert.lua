@@ -26,7 +26,7 @@ local Bert = TextEncoder:extend "Bert"
 ---@param given table config.json
 function Bert:init(given)
     local c = self:config_of(given)
-    local E, activation = c.hidden_size, activations.of(c.hidden_act)
+    local E, activation = c.hidden_size, activations.of(c, "hidden_act")
     self.words = nn.Embedding(c.vocab_size, E)
     self.positions = nn.LearnedPositions(c.max_position_embeddings, E)
     self.types = nn.Embedding(c.type_vocab_size, E)
@@ -45,12 +45,15 @@ end
 ---@param options? { lengths?: heed.Ids, types?: heed.Ids } as of the model itself
 ---@return heed.Tensor [B, L, E]
 function Bert:hidden(ids, options)
-    local lengths, types = options and options.lengths, options and options.types
+    options = self:checked_options(options)
+    local lengths, types = options.lengths, options.types
     local of_types = types and self.types(types) or self.types.weight[1]
     local x = self.positions(self.words(ids)) + of_types
     return self.encoder(self.dropout(self.norm(x)), { mask = lengths and padding(lengths) })
 end
 
+Bert.needs = { "vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads",
+    "intermediate_size", "max_position_embeddings" }
 Bert.config = { hidden_act = "gelu", layer_norm_eps = 1e-12, hidden_dropout_prob = 0.1,
     attention_probs_dropout_prob = 0.1, type_vocab_size = 2 }
 

@@ -1,7 +1,9 @@
 --- CLIP (Radford et al. 2021): images and texts as vectors of one space.
 
 local activations = require "heed.models.settings.activations"
+local check = require "heed.check"
 local config = require "heed.models.settings.config"
+local fields = require "heed.models.settings.config_fields"
 local heed = require "heed.core"
 local ImageProcessor = require "heed.models.parts.image_processor"
 local masks = require "heed.mask"
@@ -18,19 +20,20 @@ local VISION = { hidden_size = 768, intermediate_size = 3072, num_hidden_layers 
     num_attention_heads = 12, num_channels = 3, image_size = 224, patch_size = 32,
     hidden_act = "quick_gelu", layer_norm_eps = 1e-5, attention_dropout = 0 }
 
-local function with_defaults(given, defaults)
-    local c = {}
+local function with_defaults(whole, name, defaults)
+    local c, given, needs = {}, whole[name] or {}, {}
     for key, value in pairs(defaults) do
-        c[key] = value
-        if given and not unknown.absent(given[key]) then c[key] = given[key] end
+        c[key], needs[#needs + 1] = value, key
+        if not unknown.absent(given[key]) then c[key] = given[key] end
     end
+    fields.check(c, needs, 0, function(key) return name .. "." .. key end)
     return c
 end
 
 local function encoder_of(c, final_norm)
     return nn.TransformerEncoder(c.num_hidden_layers, c.hidden_size, c.num_attention_heads,
         c.intermediate_size, { norm_first = true, final_norm = final_norm, dropout = 0,
-            activation = activations.of(c.hidden_act), eps = c.layer_norm_eps,
+            activation = activations.of(c, "hidden_act"), eps = c.layer_norm_eps,
             attention_dropout = c.attention_dropout })
 end
 
@@ -101,7 +104,8 @@ local Clip = nn.Module:extend "Clip"
 ---@param given table config.json
 function Clip:init(given)
     local c = config.of(self, given)
-    local text, vision = with_defaults(c.text_config, TEXT), with_defaults(c.vision_config, VISION)
+    local text, vision = with_defaults(c, "text_config", TEXT),
+        with_defaults(c, "vision_config", VISION)
     self.text, self.vision = TextTower(text), VisionTower(vision)
     self.text_projection = nn.Linear(text.hidden_size, c.projection_dim, { bias = false })
     self.vision_projection = nn.Linear(vision.hidden_size, c.projection_dim, { bias = false })
@@ -126,6 +130,8 @@ end
 ---@return heed.Tensor [B, D]
 function Clip:image_features(pixels) return self.vision_projection(self.vision(pixels)) end
 
+local OPTIONS = check.set "lengths"
+
 local function unit(x) return x / x:norm { dim = 2, keepdim = true } end
 
 ---@param texts string|string[]|heed.Ids as of text_features
@@ -133,7 +139,8 @@ local function unit(x) return x / x:norm { dim = 2, keepdim = true } end
 ---@param options? { lengths?: heed.Ids } of the texts
 ---@return heed.Tensor logits [B, T], of each image the texts
 function Clip:forward(texts, pixels, options)
-    local of_texts = unit(self:text_features(texts, options and options.lengths))
+    local lengths = check.options("Clip", options, OPTIONS).lengths
+    local of_texts = unit(self:text_features(texts, lengths))
     return unit(self:image_features(pixels)):matmul(of_texts:t()) * self.logit_scale:exp()
 end
 
@@ -143,6 +150,7 @@ function Clip:read_beside(beside)
     self.images = ImageProcessor.of_directory(beside.path)
 end
 
+Clip.needs = { "projection_dim" }
 Clip.config = { projection_dim = 512, logit_scale_init_value = 2.6592 }
 
 Clip.names = {

@@ -25,7 +25,7 @@ local DistilBert = TextEncoder:extend "DistilBert"
 ---@param given table config.json
 function DistilBert:init(given)
     local c = self:config_of(given)
-    local E, activation = c.dim, activations.of(c.activation)
+    local E, activation = c.dim, activations.of(c, "activation")
     self.words = nn.Embedding(c.vocab_size, E)
     self.positions = nn.LearnedPositions(c.max_position_embeddings, E)
     self.norm = nn.LayerNorm(E, { eps = EPS })
@@ -42,11 +42,13 @@ end
 ---@param options? { lengths?: heed.Ids } as of the model itself
 ---@return heed.Tensor [B, L, E]
 function DistilBert:hidden(ids, options)
-    local lengths = options and options.lengths
+    local lengths = self:checked_options(options).lengths
     local x = self.dropout(self.norm(self.positions(self.words(ids))))
     return self.encoder(x, { mask = lengths and padding(lengths) })
 end
 
+DistilBert.needs = { "vocab_size", "dim", "n_layers", "n_heads", "hidden_dim",
+    "max_position_embeddings" }
 DistilBert.config = { activation = "gelu", dropout = 0.1, attention_dropout = 0.1 }
 
 DistilBert.names = {

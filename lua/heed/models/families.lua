@@ -70,7 +70,8 @@ families.classes = {
 
 ---What a family's file gives: the architecture as a class, made of a config, and beside it
 ---@class heed.models.Family
----@field config table what a config.json leaves out
+---@field needs string[] what a config.json has to have
+---@field config table what it leaves out
 ---@field types? table<string, table> what one of this model_type leaves out, beside that
 ---@field names table[] heed.models.weights.names
 ---@field names_of? fun(config: table): table[] where they depend on the config

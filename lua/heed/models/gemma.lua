@@ -2,6 +2,7 @@
 --- window between those that see all, which turn by other angles in Gemma 3.
 
 local activations = require "heed.models.settings.activations"
+local check = require "heed.check"
 local config = require "heed.models.settings.config"
 local generation = require "heed.models.settings.generation"
 local layer_kinds = require "heed.models.settings.layer_kinds"
@@ -40,7 +41,7 @@ function Gemma:init(given)
         c.intermediate_size, {
             norm_first = true, sandwich_norm = true, norm = "rms", unit_offset = true,
             eps = c.rms_norm_eps, qk_norm = c.qk_norm,
-            activation = activations.gated(c.hidden_activation),
+            activation = activations.gated(c, "hidden_activation"),
             bias = false, attention_bias = c.attention_bias, dropout = 0,
             attention_dropout = c.attention_dropout, num_kv_heads = c.num_key_value_heads,
             head_dim = c.head_dim, scale = c.query_pre_attn_scalar ^ -0.5,
@@ -54,17 +55,22 @@ end
 
 Gemma.takes_cache, Gemma.takes_last = true, true
 
+local OPTIONS = check.set("cache", "last")
+
 ---@param ids heed.Ids [B, L]
 ---@param options? { cache?: heed.Cache, last?: fun(hidden: heed.Tensor): heed.Tensor } last: which
 ---of the hidden states [B, L, E] get logits; default: all
 ---@return heed.Tensor logits [B, L, V]
 function Gemma:forward(ids, options)
-    local cache, last = options and options.cache, options and options.last
+    options = check.options(self.class_name, options, OPTIONS)
+    local cache, last = options.cache, options.last
     local x = self.decoder(self.tokens(ids), { mask = self.masks, cache = cache })
     local logits = self.output(last and last(x) or x)
     return self.softcap and (logits / self.softcap):tanh() * self.softcap or logits
 end
 
+Gemma.needs = { "vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads",
+    "intermediate_size" }
 Gemma.config = { rms_norm_eps = 1e-6, rope_theta = 10000.0, tie_word_embeddings = true,
     hidden_activation = "gelu_pytorch_tanh", attention_bias = false, attention_dropout = 0,
     head_dim = 256, query_pre_attn_scalar = 256, sliding_window = 4096,

@@ -1,6 +1,7 @@
 --- GPT-2 (Radford et al. 2019).
 
 local activations = require "heed.models.settings.activations"
+local check = require "heed.check"
 local config = require "heed.models.settings.config"
 local generation = require "heed.models.settings.generation"
 local nn = require "heed.nn"
@@ -36,7 +37,7 @@ function GPT2:init(given)
     self.dropout = nn.Dropout(c.embd_pdrop)
     self.decoder = nn.TransformerEncoder(c.n_layer, E, c.n_head, c.n_inner or 4 * E, {
         norm_first = true, eps = c.layer_norm_epsilon,
-        activation = activations.of(c.activation_function), dropout = c.resid_pdrop,
+        activation = activations.of(c, "activation_function"), dropout = c.resid_pdrop,
         attention_dropout = c.attn_pdrop, hidden_dropout = 0,
         scale = not c.scale_attn_weights and 1 or nil,
     })
@@ -47,17 +48,21 @@ end
 
 GPT2.takes_cache, GPT2.takes_last = true, true
 
+local OPTIONS = check.set("cache", "last")
+
 ---@param ids heed.Ids [B, L]
 ---@param options? { cache?: heed.Cache, last?: fun(hidden: heed.Tensor): heed.Tensor } last: which
 ---of the hidden states [B, L, E] get logits; default: all
 ---@return heed.Tensor logits [B, L, V]
 function GPT2:forward(ids, options)
-    local cache, last = options and options.cache, options and options.last
+    options = check.options(self.class_name, options, OPTIONS)
+    local cache, last = options.cache, options.last
     local x = self.dropout(self.positions(self.tokens(ids), { cache = cache }))
     x = self.decoder(x, { mask = causal(), cache = cache })
     return self.output(last and last(x) or x)
 end
 
+GPT2.needs = { "vocab_size", "n_embd", "n_layer", "n_head" }
 GPT2.config = { n_positions = 1024, layer_norm_epsilon = 1e-5, activation_function = "gelu_new",
     resid_pdrop = 0.1, embd_pdrop = 0.1, attn_pdrop = 0.1, scale_attn_weights = true,
     tie_word_embeddings = true }

@@ -5,6 +5,7 @@ local configs = require "heed.models.settings.config"
 local core = require "heed.core"
 local errors = require "heed.errors"
 local families = require "heed.models.families"
+local fields = require "heed.models.settings.config_fields"
 local files = require "heed.models.files"
 local ImageProcessor = require "heed.models.parts.image_processor"
 local origins = require "heed.models.weights.origins"
@@ -41,6 +42,15 @@ local function family_of(name)
     return family
 end
 
+local function in_generation(name) return "generation_config.json: " .. name end
+
+local function check_config(config, family, file)
+    fields.check(config, family.needs, #file.names, file.called)
+    if config.generation_config then
+        fields.check(config.generation_config, {}, 0, in_generation)
+    end
+end
+
 local function check_trainable(model)
     for name, p in model:named_parameters() do
         if core.dtypes.halves[p.dtype] then
@@ -71,8 +81,8 @@ local function load(path, options)
     local family = family_of(options.family or given.model_type)
     local config = configs.complete(family, given)
     config.of_sentences = sentences.are_in(path)
-    local ok, model, shapes = pcall(weights.bare, family, config)
-    if not ok then unknown.refuse("config: %s", tostring(model)) end
+    check_config(config, family, file)
+    local model, shapes = unknown.of_file("config", weights.bare, family, config)
     local prefix = weights.fill(model, shapes, file, family, config, options.dtype,
         not options.grad and (options.dtype == nil or options.dtype == "as stored"))
     origins.keep(model, { path = path, family = family, given = given, config = config,
@@ -114,7 +124,7 @@ local OPTIONS = check.set("dtype", "family", "grad", "map")
 ---@return string? problem why there is no tokenizer
 function models.load(path, options)
     local where = "heed.models.load"
-    check.type(where, "path", path, "string")
+    check.path(where, path)
     options = check.options(where, options, OPTIONS)
     check.flag(where, "map", options.map, true)
     if options.dtype ~= "as stored" and options.dtype then
@@ -131,8 +141,9 @@ end
 
 ---Writes a model as what others load: where the path ends with ".gguf" a file for llama.cpp (models
 ---of the architectures llama and bert), else a directory for Hugging Face's transformers:
----config.json, model.safetensors under the names of the family's files, and the tokenizer's files
----as they were. Files are written whole or not at all.
+---config.json, model.safetensors under the names of the family's files, and the tokenizer's files as
+---they were. Files are written whole or not at all. A model that was changed so that its config does
+---not describe it any more needs one that does.
 ---
 ---```lua
 ---local config = { model_type = "llama", vocab_size = 20, hidden_size = 8, num_hidden_layers = 1,
@@ -145,9 +156,9 @@ end
 ---@param path string
 ---@param model heed.nn.Module
 ---@param tokenizer? heed.Tokenizer
----@param options? { config?: table, type?: string } config: of a model that was not loaded; type:
----of the matrices of a GGUF file, "F16" or "Q8_0" (heed.gguf.save has the list), default: as they
----are
+---@param options? { config?: table, type?: string } config: of a model that was not loaded, or was
+---changed; type: of the matrices of a GGUF file, "F16" or "Q8_0" (heed.gguf.save has the list),
+---default: as they are
 ---@return true|nil ok nil when a file cannot be written, or has no place for what is to be written
 ---@return string? message
 function models.save(path, model, tokenizer, options)

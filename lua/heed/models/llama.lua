@@ -3,6 +3,7 @@
 --- (Yang et al. 2025) with norms of queries and keys; SmolLM.
 
 local activations = require "heed.models.settings.activations"
+local check = require "heed.check"
 local config = require "heed.models.settings.config"
 local generation = require "heed.models.settings.generation"
 local layer_kinds = require "heed.models.settings.layer_kinds"
@@ -42,7 +43,7 @@ function Llama:init(given)
     self.decoder = nn.TransformerEncoder(c.num_hidden_layers, E, c.num_attention_heads,
         c.intermediate_size, {
             norm_first = true, norm = "rms", eps = c.rms_norm_eps,
-            activation = activations.gated(c.hidden_act), bias = c.mlp_bias,
+            activation = activations.gated(c, "hidden_act"), bias = c.mlp_bias,
             attention_bias = c.attention_bias, qkv_bias = c.qkv_bias, qk_norm = c.qk_norm,
             num_kv_heads = c.num_key_value_heads, head_dim = c.head_dim, rotary = rotary,
             dropout = c.resid_pdrop, attention_dropout = c.attention_dropout, hidden_dropout = 0,
@@ -59,16 +60,21 @@ end
 
 Llama.takes_cache, Llama.takes_last = true, true
 
+local OPTIONS = check.set("cache", "last")
+
 ---@param ids heed.Ids [B, L]
 ---@param options? { cache?: heed.Cache, last?: fun(hidden: heed.Tensor): heed.Tensor } last: which
 ---of the hidden states [B, L, E] get logits; default: all
 ---@return heed.Tensor logits [B, L, V]
 function Llama:forward(ids, options)
-    local cache, last = options and options.cache, options and options.last
+    options = check.options(self.class_name, options, OPTIONS)
+    local cache, last = options.cache, options.last
     local x = self.decoder(self.tokens(ids), { mask = self.masks, cache = cache })
     return self.output(last and last(x) or x)
 end
 
+Llama.needs = { "vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads",
+    "intermediate_size" }
 Llama.config = { rms_norm_eps = 1e-6, rope_theta = 10000.0, tie_word_embeddings = false,
     hidden_act = "silu", mlp_bias = false, attention_bias = false, attention_dropout = 0,
     resid_pdrop = 0 }

@@ -87,8 +87,9 @@ function Marian:init(given)
     local E = check.integer(WHERE, "config.dim-emb", c["dim-emb"])
     local depth = check.integer(WHERE, "config.dec-depth", c["dec-depth"])
     local heads, d_ff = c["transformer-heads"] or 8, c["transformer-dim-ffn"]
-    local activation = activations.of(c["transformer-ffn-activation"] or "relu")
+    local activation = activations.of(c, "transformer-ffn-activation", "relu")
     local V = check.type(WHERE, "config.dim-vocabs", c["dim-vocabs"], "table")[1]
+    V = check.integer(WHERE, "config.dim-vocabs[1]", V)
     self.words = nn.Embedding(V, E, { scale = math.sqrt(E) })
     self.positions = sinusoids(LONGEST, E)
     self.encoder = nn.TransformerEncoder(c["enc-depth"], E, heads, d_ff,
@@ -128,6 +129,7 @@ end
 ---@return heed.Tensor logits [B, L, V]
 function Marian:output(hidden) return heed.linear(hidden, self.words.weight, self.bias) end
 
+Marian.needs = { "dim-emb", "dim-vocabs", "enc-depth", "dec-depth", "transformer-dim-ffn" }
 Marian.config = {}
 
 -- Vectors multiply matrices from the left.

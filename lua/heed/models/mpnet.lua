@@ -6,6 +6,7 @@ local nn = require "heed.nn"
 local padding = require("heed.mask").padding
 local Roberta = require "heed.models.roberta"
 local TextEncoder = require "heed.models.parts.text_encoder"
+local unknown = require "heed.unknown"
 
 local PAD = 2 -- 1 in the files, whatever config.json says
 
@@ -27,7 +28,11 @@ local MpNet = TextEncoder:extend "MpNet"
 ---@param given table config.json
 function MpNet:init(given)
     local c = self:config_of(given)
-    local E, activation = c.hidden_size, activations.of(c.hidden_act)
+    local E, activation = c.hidden_size, activations.of(c, "hidden_act")
+    if c.max_position_embeddings <= PAD then
+        unknown.refuse("config.json: max_position_embeddings: expected at least %d, got %d",
+            PAD + 1, c.max_position_embeddings)
+    end
     self.words = nn.Embedding(c.vocab_size, E, { padding_idx = PAD })
     self.positions = nn.Embedding(c.max_position_embeddings, E, { padding_idx = PAD })
     self.distances = nn.RelativePositionBias(c.num_attention_heads,
@@ -47,13 +52,15 @@ end
 ---@param options? { lengths?: heed.Ids } as of the model itself
 ---@return heed.Tensor [B, L, E]
 function MpNet:hidden(ids, options)
-    local lengths = options and options.lengths
+    local lengths = self:checked_options(options).lengths
     local x = self.words(ids) + self.positions(Roberta.positions_of(ids, PAD))
     local near = self.distances(x:size(2))
     return self.encoder(self.dropout(self.norm(x)),
         { mask = lengths and padding(lengths) & near or near })
 end
 
+MpNet.needs = { "vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads",
+    "intermediate_size", "max_position_embeddings" }
 MpNet.config = { hidden_act = "gelu", layer_norm_eps = 1e-12, hidden_dropout_prob = 0.1,
     attention_probs_dropout_prob = 0.1, relative_attention_num_buckets = 32 }
 

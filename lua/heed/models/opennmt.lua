@@ -63,6 +63,8 @@ end
 ---@return heed.Tensor logits [B, L, V]
 function OpenNMT:output(hidden) return self.linear(hidden) end
 
+OpenNMT.needs = { "source_vocab", "target_vocab", "d_model", "encoder_layers", "decoder_layers",
+    "num_heads", "d_ff" }
 OpenNMT.config = {}
 
 OpenNMT.names = {

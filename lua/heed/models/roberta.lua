@@ -6,6 +6,7 @@ local heed = require "heed.core"
 local nn = require "heed.nn"
 local padding = require("heed.mask").padding
 local TextEncoder = require "heed.models.parts.text_encoder"
+local unknown = require "heed.unknown"
 
 ---RoBERTa: BERT, whose positions begin behind the padding token's id. Tokens of padding have no
 ---position and are not counted.
@@ -27,8 +28,12 @@ local Roberta = TextEncoder:extend "Roberta"
 ---@param given table config.json
 function Roberta:init(given)
     local c = self:config_of(given)
-    local E, activation = c.hidden_size, activations.of(c.hidden_act)
+    local E, activation = c.hidden_size, activations.of(c, "hidden_act")
     local pad = c.pad_token_id + 1
+    if pad < 1 or pad >= c.max_position_embeddings then
+        unknown.refuse("config.json: pad_token_id: expected one of the positions before the last "
+            .. "(max_position_embeddings: %d), got %d", c.max_position_embeddings, c.pad_token_id)
+    end
     self.words = nn.Embedding(c.vocab_size, E, { padding_idx = pad })
     self.positions = nn.Embedding(c.max_position_embeddings, E, { padding_idx = pad })
     self.types = nn.Embedding(c.type_vocab_size, E)
@@ -53,12 +58,15 @@ end
 ---@param options? { lengths?: heed.Ids, types?: heed.Ids } as of the model itself
 ---@return heed.Tensor [B, L, E]
 function Roberta:hidden(ids, options)
-    local lengths, types = options and options.lengths, options and options.types
+    options = self:checked_options(options)
+    local lengths, types = options.lengths, options.types
     local of_types = types and self.types(types) or self.types.weight[1]
     local x = self.words(ids) + self.positions(Roberta.positions_of(ids, self.pad)) + of_types
     return self.encoder(self.dropout(self.norm(x)), { mask = lengths and padding(lengths) })
 end
 
+Roberta.needs = { "vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads",
+    "intermediate_size", "max_position_embeddings", "pad_token_id" }
 Roberta.config = { hidden_act = "gelu", layer_norm_eps = 1e-12, hidden_dropout_prob = 0.1,
     attention_probs_dropout_prob = 0.1, type_vocab_size = 2, pad_token_id = 1 }
 

@@ -25,10 +25,12 @@ local nn = require "heed.nn"
 ---@field linear heed.nn.Linear|nil to logits, where that is not the words' matrix
 local T5 = EncoderDecoder:extend "T5"
 
-local function activation_of(feed_forward_proj)
-    local gated = feed_forward_proj:match "^gated%-(.*)$"
-    if gated == "gelu" then gated = "gelu_new" end
-    return gated and activations.gated(gated) or activations.of(feed_forward_proj)
+-- "gated-gelu" is gelu_new.
+local function activation_of(c)
+    local gated = (c.feed_forward_proj or "relu"):match "^gated%-(.*)$"
+    if not gated then return activations.of(c, "feed_forward_proj", "relu") end
+    return activations.gated({ feed_forward_proj = gated == "gelu" and "gelu_new" or gated },
+        "feed_forward_proj")
 end
 
 ---@param given table config.json
@@ -37,7 +39,7 @@ function T5:init(given)
     local E = check.integer("heed.models.T5", "config.d_model", c.d_model)
     local layer = { norm_first = true, norm = "rms", eps = c.layer_norm_epsilon,
         bias = false, head_dim = c.d_kv, scale = 1, dropout = c.dropout_rate,
-        activation = activation_of(c.feed_forward_proj) }
+        activation = activation_of(c) }
     local function positions(both_ways)
         return nn.RelativePositionBias(c.num_heads, {
             buckets = c.relative_attention_num_buckets, bidirectional = both_ways,
@@ -88,6 +90,7 @@ function T5:output(hidden)
     return heed.linear(hidden * self.words.weight:size(2) ^ -0.5, self.words.weight)
 end
 
+T5.needs = { "vocab_size", "d_model", "d_kv", "num_layers", "num_heads", "d_ff" }
 T5.config = { feed_forward_proj = "relu", relative_attention_num_buckets = 32,
     relative_attention_max_distance = 128, dropout_rate = 0.1, layer_norm_epsilon = 1e-6,
     tie_word_embeddings = true }

@@ -37,7 +37,7 @@ function Vit:init(given)
     self.positions = nn.parameter(heed.randn(1, patches.count(c), E) * 0.02)
     self.dropout = nn.Dropout(c.hidden_dropout_prob)
     self.encoder = nn.TransformerEncoder(c.num_hidden_layers, E, c.num_attention_heads,
-        c.intermediate_size, { norm_first = true, activation = activations.of(c.hidden_act),
+        c.intermediate_size, { norm_first = true, activation = activations.of(c, "hidden_act"),
             eps = c.layer_norm_eps, dropout = c.hidden_dropout_prob,
             attention_dropout = c.attention_probs_dropout_prob })
     local classifies = c.architectures and c.architectures[1] == "ViTForImageClassification"
@@ -56,6 +56,7 @@ end
 -- Of what is beside the weights: what makes pixels of images.
 function Vit:read_beside(beside) self.images = ImageProcessor.of_directory(beside.path) end
 
+Vit.needs = { "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size" }
 Vit.config = { image_size = 224, patch_size = 16, num_channels = 3, hidden_act = "gelu",
     layer_norm_eps = 1e-12, hidden_dropout_prob = 0, attention_probs_dropout_prob = 0 }
 

@@ -1,6 +1,7 @@
 --- Whisper (Radford et al. 2022): speech as a spectrum in, text out.
 
 local activations = require "heed.models.settings.activations"
+local check = require "heed.check"
 local config = require "heed.models.settings.config"
 local nn = require "heed.nn"
 local sinusoids = require "heed.models.parts.sinusoids"
@@ -42,7 +43,7 @@ end
 function Whisper:init(given)
     local c = config.of(self, given)
     local E = c.d_model
-    local options = { norm_first = true, activation = activations.of(c.activation_function),
+    local options = { norm_first = true, activation = activations.of(c, "activation_function"),
         dropout = c.dropout, attention_dropout = c.attention_dropout }
     self.conv1 = nn.Conv1d(c.num_mel_bins, E, 3, { padding = 1 })
     self.conv2 = nn.Conv1d(E, E, 3, { stride = 2, padding = 1 })
@@ -67,13 +68,15 @@ function Whisper:encode(spectrum)
     return self.encoder(self.dropout(self.encoder_positions(x)))
 end
 
+local OPTIONS = check.set "cache"
+
 ---Hidden states of tokens, each from itself and those before it and from the sound.
 ---@param ids heed.Ids [B, L]
 ---@param memory heed.Tensor [B, S, E] of encode
 ---@param options? { cache?: heed.Cache }
 ---@return heed.Tensor hidden [B, L, E]: self.output makes logits of them
 function Whisper:decode(ids, memory, options)
-    local cache = options and options.cache
+    local cache = check.options(self.class_name, options, OPTIONS).cache
     local x = self.dropout(self.positions(self.tokens(ids), { cache = cache }))
     return self.decoder(x, memory, { mask = causal(), cache = cache })
 end
@@ -85,6 +88,9 @@ function Whisper:forward(spectrum, ids)
     return self.output(self:decode(ids, self:encode(spectrum)))
 end
 
+Whisper.needs = { "vocab_size", "d_model", "encoder_layers", "decoder_layers",
+    "encoder_attention_heads", "decoder_attention_heads", "encoder_ffn_dim", "decoder_ffn_dim",
+    "num_mel_bins", "max_source_positions", "max_target_positions" }
 Whisper.config = { activation_function = "gelu", dropout = 0.0, attention_dropout = 0.0,
     tie_word_embeddings = true }
 

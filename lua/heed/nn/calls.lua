@@ -151,9 +151,9 @@ function calls.method(name, value)
     if not getlocal or getlocal(value, 1) ~= "self" then return value end
     if type(name) ~= "string" or name:sub(1, 2) == "__" or SILENT[name] then return value end
     local function method(self, ...)
-        if name == "forward" then
+        if type(self) ~= "table" then -- model.forward(x)
             check.object(self, "heed.nn.Module", name, "model")
-        end -- model.forward(x)
+        end
         if watched[self] then return run(self, name, value, ...) end
         return pass(value(self, ...))
     end

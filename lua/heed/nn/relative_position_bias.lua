@@ -5,6 +5,7 @@ local masks = require "heed.mask"
 local module = require "heed.nn.module"
 
 local WHERE = "heed.nn.RelativePositionBias"
+local LONGEST = 1 << 20
 
 ---Positions as a bias of the scores, learned for each head and bucket of distances (Raffel et al.
 ---2020, "T5", section 2.1). Near distances have a bucket each; farther ones share wider and wider
@@ -21,6 +22,11 @@ local WHERE = "heed.nn.RelativePositionBias"
 ---@field bidirectional boolean
 local RelativePositionBias = module.Module:extend "RelativePositionBias"
 
+-- How many distances have a bucket of their own.
+local function exact_of(self, buckets)
+    return (self.bidirectional and buckets // 2 or buckets) // 2
+end
+
 ---Initial values N(0, 1).
 ---@param num_heads integer H
 ---@param options? { buckets?: integer, max_distance?: integer, bidirectional?: boolean } buckets:
@@ -30,8 +36,9 @@ function RelativePositionBias:init(num_heads, options)
     check.integer(WHERE, "num_heads", num_heads)
     options = check.options(WHERE, options, check.set("buckets", "max_distance", "bidirectional"))
     local buckets = check.integer(WHERE, "buckets", options.buckets or 32, 4)
-    self.max_distance = check.integer(WHERE, "max_distance", options.max_distance or 128)
     self.bidirectional = check.flag(WHERE, "bidirectional", options.bidirectional, true)
+    self.max_distance = check.integer(WHERE, "max_distance", options.max_distance or 128,
+        exact_of(self, buckets) + 1)
     self.weight = module.parameter(initial.normal_(core.empty(buckets, num_heads)))
 end
 
@@ -43,7 +50,7 @@ local function bucket_of(self, distance)
         if distance > 0 then first = buckets + 1 end
     end
     local far = self.bidirectional and math.abs(distance) or math.max(-distance, 0)
-    local exact = buckets // 2
+    local exact = exact_of(self, self.weight:size(1))
     if far < exact then return first + far end
     local share = math.log(far / exact) / math.log(self.max_distance / exact)
     return first + math.min(exact + math.floor(share * (buckets - exact)), buckets - 1)
@@ -54,11 +61,12 @@ end
 ---or of each of the batch [B], default 0
 ---@return heed.Mask # a bias [1, H, L, S] or [B, H, L, S] over the S keys up to the last query
 function RelativePositionBias:forward(L, options)
-    check.integer(WHERE, "L", L)
+    check.integer(WHERE, "L", L, 1, LONGEST)
     local offset = check.options(WHERE, options, check.set "offset").offset or 0
     if type(offset) == "table" then offset = core.tensor(offset, { dtype = "i64" }) end
-    local ragged = type(offset) ~= "number"
-    local S = L + (ragged and offset:max():item() or check.integer(WHERE, "offset", offset, 0))
+    local ragged = check.is_live(offset)
+    local S = L + check.integer(WHERE, "offset", ragged and offset:max():item() or offset, 0,
+        LONGEST)
     local buckets = {}
     for distance = 1 - S, S - 1 do buckets[#buckets + 1] = bucket_of(self, distance) end
     local function range(n) return core.range(1, n, { dtype = "i64" }) end

@@ -53,8 +53,8 @@ function SSRU:forward(x, options)
     options = check.options(WHERE, options, CALL)
     local batch, single = as_batch(self, x)
     local cache, step, state = caches.check(WHERE, options.cache), nil, nil
+    local mask = caches.mask(WHERE .. ": mask", options.mask)
     if cache then
-        local mask = caches.mask(WHERE .. ": mask", options.mask)
         step, state = caches.recurrent_step(cache, self, batch, mask, "")
     end
     local f = self.forget(batch):sigmoid()

@@ -1,5 +1,6 @@
 --- What CTranslate2 calls the tensors of Whisper, and where it has the config.
 
+local fields = require "heed.models.settings.config_fields"
 local unknown = require "heed.unknown"
 
 local whisper = {}
@@ -46,6 +47,23 @@ function whisper.place(theirs)
     end
 end
 
+-- CTranslate2's names of lists of tokens.
+local LISTS = { suppress_tokens = "suppress_ids", begin_suppress_tokens = "suppress_ids_begin" }
+
+local function called(name) return "config.json: " .. LISTS[name] end
+
+local function generation_of(given)
+    local heads = given.alignment_heads
+    local generation = { alignment_heads = not unknown.absent(heads) and heads or nil }
+    for ours, theirs in pairs(LISTS) do
+        if not unknown.absent(given[theirs]) then
+            generation[ours] = unknown.check(given[theirs], "table", called(ours))
+        end
+    end
+    fields.check(generation, {}, 0, called)
+    return generation
+end
+
 local SETTINGS = { pre_norm = 1, scale_embeddings = 0, start_from_zero_embedding = 0 }
 local ACTIVATIONS = { [0] = "relu", "gelu_new", "silu", "gelu" }
 
@@ -86,9 +104,7 @@ function whisper.config(given, shape_of, number, has)
         decoder_attention_heads = number "decoder/num_heads",
         encoder_ffn_dim = size("encoder/layer_0/ffn/linear_0/bias", 1),
         decoder_ffn_dim = size("decoder/layer_0/ffn/linear_0/bias", 1),
-        generation_config = { alignment_heads = given.alignment_heads,
-            suppress_tokens = given.suppress_ids,
-            begin_suppress_tokens = given.suppress_ids_begin },
+        generation_config = generation_of(given),
     }
 end
 

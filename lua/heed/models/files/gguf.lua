@@ -105,6 +105,9 @@ function models_gguf.open(path, map)
         if not said[entry.name] then names[#names + 1] = entry.name end
     end
     tensors.names, tensors.gguf = names, file
+    function tensors.called(name)
+        return known.keys[name] and ("%s.%s"):format(architecture, known.keys[name]) or name
+    end
     return config, tensors
 end
 

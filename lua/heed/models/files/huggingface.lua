@@ -110,7 +110,9 @@ function huggingface.open(directory, map)
     end
     local config = huggingface.object(directory .. "/config.json")
     config.generation_config = huggingface.object_if_there(directory .. "/generation_config.json")
-    return config, huggingface.of_directory(directory, map)
+    local file = huggingface.of_directory(directory, map)
+    function file.called(name) return "config.json: " .. name end
+    return config, file
 end
 
 return huggingface

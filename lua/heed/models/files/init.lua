@@ -20,6 +20,7 @@ local files = {}
 ---@field gguf? heed.gguf.File what was opened
 ---@field into? fun(name: string, t: heed.Tensor) writes it into a tensor of its dtype
 ---@field quantized? fun(name: string): heed.Tensor|false as a quantised weight, where it can be one
+---@field called? fun(field: string): string what it calls a field of the config, where not so
 ---@field name_of? fun(name: string): string what `names` call it, where that is another name
 
 -- The first whose `fits` says so; a Hugging Face directory is what is left.

@@ -103,6 +103,7 @@ function marian.open(path)
     for name in pairs(items) do names[#names + 1] = name end
     table.sort(names)
     return config, {
+        called = function(name) return SETTINGS .. ": " .. name end,
         names = names, vocabulary = vocabulary or vocabulary_beside(model),
         has = function(name) return items[name] ~= nil end,
         tensor = function(name) return plain(items[name]) end,

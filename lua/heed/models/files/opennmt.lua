@@ -26,11 +26,18 @@ local function layers_of(tensors, side)
     return count
 end
 
-local function rows_of(tensors, name)
+local function matrix(tensors, name)
     local t = tensors[name]
-    if not t or t:dim() ~= 2 then unknown.refuse("expected a matrix %s", name) end
-    return t:size(1)
+    if not t or t:dim() ~= 2 then
+        unknown.refuse("model.safetensors: %s: expected a matrix, got %s", name,
+            t and tostring(t.shape) or "none")
+    end
+    return t
 end
+
+local function rows_of(tensors, name) return matrix(tensors, name):size(1) end
+
+local function columns_of(tensors, name) return matrix(tensors, name):size(2) end
 
 -- Tokens of a vocabulary in the order of their ids; nil when there is no such file.
 local function tokens_in(path)
@@ -60,7 +67,7 @@ function opennmt.open(directory, map)
     if not heads then unknown.refuse "model.safetensors: expected the metadata heads, a number" end
     local target = tokens_in(directory .. "/target_vocabulary.txt")
     return {
-        model_type = "opennmt", num_heads = heads, d_model = tensors[TELLING]:size(2),
+        model_type = "opennmt", num_heads = heads, d_model = columns_of(tensors, TELLING),
         d_ff = rows_of(tensors, "encoder/layer_0/ffn/linear_0/weight"),
         encoder_layers = layers_of(tensors, "encoder"),
         decoder_layers = layers_of(tensors, "decoder"),

@@ -47,7 +47,7 @@ end
 ---@param options? table of encode
 ---@return heed.Mask|nil
 function EncoderDecoder.source_mask(options)
-    local lengths = options and options.src_lengths
+    local lengths = check.options("encode", options, OPTIONS).src_lengths
     return lengths and masks.padding(lengths)
 end
 
@@ -55,7 +55,7 @@ end
 ---@param options? table of decode
 ---@return { mask: heed.Mask, memory_mask: heed.Mask|nil, cache: heed.Cache|nil }
 function EncoderDecoder.target_masks(options)
-    options = options or {}
+    options = check.options("decode", options, OPTIONS)
     local lengths, cache, mask = options.tgt_lengths, options.cache, masks.causal()
     if lengths then
         lengths = EncoderDecoder.ids(lengths)

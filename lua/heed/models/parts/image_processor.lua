@@ -25,21 +25,54 @@ local ImageProcessor = nn.Module:extend "ImageProcessor"
 
 local FILTERS = { [1] = "lanczos", [2] = "bilinear", [3] = "bicubic", [4] = "box" }
 
+local LONGEST = 1 << 16
+
+local function side(name, given)
+    local pixels = type(given) == "number" and math.tointeger(given)
+    if not pixels or pixels < 1 or pixels > LONGEST then
+        unknown.refuse("%s: expected an integer from 1 to %d, got %s", name, LONGEST,
+            check.describe(given))
+    end
+    return pixels
+end
+
 -- { height, width }, { shortest }, or nothing.
 local function size_of(name, given, square)
     if type(given) == "number" then
-        return square and { height = given, width = given } or { shortest = given }
+        local pixels = side(name, given)
+        return square and { height = pixels, width = pixels } or { shortest = pixels }
     end
     unknown.check(given, "table", name)
-    if given.height and given.width then return given end
+    if given.height and given.width then
+        return { height = side(name .. ".height", given.height),
+            width = side(name .. ".width", given.width) }
+    end
     if given.shortest_edge and not given.longest_edge then
-        return { shortest = given.shortest_edge }
+        return { shortest = side(name .. ".shortest_edge", given.shortest_edge) }
     end
     return unknown.kind(name, "neither height and width nor shortest_edge")
 end
 
+local function number(name, given)
+    if type(given) ~= "number" or given ~= given or math.abs(given) > 1e30 then
+        unknown.refuse("%s: expected a number, got %s", name, check.describe(given))
+    end
+    return given
+end
+
+-- One number of each of three channels, or one of all.
 local function per_channel(name, given)
-    return heed.tensor(unknown.check(given, "table", name)):view(-1, 1, 1)
+    local list = unknown.check(given, "table", name)
+    if #list ~= 3 and #list ~= 1 then
+        unknown.refuse("%s: expected 3 numbers, got %s", name, check.describe(given))
+    end
+    for i, value in ipairs(list) do number(("%s[%d]"):format(name, i), value) end
+    return heed.tensor(list, { dtype = "f32" }):view(-1, 1, 1)
+end
+
+local function filter_of(resample)
+    if unknown.absent(resample) then return FILTERS[2] end
+    return FILTERS[resample] or unknown.kind("resample", check.describe(resample))
 end
 
 ---@param c table preprocessor_config.json: do_resize, size, resample; do_center_crop, crop_size;
@@ -49,27 +82,34 @@ function ImageProcessor:init(c)
     self.settings = c
     if unknown.flag(c.do_resize, true) then
         -- Old files have one number: CLIP's of the shorter side.
-        local kind = c.image_processor_type or c.feature_extractor_type or ""
+        local kind = tostring(c.image_processor_type or c.feature_extractor_type)
         self.size = size_of("size", c.size, not kind:find "^CLIP")
-        self.filter = FILTERS[c.resample or 2] or unknown.kind("resample", c.resample)
+        self.filter = filter_of(c.resample)
     end
     if unknown.flag(c.do_center_crop, false) then
         self.crop = size_of("crop_size", c.crop_size, true)
         if self.crop.shortest then unknown.kind("crop_size", "shortest_edge") end
     end
-    self.factor = unknown.flag(c.do_rescale, true) and (c.rescale_factor or 1 / 255) or 1
+    local factor = unknown.absent(c.rescale_factor) and 1 / 255 or c.rescale_factor
+    self.factor = unknown.flag(c.do_rescale, true) and number("rescale_factor", factor) or 1
     if unknown.flag(c.do_normalize, true) then
         self.mean = per_channel("image_mean", c.image_mean)
         self.std = per_channel("image_std", c.image_std)
+        if self.std:eq(0):any() then
+            unknown.refuse "image_std: expected numbers that are not 0"
+        end
     end
 end
 
 -- Of a file or a tensor u8 [H, W, C], in three colours.
 local function pixels_of(given)
-    if type(given) == "string" then return assert(image.load(given, { channels = 3 })) end
+    if type(given) == "string" then
+        local pixels, message = image.load(given, { channels = 3 })
+        return pixels or errors.raise("%s: images: %s", WHERE, message)
+    end
     local channels = check.is_live(given) and given.dtype == "u8" and given:dim() == 3
         and given:size(3)
-    if not channels or channels > 4 then
+    if not channels or channels < 1 or channels > 4 then
         errors.raise("%s: images: expected paths or tensors u8 [H, W, C], got %s", WHERE,
             check.describe(given))
     end
@@ -105,6 +145,9 @@ end
 ---@return heed.Tensor pixels f32 [B, 3, H, W]
 function ImageProcessor:forward(images)
     local list = {}
+    if images == nil or type(images) == "table" and images[1] == nil then
+        errors.raise("%s: images: expected at least one, got none", WHERE)
+    end
     for i, given in ipairs(type(images) == "table" and images or { images }) do
         local pixels = cropped(self, resized(self, pixels_of(given)))
         local x = pixels:permute(3, 1, 2):to "f32" * self.factor
@@ -124,7 +167,7 @@ function ImageProcessor.of_directory(directory)
     c = c.image_processor or c
     local kind = c.image_processor_type or c.feature_extractor_type
     if not KINDS[kind] then unknown.kind("preprocessor_config.json: image_processor_type", kind) end
-    return ImageProcessor(c)
+    return unknown.of_file("preprocessor_config.json", ImageProcessor, c)
 end
 
 return ImageProcessor

@@ -3,6 +3,7 @@
 
 local characters = require "heed.text.template.characters"
 local check = require "heed.check"
+local errors = require "heed.errors"
 local heed = require "heed.core"
 local nn = require "heed.nn"
 
@@ -70,6 +71,9 @@ function Pooling:init(options)
     options = check.options(WHERE, options, check.set("modes", "normalize", "max_tokens",
         "lowercase"))
     self.modes = check.type(WHERE, "modes", options.modes or { "mean" }, "table")
+    if #self.modes == 0 then
+        errors.raise("%s: modes: expected at least one, got none", WHERE)
+    end
     for i, mode in ipairs(self.modes) do
         check.one_of(WHERE, ("modes[%d]"):format(i), mode, Pooling.MODES)
     end
@@ -81,15 +85,31 @@ end
 
 -- A text as the tokenizer gets it.
 function Pooling:prepared(text)
+    check.type(WHERE, "text", text, "string")
     return self.lowercase and characters.lower(text) or text
+end
+
+local function lengths_of(given, B, L)
+    if given == nil then return heed.full({ B }, L) end
+    local lengths = heed.tensor(given, { dtype = "i64" })
+    local fits = lengths:dim() == 1 and lengths:size(1) == B
+    if not fits or lengths:lt(0):any() or lengths:gt(L):any() then
+        errors.raise("%s: lengths: expected %d numbers from 0 to %d, got %s", WHERE, B, L,
+            lengths:numel() <= 8 and tostring(lengths) or check.describe(lengths))
+    end
+    return lengths
 end
 
 ---@param hidden heed.Tensor [B, L, E]
 ---@param lengths? heed.Ids [B] of the texts; default: all L
 ---@return heed.Tensor [B, E]
 function Pooling:forward(hidden, lengths)
+    if not check.is_live(hidden) or hidden:dim() ~= 3 then
+        errors.raise("%s: hidden: expected a tensor [B, L, E], got %s", WHERE,
+            check.describe(hidden))
+    end
     local B, L = hidden:size()
-    lengths = lengths and heed.tensor(lengths, { dtype = "i64" }) or heed.full({ B }, L)
+    lengths = lengths_of(lengths, B, L)
     local seen = heed.range(1, L):view(1, L, 1):le(lengths:view(B, 1, 1))
     local counts, vectors = lengths:to(hidden.dtype):view(B, 1):clamp(1), {}
     for i, mode in ipairs(self.modes) do vectors[i] = pooled[mode](hidden, seen, counts) end

@@ -50,7 +50,19 @@ end
 
 local ACTIVATIONS = { Tanh = nn.Tanh, Identity = nn.Identity, ReLU = nn.ReLU, GELU = nn.GELU }
 
+local MOST_FEATURES = 1 << 20
+
+local function features(c, name, path)
+    local count = unknown.field(c, name, "integer", path)
+    if count < 1 or count > MOST_FEATURES then
+        unknown.refuse("%s: %s: expected an integer from 1 to %d, got %d", path, name,
+            MOST_FEATURES, count)
+    end
+    return count
+end
+
 local function dense(directory)
+    local path = directory:match "[^/]*$" .. "/config.json"
     local c = huggingface.object(directory .. "/config.json")
     if unknown.flag(c.use_residual, false) then unknown.kind("Dense", "use_residual") end
     if (c.module_input_name or "sentence_embedding") ~= "sentence_embedding" then
@@ -59,7 +71,8 @@ local function dense(directory)
     local name = tostring(c.activation_function):match "[%w_]+$"
     if not ACTIVATIONS[name] then unknown.kind("Dense: activation_function", name) end
     local tensors = huggingface.of_directory(directory)
-    local layer = nn.Linear(c.in_features, c.out_features, { bias = unknown.flag(c.bias, true) })
+    local layer = nn.Linear(features(c, "in_features", path), features(c, "out_features", path),
+        { bias = unknown.flag(c.bias, true) })
     for _, part in ipairs { "weight", layer.bias and "bias" } do
         local t = tensors.has("linear." .. part) and tensors.tensor("linear." .. part)
         if not t or t.shape ~= layer[part].shape then
@@ -71,13 +84,22 @@ local function dense(directory)
     return nn.Sequential(layer, ACTIVATIONS[name]())
 end
 
+-- A count that a file may have.
+local function limit(c, name, file)
+    local most = unknown.optional(c, name, "integer", file)
+    if most and most < 1 then
+        unknown.refuse("%s: %s: expected an integer of at least 1, got %d", file, name, most)
+    end
+    return most
+end
+
 -- How many tokens of a text are read: what the sentence encoder says, before the tokenizer.
 local function limits(directory, model_type)
     for _, name in ipairs { "bert", model_type } do
-        local path = ("%s/sentence_%s_config.json"):format(directory, name)
-        if disk.exists(path) then
-            local c = huggingface.object(path)
-            return not unknown.absent(c.max_seq_length) and c.max_seq_length or nil,
+        local file = ("sentence_%s_config.json"):format(name)
+        if disk.exists(directory .. "/" .. file) then
+            local c = huggingface.object(directory .. "/" .. file)
+            return limit(c, "max_seq_length", file),
                 unknown.flag(c.do_lower_case, false)
         end
     end
@@ -88,7 +110,7 @@ local LONGEST = 1 << 30 -- tokenizers without a limit have one of 10^30
 local function limit_of_tokenizer(directory)
     local path = directory .. "/tokenizer_config.json"
     local most = disk.exists(path) and huggingface.object(path).model_max_length
-    return type(most) == "number" and most < LONGEST and math.tointeger(most) or nil
+    return type(most) == "number" and most >= 1 and most < LONGEST and math.tointeger(most) or nil
 end
 
 -- What comes behind the first module, by the last word of its type.

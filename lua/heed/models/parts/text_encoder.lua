@@ -43,6 +43,13 @@ function TextEncoder:forward(ids, options)
     return self.head and self.head(hidden) or hidden
 end
 
+local OPTIONS = check.set("lengths", "types")
+
+-- The options of a call, of which there are no others.
+function TextEncoder:checked_options(options)
+    return check.options(self.class_name, options, OPTIONS)
+end
+
 local by_default
 
 local function pooling_of(self)

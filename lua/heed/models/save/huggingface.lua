@@ -52,7 +52,8 @@ end
 local function write_config(path, origin, tensors)
     local dtype = common_dtype(tensors)
     local said = origin.given.dtype or origin.given.torch_dtype or DTYPES.f32
-    local text = not origin.gguf and origin.path and disk.read(origin.path .. "/config.json")
+    local as_it_was = origin.path and not origin.gguf and not origin.changed
+    local text = as_it_was and disk.read(origin.path .. "/config.json")
     if not text or dtype and said ~= DTYPES[dtype] then
         text = config_text(origin.given, dtype)
     end

@@ -1,5 +1,6 @@
 --- The activations of configs as those of heed.nn.
 
+local check = require "heed.check"
 local unknown = require "heed.unknown"
 
 local PLAIN = { relu = "relu", gelu = "gelu", gelu_new = "gelu_tanh", gelu_fast = "gelu_tanh",
@@ -10,18 +11,22 @@ local GATED = { relu = "reglu", gelu = "geglu", gelu_new = "geglu_tanh",
 
 local activations = {}
 
-local function of(list, name)
-    if not list[name] then unknown.kind("config.json: activation", name) end
+local function of(list, c, key, default)
+    local name = c[key] == nil and default or c[key]
+    if not list[name] then unknown.kind("config.json: " .. key, check.describe(name)) end
     return list[name]
 end
 
----@param name string as a config has it: "gelu_new"
+---@param c table config
+---@param key string of it, which has a name as configs have it: "gelu_new"
+---@param default? string where there is none
 ---@return heed.Activation
-function activations.of(name) return of(PLAIN, name) end
+function activations.of(c, key, default) return of(PLAIN, c, key, default) end
 
 ---The one whose result a third map's multiplies.
----@param name string
+---@param c table
+---@param key string
 ---@return heed.Activation
-function activations.gated(name) return of(GATED, name) end
+function activations.gated(c, key) return of(GATED, c, key) end
 
 return activations

@@ -12,7 +12,8 @@ local KNOWN = { full_attention = true, sliding_attention = true }
 
 local function check_kinds(kinds, count)
     if #unknown.check(kinds, "table", "config.json: layer_types") ~= count then
-        unknown.refuse("config.json: layer_types: expected %d, got %d", count, #kinds)
+        unknown.refuse("config.json: layer_types: expected %d (num_hidden_layers), got %d", count,
+            #kinds)
     end
     for _, kind in ipairs(kinds) do
         if not KNOWN[kind] then unknown.kind("config.json: layer_types", kind) end

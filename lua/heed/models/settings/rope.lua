@@ -1,5 +1,6 @@
 --- A config's rotary positions as options of heed.nn.Rotary.
 
+local fields = require "heed.models.settings.rope_fields"
 local unknown = require "heed.unknown"
 
 local FIELDS = {
@@ -33,11 +34,12 @@ local function attention_factor(parameters)
     return by(first) / by(second)
 end
 
-local function scaling_of(c, parameters)
+local function scaling_of(c, parameters, where)
     local kind = kind_of(parameters)
     if kind == "default" then return nil end
-    if not FIELDS[kind] then unknown.kind("config.json: rope_type", kind) end
+    if not FIELDS[kind] then unknown.kind(where .. ": rope_type", kind) end
     local scaling = { type = kind }
+    fields.check_needs(parameters, kind, where)
     for _, name in ipairs(FIELDS[kind]) do scaling[name] = parameters[name] end
     if kind == "linear" then return scaling end
     local n = original_length(c, parameters, kind)
@@ -48,15 +50,6 @@ local function scaling_of(c, parameters)
         scaling.attention_factor = scaling.attention_factor or attention_factor(parameters)
     end
     return scaling
-end
-
--- Without nulls.
-local function present(parameters)
-    local list = {}
-    for name, value in pairs(parameters) do
-        if not unknown.absent(value) then list[name] = value end
-    end
-    return list
 end
 
 -- How many features of a head turn; nil: all.
@@ -72,8 +65,9 @@ end
 ---@param base? number where they do not say it
 ---@return table
 return function(c, parameters, base)
-    parameters = present(parameters or c.rope_parameters or c.rope_scaling or {})
+    local where = "config.json: " .. (c.rope_parameters and "rope_parameters" or "rope_scaling")
+    parameters = fields.present(parameters or c.rope_parameters or c.rope_scaling or {}, where)
     return { base = parameters.rope_theta or base or c.rope_theta,
         interleaved = c.rope_interleaved, dim = dim_of(c, parameters),
-        scaling = scaling_of(c, parameters) }
+        scaling = scaling_of(c, parameters, where) }
 end

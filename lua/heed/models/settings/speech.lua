@@ -1,6 +1,7 @@
 --- What a speech model's files say of writing: which tokens never come, and which heads look at the
 --- sound of the token that they write.
 
+local check = require "heed.check"
 local unknown = require "heed.unknown"
 
 ---Tokens, layers and heads count from 1.
@@ -18,10 +19,11 @@ local speech = {}
 local function from_one(list, name)
     local result = {}
     for i, value in ipairs(unknown.check(list, "table", name)) do
-        if math.type(value) ~= "integer" then
-            unknown.refuse("%s: expected integers, got %s", name, tostring(value))
+        local number = type(value) == "number" and math.tointeger(value)
+        if not number then
+            unknown.refuse("%s: expected integers, got %s", name, check.describe(value))
         end
-        result[i] = value + 1
+        result[i] = number + 1
     end
     return result
 end
@@ -59,7 +61,7 @@ function speech.of(c)
     local own = unknown.absent(c.generation_config) and {} or c.generation_config
     local function value(name)
         if not unknown.absent(own[name]) then return own[name] end
-        return not unknown.absent(c[name]) and c[name] or nil
+        if not unknown.absent(c[name]) then return c[name] end
     end
     return {
         suppress = from_one(value "suppress_tokens" or {}, "suppress_tokens"),

@@ -52,8 +52,9 @@ local function bytes_of(shape, dtype)
     return bytes
 end
 
-local function check_memory(file, list, dtype)
+local function check_memory(file, list, tables, dtype)
     local bytes = 0
+    for _, shape in pairs(tables) do bytes = bytes + bytes_of(shape, "f32") end
     for _, piece in ipairs(list) do
         if piece.theirs and not piece.blocks and is_copied(file, piece, dtype) then
             bytes = bytes + bytes_of(piece.shape,
@@ -137,9 +138,10 @@ end
 ---@return string prefix what the file has before the names of the model itself
 function weights.fill(model, shapes, file, family, config, dtype, quantized)
     file = completed(file)
-    local list, prefix = pieces.of(model, shapes, file, family, config)
+    local list, prefix, tables = pieces.of(model, shapes, file, family, config)
     if quantized then keep_blocks(file, list) end
-    check_memory(file, list, dtype)
+    check_memory(file, list, tables, dtype)
+    for owner in pairs(tables) do owner:reset_buffers() end
     local made = {}
     for _, piece in ipairs(list) do
         if not made[piece.tensor] then

@@ -9,6 +9,7 @@ local origins = {}
 ---@field config table with what the file left out
 ---@field prefix string what the file has before the names of the model itself
 ---@field gguf? heed.gguf.File
+---@field changed? boolean the config is another than the file's
 
 local of_model = setmetatable({}, { __mode = "k" })
 

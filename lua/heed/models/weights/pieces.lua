@@ -1,6 +1,7 @@
 --- What a model's parameters are made of, by the family's table, with a check that the file has all
 --- of it in these shapes, and nothing else.
 
+local core = require "heed.core"
 local names = require "heed.models.weights.names"
 local unknown = require "heed.unknown"
 local walk = require "heed.nn.walk"
@@ -83,6 +84,16 @@ local function joined_shape(file, piece)
     return "[" .. table.concat(sizes, ", ") .. "]"
 end
 
+-- Layers compute with floats alone.
+local function check_dtypes(file, theirs)
+    for _, their in ipairs(theirs) do
+        local dtype = their and file.info(their)
+        if dtype and not core.dtypes.floats[dtype] then
+            unknown.refuse("%s: expected a tensor of floats, got %s", their, dtype)
+        end
+    end
+end
+
 local function check_shape(file, piece)
     local got, want = joined_shape(file, piece), tostring(piece.shape)
     if got == want then return end
@@ -108,18 +119,28 @@ local function check_extra(file, used, passed_over)
     unknown.refuse("%d tensors are none of this family's: %s", #extra, listed(extra))
 end
 
+-- The rows of the piece that this is.
+local function rows_in(file, their, piece)
+    local shape = sizes_of(file, their, piece)
+    local fits = #shape == #piece.shape and #shape > 0
+    for d = 2, #shape do fits = fits and shape[d] == piece.shape[d] end
+    if not fits then
+        unknown.refuse("%s: expected rows of %s, got [%s]; do config and weights belong together?",
+            their, tostring(piece.shape), table.concat(shape, ", "))
+    end
+    return shape[1]
+end
+
 -- Of a piece of which files leave parts out: how many rows each of these has.
 local function measure_gap(file, piece)
     local left, gaps = piece.shape[1] or 1, 0
     for _, their in ipairs(piece.theirs) do
-        if their then
-            local _, shape = file.info(their)
-            left = left - (shape[1] or 1)
-        else
-            gaps = gaps + 1
-        end
+        if not their then gaps = gaps + 1 end
     end
     if gaps == 0 then return end
+    for _, their in ipairs(piece.theirs) do
+        if their then left = left - rows_in(file, their, piece) end
+    end
     if left < 0 or left % gaps ~= 0 then
         unknown.refuse("%s: expected parts of %s, got too many rows; do config and weights belong "
             .. "together?", piece.name, tostring(piece.shape))
@@ -127,7 +148,8 @@ local function measure_gap(file, piece)
     piece.gap = left // gaps
 end
 
----All pieces of the model, with a check that the file has them and nothing else of the family's.
+---All pieces of the model, with a check that the file has them and nothing else of the family's; and
+---the modules with what they compute themselves.
 ---@param model heed.nn.Module
 ---@param shapes table<heed.Tensor, heed.Shape> of its parameters
 ---@param file heed.models.File
@@ -135,12 +157,16 @@ end
 ---@param config table
 ---@return heed.models.Piece[]
 ---@return string prefix what the file has before the names of the model itself
+---@return table<heed.nn.Module, heed.Shape> tables of modules that compute them: their shapes
 function pieces.of(model, shapes, file, family, config)
     local entries = names.entries(family, config)
     local prefix = prefix_of(entries, family.prefixes or { "" }, file)
-    local list, missing, used, met = {}, {}, {}, {}
+    local list, tables, missing, used, met = {}, {}, {}, {}, {}
     walk.each_tensor(model, 1, function(name, tensor, owner, key, kind)
-        if kind == "temporary" then return owner:reset_buffers() end
+        if kind == "temporary" then
+            tables[owner] = shapes[tensor]
+            return
+        end
         local piece = { name = name, shape = shapes[tensor], owner = owner, key = key,
             kind = kind, tensor = tensor }
         list[#list + 1] = piece
@@ -152,12 +178,13 @@ function pieces.of(model, shapes, file, family, config)
         for _, their in ipairs(piece.theirs) do
             if their then used[file.name_of and file.name_of(their) or their] = true end
         end
+        check_dtypes(file, piece.theirs)
         measure_gap(file, piece)
         check_shape(file, piece)
     end)
     check_missing(missing)
     check_extra(file, used, family.passed_over or {})
-    return list, prefix
+    return list, prefix, tables
 end
 
 return pieces
