@@ -136,7 +136,7 @@ describe("the modules of lua/heed", function()
 
     -- What each room of heed.models may require of the others; "" are the families.
     local of_models = {
-        settings = {}, files = {}, weights = {},
+        settings = {}, files = { "settings" }, weights = {},
         parts = { "settings", "files" },
         [""] = { "settings", "parts" },
         save = { "", "settings", "files", "weights", "parts" },

@@ -6,7 +6,6 @@ local nn = require "heed.nn"
 local padding = require("heed.mask").padding
 local Roberta = require "heed.models.roberta"
 local TextEncoder = require "heed.models.parts.text_encoder"
-local unknown = require "heed.unknown"
 
 local PAD = 2 -- 1 in the files, whatever config.json says
 
@@ -29,10 +28,7 @@ local MpNet = TextEncoder:extend "MpNet"
 function MpNet:init(given)
     local c = self:config_of(given)
     local E, activation = c.hidden_size, activations.of(c, "hidden_act")
-    if c.max_position_embeddings <= PAD then
-        unknown.refuse("config.json: max_position_embeddings: expected at least %d, got %d",
-            PAD + 1, c.max_position_embeddings)
-    end
+    self:check_positions(c, PAD)
     self.words = nn.Embedding(c.vocab_size, E, { padding_idx = PAD })
     self.positions = nn.Embedding(c.max_position_embeddings, E, { padding_idx = PAD })
     self.distances = nn.RelativePositionBias(c.num_attention_heads,

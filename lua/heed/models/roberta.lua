@@ -6,7 +6,6 @@ local heed = require "heed.core"
 local nn = require "heed.nn"
 local padding = require("heed.mask").padding
 local TextEncoder = require "heed.models.parts.text_encoder"
-local unknown = require "heed.unknown"
 
 ---RoBERTa: BERT, whose positions begin behind the padding token's id. Tokens of padding have no
 ---position and are not counted.
@@ -30,10 +29,7 @@ function Roberta:init(given)
     local c = self:config_of(given)
     local E, activation = c.hidden_size, activations.of(c, "hidden_act")
     local pad = c.pad_token_id + 1
-    if pad < 1 or pad >= c.max_position_embeddings then
-        unknown.refuse("config.json: pad_token_id: expected one of the positions before the last "
-            .. "(max_position_embeddings: %d), got %d", c.max_position_embeddings, c.pad_token_id)
-    end
+    self:check_positions(c, pad)
     self.words = nn.Embedding(c.vocab_size, E, { padding_idx = pad })
     self.positions = nn.Embedding(c.max_position_embeddings, E, { padding_idx = pad })
     self.types = nn.Embedding(c.type_vocab_size, E)

@@ -33,6 +33,16 @@ function TextEncoder:config_of(given)
     return c
 end
 
+-- Are there positions behind that of the padding token, where they begin?
+function TextEncoder:check_positions(c, padding)
+    local where = "heed.models." .. self.class_name
+    local count = check.integer(where, "config.max_position_embeddings",
+        c.max_position_embeddings)
+    if padding >= 1 and padding < count then return end
+    unknown.refuse("config.json: max_position_embeddings: expected more than the padding token's "
+        .. "id and 1 (%d), got %d", padding, count)
+end
+
 ---@param ids heed.Ids [B, L]
 ---@param options? { lengths?: heed.Ids, types?: heed.Ids } lengths: of the texts, what is behind
 ---them is not seen; types: [B, L], 1 of the first text (default) and 2 of the second, where the
