@@ -1,7 +1,5 @@
 -- Which atom of a product was which of the reactants, from one head of attention of RXNMapper's model
--- (Schwaller et al. 2021), an ALBERT over reactions in SMILES. DIR holds config.json, vocab.txt and
--- model.safetensors (docs/models.md makes it of pytorch_model.bin); the SVG shows what atoms attend
--- to, and in blue which is which.
+-- (Schwaller et al. 2021); docs/models.md says how to get DIR. The SVG shows what atoms attend to.
 --     heed examples/atoms.lua DIR "CCO.CC(=O)O>>CC(=O)OCC" [MAP.svg]
 
 local argparse = require "argparse"
@@ -13,9 +11,7 @@ local LAYER, HEAD, NEAR = 11, 6, 90 -- who knows the atoms; how much more neighb
 -- The atoms of one side, each with its neighbours: where their tokens are, and their elements.
 local function atoms_of(tokens, first, last)
     local atoms, branches, rings, previous = { at = {}, element = {} }, {}, {}, nil
-    local function join(a, b)
-        if a then atoms[a].near[b], atoms[b].near[a] = true, true end
-    end
+    local function join(a, b) if a then atoms[a].near[b], atoms[b].near[a] = true, true end end
     for i = first, last do
         local token = tokens[i]
         local element = token:match "^%[%d*(%a%l?)" or token:match "^%a+" or token:match "%*"
@@ -39,9 +35,8 @@ end
 -- How much products (rows) and reactants attend to each other, where their element is one.
 local function attention(weights, reactants, products)
     local function of(a, b) return weights:index_select(1, a.at):index_select(2, b.at) end
-    local both = of(products, reactants) + of(reactants, products):t()
     local same = heed.tensor(products.element):view(-1, 1):eq(heed.tensor(reactants.element))
-    return both:masked_fill(~same, 0)
+    return (of(products, reactants) + of(reactants, products):t()):masked_fill(~same, 0)
 end
 
 -- The surest pair first; then neighbours of its atoms are likelier pairs, and the two are taken.
@@ -49,8 +44,8 @@ local function map(both, reactants, products)
     local factor, found, confidence = heed.ones_like(both), {}, 1
     for _ = 1, #products do
         local scores = both * factor
-        local sums = heed.maximum(scores:sum { dim = 2, keepdim = true }, 1e-300)
-        local best, where = (scores / sums):max(2)
+        local sums = scores:sum { dim = 2, keepdim = true }
+        local best, where = (scores / heed.maximum(sums, 1e-300)):max(2)
         local p = best:argmax():item()
         local r = where[p]
         if best[p] < 1e-8 then break end
@@ -64,10 +59,9 @@ local function map(both, reactants, products)
 end
 
 local function draw(path, both, reactants, products, found)
-    local file <close> = assert(io.open(path, "w"))
+    local file <close>, width = assert(io.open(path, "w")), 48 * math.max(#reactants, #products) + 48
     local function add(text, ...) file:write(text:format(...), "\n") end
-    add('<svg xmlns="http://www.w3.org/2000/svg" text-anchor="middle" viewBox="0 0 %d 240">',
-        48 + 48 * math.max(#reactants, #products))
+    add('<svg xmlns="http://www.w3.org/2000/svg" text-anchor="middle" viewBox="0 0 %d 240">', width)
     for p, row in ipairs(both:totable()) do
         for r, weight in ipairs(row) do
             local pair = found[p] and found[p].atom == r
@@ -85,7 +79,6 @@ parser:argument("dir", "of RXNMapper's model: config.json, vocab.txt, model.safe
 parser:argument("reaction", "in SMILES")
 parser:argument("map", "an SVG of it"):args "?"
 local args = parser:parse()
-
 local model = assert(heed.models.load(args.dir))
 local tokenizer = assert(heed.text.tokenizer(args.dir .. "/vocab.txt", { pattern = TOKENS }))
 local tokens, arrow, ids, offsets = {}, nil, tokenizer:encode(args.reaction, { offsets = true })
@@ -93,7 +86,7 @@ for i, pair in ipairs(offsets) do
     tokens[i] = args.reaction:sub(pair[1], pair[2])
     arrow = tokens[i] == ">>" and i or arrow
 end
-if table.concat(tokens) ~= args.reaction then error("a part of the reaction is no SMILES", 0) end
+assert(table.concat(tokens) == args.reaction, "a part of the reaction is no SMILES")
 local seen <close> = heed.capture(model, { layers = { LAYER }, heads = { HEAD } })
 model:hidden { ids }
 local reactants = atoms_of(tokens, 2, assert(arrow, "no >> in the reaction") - 1)
@@ -102,8 +95,8 @@ if #reactants == 0 or #products == 0 then error("no atoms on a side of >>", 0) e
 local both = attention(select(2, next(seen))[1][1]:to "f64", reactants, products)
 local found, confidence = map(both, reactants, products)
 for p, product in ipairs(products) do
-    local of = found[p]
-    print(p, product.text, of and of.atom, of and reactants[of.atom].text, of and of.share)
+    local of = found[p] or {}
+    print(p, product.text, of.atom, of.atom and reactants[of.atom].text, of.share)
 end
 print("confidence", confidence)
 if args.map then draw(args.map, both, reactants, products, found) end

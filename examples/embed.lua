@@ -1,8 +1,7 @@
 -- Sentences as vectors, by an encoder of Hugging Face (all-MiniLM-L6-v2, all-mpnet-base-v2).
 --
 --     heed examples/embed.lua DIR                        lines in, how alike each is to the one before
---     heed examples/embed.lua DIR --vectors              lines in, a line of numbers each, of empty
---                                                        ones too
+--     heed examples/embed.lua DIR --vectors              lines, also empty ones, in, numbers out
 --     heed examples/embed.lua DIR --search QUERY FILE    the lines of FILE nearest to QUERY, with
 --                                                        their cosines; FILE.vectors keeps the index
 --     heed examples/embed.lua DIR --cluster 5            lines in, in five groups of like ones
@@ -11,8 +10,7 @@ local argparse = require "argparse"
 local heed = require "heed"
 
 local function positive(text)
-    local number = math.tointeger(tonumber(text))
-    return number and number > 0 and number or nil
+    return math.tointeger(text:match "^0*[1-9]%d*$")
 end
 
 local parser = argparse("embed.lua", "Sentences as vectors.")
@@ -22,10 +20,9 @@ parser:option("--cluster", "how many groups"):convert(positive)
 parser:option("--top", "so many lines are shown", "5"):convert(positive)
 parser:flag("--vectors", "a line of numbers for each line")
 local args = parser:parse()
-
 local model, message = heed.models.load(args.model)
 if not model then error(message, 0) end
-if not model.embed then error("the model is no encoder of sentences", 0) end
+assert(model.embed, "the model is no encoder of sentences")
 
 local function lines_of(file, all)
     local lines = {}
@@ -46,9 +43,8 @@ end
 local function indexed(path, lines)
     local sum, index = checksum(table.concat(lines, "\n")), path .. ".vectors"
     local kept, metadata = heed.safetensors.load(index)
-    if kept and metadata.checksum == sum and metadata.model == args.model then
-        return kept.vectors
-    end
+    local fits = kept and metadata.checksum == sum and metadata.model == args.model
+    if fits then return kept.vectors end
     local vectors = model:embed(lines)
     local ok, problem = heed.safetensors.save(index, { vectors = vectors },
         { metadata = { checksum = sum, model = args.model } })

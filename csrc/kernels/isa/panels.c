@@ -135,10 +135,11 @@ static void to_bytes(const float *x, const hd_byte_rows *b, int64_t row) {
     for (int64_t k = 0; k < b->in; k += HD_PANEL_BLOCK, sums += 4, scaled += 2) {
         float poison;
         const float d = largest_of_block(x + k, &poison) / 127;
-        const vf by = vf_set(poison != 0 || d < 0x1p-120f ? 0 : 1 / d);
+        const bool finite = poison == 0; /* else all bytes are 0, and the scale is NaN */
+        const vf by = vf_set(d < 0x1p-120f ? 0 : 1 / d);
         vf coarse[HD_PANEL_BLOCK / VF_LANES], rest[HD_PANEL_BLOCK / VF_LANES];
         for (int v = 0; v < HD_PANEL_BLOCK / VF_LANES; v++) {
-            const vf steps = vf_load(x + k + VF_LANES * v) * by;
+            const vf steps = finite ? vf_load(x + k + VF_LANES * v) * by : vf_set(0);
             coarse[v] = vf_rint(steps);
             rest[v] = vf_rint((steps - coarse[v]) * HD_FINE_STEPS);
         }
