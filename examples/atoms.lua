@@ -59,9 +59,10 @@ local function map(both, reactants, products)
 end
 
 local function draw(path, both, reactants, products, found)
-    local file <close>, width = assert(io.open(path, "w")), 48 * math.max(#reactants, #products) + 48
+    local file <close>, columns = assert(io.open(path, "w")), math.max(#reactants, #products)
     local function add(text, ...) file:write(text:format(...), "\n") end
-    add('<svg xmlns="http://www.w3.org/2000/svg" text-anchor="middle" viewBox="0 0 %d 240">', width)
+    add('<svg xmlns="http://www.w3.org/2000/svg" text-anchor="middle" viewBox="0 0 %d 240">',
+        48 * columns + 48)
     for p, row in ipairs(both:totable()) do
         for r, weight in ipairs(row) do
             local pair = found[p] and found[p].atom == r
