@@ -102,8 +102,8 @@ local OPTIONS = check.set("dtype", "family", "grad", "map")
 
 ---A model, its tokenizer, and its config: from a Hugging Face directory (config.json, safetensors
 ---in one or in shards), from a GGUF file, or from what CTranslate2, marian-nmt and OpenNMT write
----(docs/models.md). Quantised weights are dequantised. Weights that are used as the file has them
----are its pages: nothing is read before it is used, other processes use the same memory, and
+---(docs/models.md). Quantised matrices of GGUF files stay quantised, unless `dtype` or `grad` asks for
+---numbers. Weights that are used as the file has them are its pages: nothing is read before it is used, other processes use the same memory, and
 ---writing to a parameter does not reach the file. (heed.safetensors.load says what that asks of the
 ---file; `map = false` reads copies.) A model that needs more memory than there is left is refused
 ---before it is read.

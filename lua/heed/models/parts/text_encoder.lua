@@ -39,8 +39,8 @@ function TextEncoder:check_positions(c, padding)
     local count = check.integer(where, "config.max_position_embeddings",
         c.max_position_embeddings)
     if padding >= 1 and padding < count then return end
-    unknown.refuse("config.json: max_position_embeddings: expected more than the padding token's "
-        .. "id and 1 (%d), got %d", padding, count)
+    unknown.refuse("config.json: max_position_embeddings: expected more than pad_token_id and 1 "
+        .. "(%d), got %d", padding, count)
 end
 
 ---@param ids heed.Ids [B, L]
