@@ -117,7 +117,6 @@ typedef struct hd_byte_rows {
 } hd_byte_rows;
 
 typedef struct hd_panel_kernels {
-    const char *name; /* "avx512 vnni" */
     /* Row `row` of b, of x. NaN and infinities make the row NaN. */
     void (*to_bytes)(const float *x, const hd_byte_rows *b, int64_t row);
     /* y[i y_row + j] = row first + i of x by row j of the panel, i < rows, j < columns <= 16. */

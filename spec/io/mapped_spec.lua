@@ -48,6 +48,23 @@ describe("a mapped file", function()
         assert.are.same({ 1.5, 2.5 }, heed.safetensors.load(path, { map = true }).a:totable())
     end)
 
+    it("whose quantised weight was cut short is refused, also the second time", function()
+        local core = require "heed.core"
+        assert(heed.gguf.save(path, {}, { w = heed.randn(4096, 64) }, { types = { w = "Q8_0" } }))
+        local products, look_ups = heed.gguf.open(path), heed.gguf.open(path)
+        local w, table = core.gguf_quantized(products.core, 1), core.gguf_quantized(look_ups.core, 1)
+        shell.run("truncate -s 4096 " .. path)
+        for _ = 1, 2 do
+            for _, use in ipairs { function() return heed.linear(heed.ones(1, 64), w) end,
+                function() return heed.embedding(table, { 4096 }) end,
+                function() return table:to "f32" end } do
+                local ok, message = pcall(use)
+                assert.is_false(ok)
+                assert.matches("was cut short", message, 1, true)
+            end
+        end
+    end)
+
     it("is not written to", function()
         assert(heed.safetensors.save(path, { w = heed.zeros(3) }))
         local w = heed.nn.parameter(heed.safetensors.load(path, { map = true }).w)

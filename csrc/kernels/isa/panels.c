@@ -163,13 +163,11 @@ static void to_bytes(const float *x, const hd_byte_rows *b, int64_t row) {
 #define DOT4 four_products
 #define WIDE_DOT4 four_wide_products
 #define NAME(x) x##_exact
-#define KERNELS_NAME "pairs of bytes"
 #include "kernels/isa/panels_body.h"
 #undef TARGET
 #undef DOT4
 #undef WIDE_DOT4
 #undef NAME
-#undef KERNELS_NAME
 
 #if HD_VEC_AVX512
 #define TARGET __attribute__((target("avx512vnni")))
@@ -179,7 +177,6 @@ TARGET HD_INLINE vi dot_bytes(vi sum, vu u, vi s) {
 #define DOT4 dot_bytes
 #define WIDE_DOT4 dot_bytes
 #define NAME(x) x##_vnni
-#define KERNELS_NAME "vnni"
 #include "kernels/isa/panels_body.h"
 #endif
 

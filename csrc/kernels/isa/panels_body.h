@@ -124,6 +124,6 @@ HD_EACH_PANEL_KIND(DEFINE)
 #undef DEFINE
 
 #define ENTRY(kind, ...) NAME(dots_##kind),
-static const hd_panel_kernels NAME(kernels) = {KERNELS_NAME, to_bytes, {HD_EACH_PANEL_KIND(ENTRY)}};
+static const hd_panel_kernels NAME(kernels) = {to_bytes, {HD_EACH_PANEL_KIND(ENTRY)}};
 #undef ENTRY
 #undef VECTORS

@@ -4,9 +4,9 @@
 
 #include "lua/runtime/check.h"
 
-/* Pushes the field of the tensor at index 1; code is what the methods table holds for its name. */
-/* Pushes its name. */
+/* Pushes the name of its dtype; of a quantised weight, of its format. */
 void hd_push_dtype(lua_State *L, const hd_tensor *t);
+/* Pushes the field of the tensor at index 1; code is what the methods table holds for its name. */
 void hd_push_property(lua_State *L, hd_lua *h, int code);
 /* t.name = the value at index 3. */
 void hd_set_property(hd_call *c, const char *name);

@@ -31,13 +31,13 @@ static void look_up(void *arg, int64_t first, int64_t last, int worker) {
     const embedding_pass *p = arg;
     int64_t width = p->out.width;
     for (int64_t i = first; i < last; i++) {
+        const int64_t row = p->tokens[i] - 1;
         void *to = hd_row(&p->out, i);
-        if (p->quantized) hd_quantized_look_up(p->quantized, p->tokens[i] - 1, to);
-        const void *from = p->quantized ? to : hd_row(&p->weight, p->tokens[i] - 1);
-        if (p->params.scale == 1 && p->quantized) continue;
-        if (p->params.scale == 1)
+        const void *from = p->quantized ? to : hd_row(&p->weight, row);
+        if (p->quantized) hd_quantized_look_up(p->quantized, row, to);
+        if (p->params.scale == 1 && from != to)
             memcpy(to, from, (size_t)width * p->out.size);
-        else
+        else if (p->params.scale != 1)
             p->kernels->affine[p->dtype](width, p->params.scale, -0.0, from, 1, to, 1); /* + -0 keeps -0 */
     }
 }
@@ -100,6 +100,7 @@ static hd_status check(hd_ctx *cx, hd_tensor *weight, hd_tensor *tokens, int64_t
 
 hd_tensor *hd_embedding(hd_ctx *cx, hd_tensor *weight, hd_tensor *tokens, int64_t padding_idx, double scale) {
     if (check(cx, weight, tokens, padding_idx)) return NULL;
+    if (hd_quantized_of(weight) && hd_quantized_check(cx, weight)) return NULL;
     embedding_pass p = {
         .kernels = cx->kernels, .dtype = (hd_dtype)weight->dtype, .params = {scale, padding_idx}};
     if (hd_quantized_of(weight)) p.quantized = weight;

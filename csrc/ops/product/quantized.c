@@ -196,7 +196,7 @@ static void dequantize_rows(void *arg, int64_t first, int64_t last, int worker) 
     for (int64_t i = first; i < last; i++) hd_quantized_look_up(p->w, i, p->y + i * p->w->shape[1]);
 }
 
-hd_status hd_blocks_check(hd_ctx *cx, const hd_tensor *w) {
+hd_status hd_quantized_check(hd_ctx *cx, const hd_tensor *w) {
     const hd_quantized *q = hd_quantized_of(w);
     for (int i = 0; i < q->count; i++) {
         const hd_blocks *b = q->parts[i];
@@ -207,7 +207,7 @@ hd_status hd_blocks_check(hd_ctx *cx, const hd_tensor *w) {
 }
 
 hd_tensor *hd_dequantize(hd_ctx *cx, const hd_tensor *t) {
-    if (hd_blocks_check(cx, t)) return NULL;
+    if (hd_quantized_check(cx, t)) return NULL;
     hd_tensor *y = hd_tensor_new(cx, HD_F32, 2, t->shape);
     if (!y) return NULL;
     rows_pass p = {.w = t, .y = hd_data(y)};

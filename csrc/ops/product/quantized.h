@@ -16,6 +16,8 @@ typedef struct hd_quantized hd_quantized;
 
 /* NULL: t is a tensor as others are. */
 const hd_quantized *hd_quantized_of(const hd_tensor *t);
+/* HD_OK while its blocks may be read; HD_EIO when their file was cut short. */
+hd_status hd_quantized_check(hd_ctx *cx, const hd_tensor *t);
 /* Can products take this format? */
 bool hd_quantized_takes(const hd_block_format *format);
 /* "Q4_K", or "Q4_K, Q6_K" where parts differ. */
@@ -36,6 +38,7 @@ hd_tensor *hd_dequantize(hd_ctx *cx, const hd_tensor *t);
 /* z = x W^T, contiguous [x->count, out]; dx = dz W; y = row `row` of W. All f32. */
 hd_status hd_quantized_product(hd_ctx *cx, const hd_tensor *w, const hd_rows *x, float *z);
 hd_status hd_quantized_product_grad(hd_ctx *cx, const hd_tensor *w, const hd_rows *dz, float *dx);
+/* Behind hd_quantized_check. */
 void hd_quantized_look_up(const hd_tensor *w, int64_t row, float *y);
 
 #endif

@@ -24,14 +24,14 @@ static void pack_panels(void *arg, int64_t first, int64_t last, int worker) {
 
 static hd_status ensure_panels(hd_ctx *cx, const hd_tensor *w) {
     const hd_quantized *q = hd_quantized_of(w);
-    hd_status status = hd_blocks_check(cx, w);
+    hd_status status = hd_quantized_check(cx, w);
     for (int i = 0; i < q->count && !status; i++) {
         hd_blocks *b = q->parts[i];
         if (b->panels) continue;
         b->panels = hd_alloc(cx, (size_t)panels_of(b) * hd_panel_bytes(&hd_panel_layouts[b->kind], b->in));
         status = b->panels ? hd_parallel_ranges(cx, panels_of(b), 1 + (1 << 14) / b->in, pack_panels, b)
                            : cx->error.status;
-        if (!status) status = hd_blocks_check(cx, w); /* pages may have gone meanwhile */
+        if (!status) status = hd_quantized_check(cx, w); /* pages may have gone meanwhile */
         if (!status) continue;
         hd_free(cx->account, b->panels);
         b->panels = NULL;
@@ -156,7 +156,7 @@ static hd_status add_part(hd_ctx *cx, const part *p, int64_t rows, const hd_rows
 }
 
 hd_status hd_quantized_product_grad(hd_ctx *cx, const hd_tensor *w, const hd_rows *dz, float *dx) {
-    hd_status status = hd_blocks_check(cx, w);
+    hd_status status = hd_quantized_check(cx, w);
     part p = {.w = w};
     if (!status) p.numbers = hd_alloc(cx, sizeof *p.numbers * (size_t)(PART_ROWS * w->shape[1]));
     if (!p.numbers) return cx->error.status;

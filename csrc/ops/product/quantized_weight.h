@@ -29,7 +29,5 @@ struct hd_quantized {
 
 /* Which blocks have this row of w; *row becomes its number there. */
 hd_blocks *hd_blocks_of_row(const hd_tensor *w, int64_t *row);
-/* May they still be read? */
-hd_status hd_blocks_check(hd_ctx *cx, const hd_tensor *w);
 
 #endif
